@@ -27,7 +27,7 @@ const OBJECT_CLOSE = 0x7d;
 /** A UUID with its quotes. */
 const QUOTED_ID = 38;
 const KEY_MAX = 100;
-/** What lies deeper is told apart by its upper steps only. */
+/** What lies deeper is distinguished by its upper steps only. */
 const DEPTH_MAX = 32;
 const SLICE_BYTES = 1024 * 1024;
 

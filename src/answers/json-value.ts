@@ -99,7 +99,7 @@ function print(node: Node): string {
 }
 
 export interface DiffOptions {
-  /** The most entries returned, from 1; 200 unless told. */
+  /** The most entries returned, from 1; 200 by default. */
   readonly limit?: number;
   /** Places that do not count, with everything below them; they use up nothing of `limit`. */
   readonly ignore?: readonly JsonPath[];

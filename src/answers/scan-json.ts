@@ -43,7 +43,7 @@ const TO_CLOSE = 2;
 /**
  * Checks that `bytes` hold exactly one complete JSON value (a byte order mark before it and white space around it are
  * allowed) and returns where it stands. Any depth is taken without recursion. Bytes that are not UTF-8 inside a string do
- * not fail here, so that one damaged record cannot hide the others: they are told by `utf8`.
+ * not fail here, so that one damaged record cannot hide the others: `utf8` reports them.
  *
  * @throws JsonSyntaxError for text that is cut, empty or wrong.
  */

@@ -16,7 +16,7 @@ const MB = 1_000_000;
  * what is stored already must still be confirmed, pushed and taken by the ERP, which all write too.
  */
 const STOP_BYTES = 128 * MB;
-/** Below this a person is told: the copy before a migration and a day of orders need room. */
+/** Below this a person is notified: the copy before a migration and a day of orders need room. */
 const WARN_BYTES = 512 * MB;
 /** Twice what stopped it: otherwise one batch would use up what has just become free, and so on. */
 const RESUME_FACTOR = 2;

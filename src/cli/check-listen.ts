@@ -30,7 +30,7 @@ function told(ok: boolean, message: Message): CheckResult {
   return { check: "http", ok, message, exitCode: ok ? EXIT.ok : EXIT.attention };
 }
 
-/** What else cannot be told about the lock is told by the check of the database. */
+/** What else is unknown of the lock is reported by the check of the database. */
 function isDaemonRunning({ config }: LoadedConfig): boolean {
   try {
     return isLocked(config.database.path)?.holder?.command === "run";
@@ -39,7 +39,7 @@ function isDaemonRunning({ config }: LoadedConfig): boolean {
   }
 }
 
-/** A database that cannot be opened is told by its own check. */
+/** A database that cannot be opened is reported by its own check. */
 function loadSilence(loaded: LoadedConfig): ReturnType<typeof loadPageSilent> {
   try {
     using store = openDatabase(loaded, "readonly");

@@ -71,7 +71,7 @@ function inFull({ text, hint }: BridgeError): Message {
   return hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
 }
 
-/** What the ERP has put on the bridge's tables. What else is wrong with the database is told by its own check. */
+/** What the ERP has put on the bridge's tables. What else is wrong with the database is reported by its own check. */
 function checkObjects(loaded: LoadedConfig): CheckResult[] {
   try {
     using store = openDatabase(loaded, "readonly");

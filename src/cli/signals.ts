@@ -77,7 +77,7 @@ export function interruption(onStop: () => void = () => {}): Disposable & { sign
   };
 }
 
-/** Tells whether the terminal that this process was started on is closed; false where it was started without one. */
+/** Returns whether the terminal that this process was started on is closed; false where it was started without one. */
 function watchTerminal(): () => boolean {
   const hasTerminal = hasControllingTerminal();
   return () => hasTerminal && !hasControllingTerminal();

@@ -15,12 +15,12 @@ export interface WrittenProposal {
   /** Where the file stands as it was. */
   kept: string;
   changes: { removed: string[]; added: string[] }[];
-  /** `asked`: a running daemon reads it now. `needed`: it runs, and a person must tell it. `none`: no daemon runs. */
+  /** `asked`: a running daemon reads it now. `needed`: it runs, and a person must notify it. `none`: no daemon runs. */
   reload: "asked" | "needed" | "none";
 }
 
 /**
- * Writes values into the configuration's file, keeps it as it was beside it, and tells a running daemon.
+ * Writes values into the configuration's file, keeps it as it was beside it, and notifies a running daemon.
  * @throws BridgeError `config_invalid` where they cannot be written into it, or it would not be accepted then.
  */
 export function writeProposal(

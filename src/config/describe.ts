@@ -4,7 +4,7 @@ import { wordingOf } from "./issues.ts";
 import { configSchema } from "./schema.ts";
 import { keysOf, nodeOf } from "./schema-walk.ts";
 
-/** One key of the file, as the reference, the example and editors tell of it. */
+/** One key of the file, as the reference, the example and editors show it. */
 export interface ConfigKey {
   /** Dotted, as in `orders.fields.number`. */
   path: string;

@@ -42,7 +42,7 @@ export interface ReadDocument {
   source: Source;
 }
 
-/** What the schema tells the reader about a value. */
+/** What the schema says to the reader about a value. */
 export interface Expectations {
   /** Converts text from the environment where a number or a boolean is wanted. */
   convert(path: Path, text: string): unknown;

@@ -4,7 +4,7 @@ export const IMAGE_SENDS = ["url", "base64", "multipart"] as const;
 /** What a record may say of its file, besides the columns of its row. */
 export const FILE_NAMES = ["file.base64", "file.name", "file.type", "file.size", "file.sha256"] as const;
 
-/** The kinds of images that the bridge can tell by their first bytes. */
+/** The kinds of images that the bridge can recognise by their first bytes. */
 export const IMAGE_TYPES = [
   "image/jpeg",
   "image/png",

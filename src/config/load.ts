@@ -190,7 +190,7 @@ const EXPECTATIONS: Expectations = {
   },
 };
 
-/** A value that the reader refused is missing for the schema, and for what is said of the group around it; it was told already. */
+/** A value that the reader refused is missing for the schema, and for what is said of the group around it; it was reported already. */
 function isEcho({ path: at, isMissing, aboutKey }: Finding, document: ReadDocument): boolean {
   const isAbout = (refused: Path) =>
     isMissing === true
@@ -227,7 +227,7 @@ const NO_MIRROR: ResolvedMirror = { url: null, file: null, warnings: [] };
 type ResolvedMirror = Exclude<MirrorUrl, { problem: Message }>;
 
 function mirrorOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv, need: SecretNeed): MirrorUrl {
-  // What is wrong with a key of the group is told already.
+  // What is wrong with a key of the group is reported already.
   if (document.problems.some(({ path: at }) => at[0] === "mirror")) return NO_MIRROR;
   const { mirror } = document.value as { mirror?: Record<string, unknown> | null };
   const textAt = (key: string) => (typeof mirror?.[key] === "string" ? mirror[key] : undefined);

@@ -61,7 +61,7 @@ export interface BridgeOptions {
   clock: Clock;
   /** Called with every finished pass, instead of the log line that tells of it. */
   onResult?: (job: string, result: RunResult) => void;
-  /** What a file system has left; read from the system unless told otherwise. */
+  /** What a file system has left; read from the system unless given. */
   readSpace?: ReadSpace;
   /** What the process has met, over every beginning anew; its own if absent. */
   troubles?: Troubles;
@@ -81,9 +81,9 @@ export class Bridge {
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
   readonly #desk: SyncRequestPoller;
-  /** How a feed is told to look at one row alone. */
+  /** How a feed is made to look at one row alone. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
-  /** How a job is told to end with what waits now. */
+  /** How a job is made to end with what waits now. */
   readonly #backlogs: ReadonlyMap<string, () => () => void>;
   readonly #hangingMs: number;
   readonly #mirror: RunMirror | undefined;
@@ -181,7 +181,7 @@ export class Bridge {
     this.#desk = new SyncRequestPoller(this.context, (name, only) => this.runJob(name as JobName, only));
   }
 
-  /** Tells `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
+  /** Records for `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
   #saveFlows(): void {
     const { store } = this;
     endFirstPasses(store);

@@ -63,7 +63,7 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: (
   return new Watch(context, looks);
 }
 
-/** The places that are told, as the configuration names them. */
+/** The places that are notified, as the configuration names them. */
 export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "file">): Receiver[] {
   const { webhook, command } = config.alerts;
   const origin = { host: os.hostname(), instance: path.basename(file, path.extname(file)) };

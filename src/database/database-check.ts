@@ -56,7 +56,7 @@ export class DatabaseCheck {
 
   /** After a checkpoint of our own. */
   note(): void {
-    const moved = this.#moved(); // first: what comes after it is told by the next look
+    const moved = this.#moved(); // first: what comes after it is found by the next look
     this.#page = this.#pageOfBatches();
     this.#known = this.#see(moved);
   }

@@ -49,7 +49,7 @@ export class FileWatch {
     for (const suffix of ["", "-wal"]) {
       const stat = statSync(`${this.#file}${suffix}`, { throwIfNoEntry: false });
       const names = stat?.nlink ?? 1;
-      // A folder always has several; that it is another file is told by whoever looks for the log.
+      // A folder always has several; that it is another file is found by whoever looks for the log.
       if (names <= 1 || stat?.isFile() !== true) continue;
       throw new BridgeError("database_refused", m.database.hardLinks({ file: `${this.#file}${suffix}`, names }), {
         hint: m.database.leaveOneName,

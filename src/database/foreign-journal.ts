@@ -34,7 +34,7 @@ function isInWalMode(file: string): boolean {
     const modes = Buffer.alloc(MODES.length);
     return readSync(descriptor, modes, 0, modes.length, MODES_AT) === modes.length && modes.equals(MODES);
   } catch {
-    return false; // whatever is wrong with it is told by opening it
+    return false; // opening it reports whatever is wrong with it
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }

@@ -6,20 +6,20 @@ export type HoldReason =
   | "refused"
   | "hand-out lost"
   | "tie"
-  /** Told, not held: following reads on from where a pass reached its bound. */
+  /** Shown, not held: following reads on from where a pass reached its bound. */
   | "behind"
-  /** Told, not held: pages of changes lack their oldest, which are looked for order by order. */
+  /** Shown, not held: pages of changes lack their oldest, which are looked for order by order. */
   | "cut"
   /** No further answer that cannot be read has room. */
   | "unread"
-  /** Told, not held: what became of rows is unknown, because their answers were in a new form. */
+  /** Shown, not held: what became of rows is unknown, because their answers were in a new form. */
   | "answer"
   | "guard"
   | "table"
   | "disk"
   | "mapping"
   | "account"
-  /** Told, not held: what a restore could not bring back. */
+  /** Shown, not held: what a restore could not bring back. */
   | "restored";
 
 /** `area`: every flow of the area waits. `flow`: only the flow of this name, which for the pull is that of its area. */

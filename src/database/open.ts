@@ -96,7 +96,7 @@ function connect(file: string, readonly: boolean): Database.Database {
   return new Database(file, { readonly, fileMustExist: true, timeout: OPENING_TIMEOUT_MS });
 }
 
-/** Opening, with a file that is no database told from one that was damaged while in use. */
+/** Opening, with a file that is no database distinguished from one that was damaged while in use. */
 function openingError(error: unknown, file: string): BridgeError {
   if (faultCodeOf(error) !== "SQLITE_NOTADB") return asBridgeError(error, m.database.opening, file);
   return new BridgeError("database_refused", m.database.notDatabase({ file }), {
@@ -170,7 +170,7 @@ function isOpenedByNobody(file: string): boolean {
     db.pragma("schema_version");
     return true;
   } catch (error) {
-    // Whatever else is wrong is told by opening it.
+    // Opening it reports whatever else is wrong.
     return !faultCodeOf(error)?.startsWith("SQLITE_BUSY");
   } finally {
     db?.close();

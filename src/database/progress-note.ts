@@ -100,7 +100,7 @@ function passesOf(db: Database.Database): number {
   return numberOf(db, "runs") + Number(starts ?? 0);
 }
 
-/** What comes after a start is told from what was there before, also before its first pass. Inside a write transaction. */
+/** What comes after a start is distinguished from what was there before, also before its first pass. Inside a write transaction. */
 export function countStart(db: Database.Database): void {
   db.prepare(
     "INSERT INTO meta (key, value) VALUES ('starts', '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",

@@ -141,7 +141,7 @@ export class Store {
     this.#writeNote(own, null);
   }
 
-  /** An earlier copy can be brought in through SQLite itself, which changes no file: then only the content tells. */
+  /** An earlier copy can be brought in through SQLite itself, which changes no file: then only the content shows it. */
   #compareProgress(): Standing | undefined {
     if (this.#note === undefined) return undefined;
     const { last } = this.#note;

@@ -39,7 +39,7 @@ interface SentRow {
   epoch: number;
 }
 
-/** Of one key, before: the record that was acknowledged. Undefined where it cannot be told what the row is called now. */
+/** Of one key, before: the record that was acknowledged. Undefined where it is not known what the row is called now. */
 export type Rename = (key: readonly string[], record: string) => readonly string[] | undefined;
 
 /** Moves some acknowledged rows aside. Returns how many, and how many of them could not be named. */
@@ -133,7 +133,7 @@ export function forgetFormerNames(store: Store, rules: FeedRules): void {
   store.prepare("UPDATE quarantine SET state = 'released' WHERE kind = ? AND state = 'held'").run(rules.name);
 }
 
-/** A second change before the first was done: what is aside has names that nobody can tell any more. */
+/** A second change before the first was done: what is aside has names that nobody can assign any more. */
 export function forgetMoved(store: Store, rules: FeedRules, limit: number): number {
   return store
     .prepare(

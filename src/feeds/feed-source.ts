@@ -158,7 +158,7 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
     return isFollowed(store, rules, plain) ? plain : named;
   }
   if (rowid !== undefined) return [{ name: rowid, collation: "" }];
-  // Somebody has taken all three names: the key it is, as far as it tells rows apart.
+  // Somebody has taken all three names: the key it is, as far as it distinguishes rows.
   return rules.keys.map((name) => ({ name, collation: " COLLATE BINARY" }));
 }
 

@@ -45,7 +45,7 @@ export class ScanSource {
   readonly #rules: FeedRules;
   readonly #stage: RowStage;
   readonly #run: typeof proveSource;
-  /** Keys that stand twice, or seem to: their rows are always staged, where they are told apart. */
+  /** Keys that stand twice, or seem to: their rows are always staged, where they are distinguished. */
   readonly #repeated = new Set<string>();
   /** Keys that somebody wants looked at again, by {@link nameOf}, as they were noted. */
   readonly #wanted = new Map<string, KeyValues>();

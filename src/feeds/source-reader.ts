@@ -43,7 +43,7 @@ export class SourceReader {
     checkColumns(rules, this.#columns());
   }
 
-  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can tell. */
+  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can show it. */
   get sawReplaced(): boolean {
     return this.#sawReplaced;
   }
@@ -169,7 +169,7 @@ export function checkNewTable(rules: SourceRules, statements: readonly string[])
   }
 }
 
-/** Opening a pipe waits for its writer, and opening a device may have effects. What is not there is told by opening it. */
+/** Opening a pipe waits for its writer, and opening a device may have effects. Opening it reports what is not there. */
 function refuseSpecial(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new SourceProblem(m.feeds.notOrdinaryFile);
 }

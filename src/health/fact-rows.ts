@@ -1,5 +1,5 @@
 /*
- * What `status` tells from: read-only, on any connection, beside a running daemon. SQL names the index, so that no look walks
+ * What `status` reads: read-only, on any connection, beside a running daemon. SQL names the index, so that no look walks
  * through orders or batches.
  */
 

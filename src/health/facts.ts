@@ -50,10 +50,10 @@ export interface Facts {
   unsettledRequests?: readonly string[];
   /** Orders that lack a status which the service has accepted, and since when. */
   unshown?: { orders: number; since: string | null };
-  /** Feeds whose last acceptance was told by the status code alone. */
+  /** Feeds whose last acceptance was shown by the status code alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;
-  /** What the database's file system has left; absent where it cannot be told. */
+  /** What the database's file system has left; absent where it is not known. */
   disk?: DiskSpace | undefined;
   /** When the ERP was last seen to write a feed's table, and how long its silence may last. */
   erpWrites?: { feed: string; since: string; withinS: number }[];
@@ -76,7 +76,7 @@ export interface Facts {
 }
 
 /**
- * What the service wrote may hold anything, a customer's data included: here its meaning is told, never its words. Sentences that
+ * What the service wrote may hold anything, a customer's data included: here its meaning is shown, never its words. Sentences that
  * are the bridge's own stay, so that every surface shows the same.
  */
 export function withoutForeignWords(facts: Facts): Facts {

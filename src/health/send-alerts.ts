@@ -1,5 +1,5 @@
 /*
- * Tells people what begins to be wrong and what is well again. Keeps the promise that nothing stops in silence, and
+ * Notifies people of what begins to be wrong and what is well again. Keeps the promise that nothing stops in silence, and
  * that telling never disturbs what is told about: it has its own loop, its own time limits and no part in any flow.
  * After a crash it compares what is wrong with what was told, and goes on from there.
  */

@@ -1,5 +1,5 @@
 /*
- * Looks at the bridge from beside it every few seconds: what is new about the service, what people must be told, the
+ * Looks at the bridge from beside it every few seconds: what is new about the service, what people must be notified of, the
  * heartbeat. Each look runs alone, and what goes wrong in it ends with it. A crash loses nothing: every look begins
  * with what the database holds.
  */

@@ -4,7 +4,7 @@ import { kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
 import { canonicalJson, type Difference, diffJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 
-/** Far beyond any order; what does not fit cannot be told apart and is left out. */
+/** Far beyond any order; what does not fit cannot be distinguished and is left out. */
 const DIFFERENCES_MAX = 10_000;
 
 /**

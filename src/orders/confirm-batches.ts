@@ -1,5 +1,5 @@
 /*
- * Tells the service which batches are safe. Only batches that are durable get here; after a crash their rows in
+ * Confirms to the service which batches are safe. Only batches that are durable get here; after a crash their rows in
  * `batches` say which confirms are still owed, so a confirm is repeated and never forgotten.
  */
 
@@ -264,7 +264,7 @@ export class ConfirmBatches {
   }
 
   /**
-   * Tells the service that a stored batch is safe. Ends as `confirmed` or `refused`, or is noted in the pass to be tried
+   * Confirms a stored batch to the service. Ends as `confirmed` or `refused`, or is noted in the pass to be tried
    * again. The attempt is committed before the request leaves, because "not found" means "confirmed earlier" only
    * for a batch that was tried.
    * @throws where the whole service is out: credentials, rate limit, no way to it.

@@ -136,7 +136,7 @@ export function saveUnshown(store: Store, orderId: string, at: string): void {
     save.run(at, store.textOf(m.statuses.unshown({ answeredAt, status: JSON.stringify(status) })), id);
 }
 
-/** Of more it is told that there are so many. */
+/** Of more, this number is reported. */
 const UNSHOWN_MAX = 10_000;
 
 /** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */

@@ -184,7 +184,7 @@ export function deleteFirstLook(store: Store, orderId: string): void {
 /** So long lies between the two looks that make a lack the order's own. */
 const LOOKS_APART_MS = 10 * 60_000;
 
-/** What a look at the service's time would be: it is in vain where the first was minutes ago, or no clock tells. */
+/** What a look at the service's time would be: it is in vain where the first was minutes ago, or no clock shows it. */
 export function judgeLook(first: Moment | undefined, serviceDate: string | undefined): "first" | "second" | "vain" {
   if (serviceDate === undefined) return "vain";
   const now = momentOf(serviceDate);

@@ -27,7 +27,7 @@ interface Candidate {
 
 /**
  * Chooses among the records of one answer where an order is served more than once: the newest timestamp counts, and
- * where the timestamps do not tell, the last record. A record that cannot be read never hides one that can.
+ * where the timestamps do not show it, the last record. A record that cannot be read never hides one that can.
  */
 export function* newestInSlices(
   bytes: Buffer,

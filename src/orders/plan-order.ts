@@ -35,7 +35,7 @@ export interface PlanRules {
 export type OrderPlan =
   /** Same content: remember the record's hash, write nothing else. */
   | { kind: "same" }
-  /** The record differs and is not strictly newer: only the order itself can tell which one counts. */
+  /** The record differs and is not strictly newer: only the order itself can show which one counts. */
   | { kind: "read" }
   /** Only ignored paths differ: the payload is replaced, no revision is made. */
   | { kind: "refresh" }
@@ -105,7 +105,7 @@ export function withSetBack(
   return { kind: "apply", event: { ...event, statusChanged: true, oldStatus: accepted.status } };
 }
 
-/** Not where only one of the two names its zone: then only the order itself can tell. */
+/** Not where only one of the two names its zone: then only the order itself can show which one counts. */
 function isSurelyNewer(a: string | null, b: string | null, zone: string): boolean {
   const [one, other] = [a, b].map((text) => (text === null ? undefined : parseTimestamp(text, zone)?.form));
   return isStrictlyNewer(a, b, zone) && !isZoneUnclear(one, other);

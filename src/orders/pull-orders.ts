@@ -1,5 +1,5 @@
 /*
- * Pulls batches of new orders. Keeps the first guarantee: an order is on disk before the service is told that it may
+ * Pulls batches of new orders. Keeps the first guarantee: an order is on disk before the service is notified that it may
  * forget it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is owed, or the
  * committed mark of the pull says that an answer may be missing.
  */
@@ -142,7 +142,7 @@ export class PullOrders implements Job {
       pass.failure ??= old;
     }
     if (stored === undefined) return undefined;
-    // 4. Only now tell the service. Before the commit, a power cut would lose orders that it will not serve again.
+    // 4. Only now confirm to the service. Before the commit, a power cut would lose orders that it will not serve again.
     await this.#confirms.confirm({ ...stored, isServed: old === undefined }, pass);
     const isLast = this.#backlog?.isThrough({ createdAt: loadCreatedAfter(store, newestKey), date: answer.date });
     return { ...stored, isLast: isLast === true };

@@ -245,7 +245,7 @@ function isWide(body: Buffer, root: Span): boolean {
 }
 
 /**
- * Reads an answer of which single records may be no JSON: they are told by `mended`, and count as bad records.
+ * Reads an answer of which single records may be no JSON: `mended` reports them, and they count as bad records.
  * @param depth how many lists and objects stand around a record
  * @throws BridgeError `answer_unreadable` with a preview of what came instead, `answer_too_large`.
  */

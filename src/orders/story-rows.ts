@@ -67,7 +67,7 @@ export function loadOrderStory(store: Store, orderId: string) {
 /** The batch that was stored in the same moment as an event that came from one: orders and batch share their time. */
 function batchOf(store: Store, at: string) {
   const found = select(store, batches, BATCH, "WHERE received_at = ? AND state <> 'unread' LIMIT 2").all(at);
-  // Two batches of one moment cannot be told apart any more.
+  // Two batches of one moment cannot be distinguished any more.
   if (found.length > 1) return [];
   /** `batchId`: a JSON literal. */
   return found.map(({ serviceBatchId: batchId, lastError, ...batch }) => ({

@@ -42,7 +42,7 @@ export interface JudgedAnswer {
 }
 
 /**
- * What the time of a new form proves, in which nothing else was answered. `nothing`: something else tells what became of a request.
+ * What the time of a new form proves, in which nothing else was answered. `nothing`: something else shows what became of a request.
  * `little`: it is believed where the form has a sign of an acceptance. `enough`: a request that was not acted on shows, and
  * goes again.
  */

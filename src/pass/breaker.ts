@@ -2,7 +2,7 @@
 export const FAILURES_IN_ROW_MAX = 3;
 
 /**
- * Tells a service that is out of order from single records that fail. What the service says of one record means
+ * Distinguishes a service that is out of order from single records that fail. What the service says of one record means
  * something only where it answered for another one well in the same pass.
  *
  * @example

@@ -69,7 +69,7 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
 export interface HeldOrder {
   id: number;
   reference: string;
-  /** As the service writes it, where the order or the record tells. */
+  /** As the service writes it, where the order or the record names it. */
   serviceId: string | null;
 }
 

@@ -93,7 +93,7 @@ export function countDueReads(store: Store, at: string): number {
   return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
-/** Of more it is told that there are so many. */
+/** Of more, this number is reported. */
 const TIMES_MAX = 10_000;
 
 const OWED_TIMES = (query: Query) => {

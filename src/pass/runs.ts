@@ -1,5 +1,5 @@
 /*
- * The bookkeeping of runs: one row a pass, one row a flow. It is what `status` and `sync_status` tell from, and it is
+ * The bookkeeping of runs: one row a pass, one row a flow. It is what `status` and `sync_status` read, and it is
  * allowed to lag: losing the last row in a crash loses nothing of the shop's. SQL says what each column keeps (CASE), and
  * removes a bounded number of rows.
  */
@@ -65,7 +65,7 @@ export function areOrdersAnswered(store: Store): boolean {
   return lastRunAt !== null && errorCode !== "held" && (errorCode === null || !UNANSWERED.has(errorCode));
 }
 
-/** Tells `sync_status` which flows run and when their silence is worth attention. */
+/** Records for `sync_status` which flows run and when their silence is worth attention. */
 export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; staleAfterS: number }): void {
   upsertRow(store, flows, flow, { key: ["flow"], set: ["enabled", "staleAfterS"] });
 }

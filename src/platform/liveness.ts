@@ -1,5 +1,5 @@
 /*
- * Tells a pass that takes long from one that hangs. Whoever works asks for the time, sleeps a bounded while or looks
+ * Distinguishes a pass that takes long from one that hangs. Whoever works asks for the time, sleeps a bounded while or looks
  * whether it is to stop; whoever waits for something that never comes does none of these. Each such call inside a pass,
  * wherever it is made, is a sign of life of that pass and of no other. Nothing is kept beyond the process.
  */

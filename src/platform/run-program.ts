@@ -62,7 +62,7 @@ export function runProgram(call: ProgramCall): Promise<void> {
       if (stoppedBy !== undefined) endGroup(child.pid, "SIGKILL");
       settle(failureOf(stoppedBy, code, signal));
     });
-    // A program that does not read what it is told is no failure.
+    // A program that does not read what it is given is no failure.
     child.stdin.on("error", () => {});
     child.stdin.end(call.input);
   });

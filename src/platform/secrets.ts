@@ -190,7 +190,7 @@ function withHidden(text: string, hidden: Range[]): string {
   return shown + text.slice(end);
 }
 
-/** Tells whether credentials are the same as before, and nothing else of them: `SALT:HASH`, hexadecimal. */
+/** Returns whether credentials are the same as before, and nothing else of them: `SALT:HASH`, hexadecimal. */
 export function credentialsMark(clientId: string, clientSecret: string, salt: string): string {
   const mark = scryptSync(JSON.stringify([clientId, clientSecret]), salt, 32, { N: 1024 });
   return `${salt}:${mark.toString("hex")}`;

@@ -139,7 +139,7 @@ export class OrderBook {
     return truncateUs(us, this.sources.precision());
   }
 
-  /** The clock in microseconds; those of one millisecond are told apart by counting. */
+  /** The clock in microseconds; those of one millisecond are distinguished by counting. */
   private nowUs(): number {
     const ms = Math.floor(this.sources.now());
     this.timestampsInMs = ms === this.lastTimestampMs ? Math.min(this.timestampsInMs + 1, 999) : 0;

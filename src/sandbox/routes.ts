@@ -48,7 +48,7 @@ export function routeOf(verb: string, path: string, options: SandboxOptions): Ro
   const { path: statusPath, method } = options.status;
   const statusId = statusPath === null ? undefined : idIn(pathname, statusPath);
   const snapshotId = idIn(pathname, `${ORDERS}/{order_id}`);
-  // A status path without a suffix is the snapshot's own path, told apart by the method.
+  // A status path without a suffix is the snapshot's own path, distinguished by the method.
   const readsIt = verb === "GET" && statusId === snapshotId;
   if (statusId !== undefined && !readsIt) return { ...base, kind: "status", methods: [method], orderId: statusId };
   if (snapshotId !== undefined) return { ...base, kind: "snapshot", methods: ["GET"], orderId: snapshotId };

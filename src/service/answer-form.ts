@@ -48,7 +48,7 @@ interface NewForm extends AnswerForm {
 export interface LearnedForms {
   known: KnownForm[];
   fresh: NewForm[];
-  /** Since when there is a usual form; by the service's own clock where it tells one. */
+  /** Since when there is a usual form; by the service's own clock where it sends one. */
   since: string | null;
 }
 

@@ -6,7 +6,7 @@ import { shortWords } from "./service-error.ts";
 export interface CacheSigns {
   /** It knows nothing of what was changed since. */
   isCached: boolean;
-  /** The header that says so, where the answer is older than a minute, or nothing tells how old it is. */
+  /** The header that says so, where the answer is older than a minute, or nothing shows how old it is. */
   oldBy?: string;
 }
 

@@ -1,6 +1,6 @@
 /*
  * The `Date` headers that came. A cache that says nothing of itself gives the one that came with its copy: at that address the service's clock
- * stands still, while other answers show that it goes on. Where every answer has the same `Date` no answer is told from another.
+ * stands still, while other answers show that it goes on. Where every answer has the same `Date` no answer is distinguished from another.
  */
 
 interface ServedDate {

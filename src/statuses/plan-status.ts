@@ -83,7 +83,7 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
   if (order.echo === "owed") return { kind: "read" };
   try {
     const status = serviceStatus(wanted.status, rules);
-    // While our last status has not been seen, what is stored does not tell what the service has.
+    // While our last status has not been seen, what is stored does not show what the service has.
     const hasStatus = status === order.status && order.echo === null && !order.isRemoved;
     if (hasStatus && isEmpty(wanted)) return { kind: "done", status };
     if (wanted.cancelledSince !== undefined && !rules.cancelled.has(status))
@@ -211,7 +211,7 @@ function memberValue(bytes: Buffer, span: { start: number; end: number }): Templ
 export type StatusFailure =
   /** The service says that it will not have this status for this order. Whether that is believed is decided later. */
   | "refused"
-  /** No such place: either the order does not exist or the path is wrong, and only a read can tell. */
+  /** No such place: either the order does not exist or the path is wrong, and only a read can show which. */
   | "nowhere"
   /** It may have arrived: the order is read before anything is sent again. */
   | "unknown"

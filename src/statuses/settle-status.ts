@@ -76,7 +76,7 @@ export type Step =
   | { kind: "again" }
   /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
   | { kind: "lost"; untilMs: number; error: unknown }
-  /** It failed, without an effect or with one that a read must tell; the attempt is counted. */
+  /** It failed, without an effect or with one that a read must show; the attempt is counted. */
   | { kind: "failed"; error: unknown }
   /** The path was never right under this configuration: no other request can do better. */
   | { kind: "wrong path"; error: unknown };
@@ -249,7 +249,7 @@ export class StatusSettler {
       return await this.#resolve(sent, error, counts, signal);
     }
     if (acceptance.kind === "error") {
-      // An answer may repeat the order, whose own status may be called "failed": the order tells which it was.
+      // An answer may repeat the order, whose own status may be called "failed": the order shows which it was.
       const words = client.hideSecrets(acceptance.words);
       const error = new ServiceError(
         "request_refused",
@@ -340,7 +340,7 @@ export class StatusSettler {
   }
 
   /**
-   * The service refuses the status, or says that there is nothing under the path. The order tells whether it has the
+   * The service refuses the status, or says that there is nothing under the path. The order shows whether it has the
    * status all the same, and whether there is one; the request waits unless that settles it.
    * @param answer.mayFollow it may still take effect, so that the order is read once more before the status is sent again
    */

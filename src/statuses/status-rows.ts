@@ -51,7 +51,7 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
   ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
 
-/** Of more it is told that there are so many. */
+/** Of more, this number is reported. */
 const UNSETTLED_MAX = 10_000;
 
 const OPEN = "state IN ('pending', 'sending')";
@@ -175,14 +175,14 @@ export function saveStatusPathMatched(store: Store, path: string, at: string): v
   upsertRow(store, matchedPaths, { role: PATH_ROLE, path, matchedAt: at }, { key: ["role", "path"], set: [] });
 }
 
-/** The request is about to leave. From here on only an answer or a read of the order tells what became of it. */
+/** The request is about to leave. From here on only an answer or a read of the order shows what became of it. */
 export function markSending(
   store: Store,
   id: bigint,
   sent: {
     status: string;
     before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined;
-    /** By the service's own clock, where it tells one. */
+    /** By the service's own clock, where it sends one. */
     leftAt: string | null;
     at: string;
   },
@@ -398,7 +398,7 @@ export function markEchoesRead(store: Store, orderId: string, status: string | n
   return read.every((echo) => echo === null);
 }
 
-/** Reads that have failed for so long are given up: the updates tell what became of the order. */
+/** Reads that have failed for so long are given up: the updates show what became of the order. */
 export function forgetOldEchoes(store: Store, at: string): void {
   store.prepare(`UPDATE status_requests SET echo = NULL WHERE echo = 'owed' AND NOT ${ECHO_IS_FRESH}`).run({ at });
 }

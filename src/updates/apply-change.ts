@@ -1,6 +1,6 @@
 /*
  * Acts on one piece of news from the updates, inside the caller's write transaction: stores the record where it is a
- * whole order, owes a read where only the order itself can tell, and remembers what was told. After a crash none of
+ * whole order, requests a read where only the order itself can show it, and keeps what was served. After a crash none of
  * that is there, and the same news is news again.
  */
 

@@ -213,7 +213,7 @@ export interface PageState {
 export type PageVerdict =
   | { next: "done" }
   | { next: "ask"; asked: Asked }
-  /** The page may have been cut within what `since` can tell apart: what is left of that cannot be reached. */
+  /** The page may have been cut within what `since` can distinguish: what is left of that cannot be reached. */
   | { next: "step over"; asked: Asked; timestamp: string; isFull: boolean }
   /** A page as full as pages get, and no timestamp in it by which the next could be asked. */
   | { next: "no timestamps" };
@@ -391,7 +391,7 @@ function ownForm(text: string | undefined, timezone: string): TimestampForm | un
   return form?.kind === "http" ? undefined : form;
 }
 
-/** One unit of the precision in which `since` can tell positions apart. */
+/** One unit of the precision in which `since` can distinguish positions. */
 function unitOf(form: TimestampForm | undefined, rules: FollowRules): bigint {
   if (rules.since === "unix") return SECOND_NS;
   if (rules.since === "unix_ms") return MS_NS;

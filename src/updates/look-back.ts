@@ -26,7 +26,7 @@ interface LookBack {
   dueAt: string;
 }
 
-/** Inside the transaction that holds the record. @param note.from undefined: the service tells no time to ask from */
+/** Inside the transaction that holds the record. @param note.from undefined: the service sends no time to ask from */
 export function noteUnnamed(store: Store, { from, at }: { from: string | undefined; at: string }): void {
   if (from === undefined) return;
   const standing = load(store);

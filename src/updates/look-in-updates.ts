@@ -18,7 +18,7 @@ import { readSeen, wasTold } from "./seen-changes.ts";
 
 /**
  * `listed`: the changes still have the version. `gone`: they have not, although they go on behind it. `unknown`: they reach neither
- * that far back nor beyond it, as far as can be told.
+ * that far back nor beyond it, as far as is known.
  */
 export type Listing = "listed" | "gone" | "unknown";
 

@@ -22,7 +22,7 @@ export function readToken(bytes: Buffer, span: Span): string | undefined {
 }
 
 /**
- * Whether a token lies before another, as far as that can be told: an earlier time, or a smaller number behind the same
+ * Whether a token lies before another, as far as that is known: an earlier time, or a smaller number behind the same
  * letters. Of others nobody but the service knows.
  *
  * @example

@@ -262,7 +262,7 @@ export class OrderReader {
   /**
    * Reads an order because somebody must know its status now.
    * @param decide runs in the transaction that has just stored what was read.
-   * @throws ServiceError, BridgeError `answer_…` where the answer does not tell the order's status.
+   * @throws ServiceError, BridgeError `answer_…` where the answer does not name the order's status.
    */
   async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
     for (let reads = 0; reads < READS_MAX; reads++) {

@@ -82,7 +82,7 @@ interface Aside {
 interface Shown {
   /** The time of which the changes list nothing newer. */
   current?: string;
-  /** Nothing tells, and the order was answered so for a day. */
+  /** Nothing shows it, and the order was answered so for a day. */
   isLast?: boolean;
   /** What this order lacks by itself. */
   believed?: LostPart | undefined;

@@ -181,7 +181,7 @@ export class ReadPages {
         await raiseTie(this.#context, { timestamp: undefined, count: page.timestamps.length }, { pass, path });
         return true;
       }
-      // Of pages that hold one change each nothing tells a tie from the limit.
+      // Of pages that hold one change each nothing distinguishes a tie from the limit.
       if (verdict.next === "step over" && page.timestamps.length > 1 && isLater(verdict.timestamp, watermark, rules)) {
         const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
         tie = { timestamp: verdict.timestamp, count: page.timestamps.length, range, servedAt };

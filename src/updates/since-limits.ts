@@ -7,7 +7,7 @@ import { type Asked, askAt, type FollowRules, instantOf, type Learned, planFirst
 
 /** Ages are those of `since` at the service's time, in milliseconds. */
 export interface SinceLimits {
-  /** The smallest age that was refused; undefined where the service has not told its time. */
+  /** The smallest age that was refused; undefined where the service has not sent its time. */
   refusedMs?: number | undefined;
   /** The latest `since` that was refused, as a Unix time: it does not become younger. */
   refusedUpToMs: number;
@@ -31,7 +31,7 @@ export const NARROWED_MAX = 3;
 export interface SinceWanted {
   position: string | undefined;
   serviceNow: string | undefined;
-  /** The timestamp of the newest order: where the service tells no time, nothing later is known to be in the past. */
+  /** The timestamp of the newest order: where the service sends no time, nothing later is known to be in the past. */
   newest: string | undefined;
   learned: Pick<Learned, "form" | "limits">;
 }
@@ -128,7 +128,7 @@ export function noteAnswered(
   return { ...limits, answeredMs: age };
 }
 
-/** How old such a `since` is; undefined where the service has not told its time. */
+/** How old such a `since` is; undefined where the service has not sent its time. */
 export function ageOf({ ns }: Pick<Asked, "ns">, serviceNow: string | undefined): number | undefined {
   const nowMs = msOf(serviceNow);
   return nowMs === undefined ? undefined : Math.max(0, nowMs - Number(ns / MS_NS));

@@ -61,7 +61,7 @@ function planCancellation(
     const read = readOrderValues(bytes, scanJson(bytes), mapping);
     if (updatedAt === null || !("values" in read) || read.values.status !== told.values.status) return;
     const values = { ...read.values, updatedAt };
-    // Where nothing tells the time of what is stored, a cancellation is the later one.
+    // Where nothing shows the time of what is stored, a cancellation is the later one.
     const plan = planOrder(stored, { text, values }, stored.updatedAt === null ? "snapshot" : "update", rules.plan);
     return plan.kind === "apply" ? { text, values, event: plan.event } : undefined;
   } catch (error) {

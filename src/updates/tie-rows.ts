@@ -15,7 +15,7 @@ export interface TieRange {
 }
 
 /**
- * @param tie.range undefined where nothing tells when it is over
+ * @param tie.range undefined where nothing shows when it is over
  * @returns whether the hold is new
  */
 export function saveTie(store: Store, tie: { at: string; detail: Message; range: TieRange | undefined }): boolean {

@@ -12,7 +12,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /**
  * 200 while every flow is fresh, 503 with the names of those that are not. A database that cannot be read is a
- * health problem like any other, told in the same form.
+ * health problem like any other, shown in the same form.
  */
 export function healthPage(read: () => Reading, { program, troubles }: { program: string; troubles: Troubles }): Page {
   return () => {

@@ -20,7 +20,7 @@ export interface MetricFacts {
   versions: { version: string; node: string };
 }
 
-/** Everything that the metrics tell. Times are Unix seconds, so that an age is `time() - …` wherever it is asked. */
+/** Everything that the metrics show. Times are Unix seconds, so that an age is `time() - …` wherever it is asked. */
 export function listMetrics(facts: MetricFacts): Metric[] {
   return [
     ...programMetrics(facts),

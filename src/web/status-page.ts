@@ -1,6 +1,6 @@
 /*
  * The page for the administrator and the owner: first whether all is well, in one sentence, then what to do, every
- * flow, and how it went. Readable on a phone, without JavaScript and by ear. It tells names, numbers and times only.
+ * flow, and how it went. Readable on a phone, without JavaScript and by ear. It shows names, numbers and times only.
  */
 import { createHash } from "node:crypto";
 import { clockTime, statusWords } from "../health/condition-words.ts";
@@ -154,7 +154,7 @@ function footer({ reading, words }: View): Html {
 </footer>`;
 }
 
-/** Told apart by form as well as by colour. */
+/** Distinguished by form as well as by colour. */
 const SHAPES: Record<Verdict, string> = {
   well: '<circle cx="10" cy="10" r="9"/><path d="m5.8 10.4 2.8 2.8 5.6-6" fill="none" stroke="#fff" stroke-width="2"/>',
   starting: '<circle cx="10" cy="10" r="9"/><path d="M10 5v5l3.5 2" fill="none" stroke="#fff" stroke-width="2"/>',
@@ -180,7 +180,7 @@ const ICON_COLOURS: Record<Verdict, string> = {
   ill: "#c0392f",
 };
 
-/** So that a browser's tab tells how things stand. */
+/** So that a browser's tab shows how things stand. */
 function iconOf(verdict: Verdict): string {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" fill="${ICON_COLOURS[verdict]}">${SHAPES[verdict]}</svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;

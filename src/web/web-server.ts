@@ -1,6 +1,6 @@
 /*
  * Listens for health, metrics and the status page, on loopback. Nothing here may ever stop orders: a port that is
- * taken is told, noted for `status`, and tried again from time to time; every request has a bound in size, time and
+ * taken is logged, kept for `status`, and tried again from time to time; every request has a bound in size, time and
  * number. A crash loses nothing, because nothing is kept.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

@@ -2,7 +2,7 @@ import type { Buffer } from "node:buffer";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 
-/** So many bytes of a file are enough to tell what it is. */
+/** So many bytes of a file are enough to recognise it. */
 export const HEAD_BYTES = 512;
 
 const PATH_BYTES_MAX = 4_000;
