@@ -9,5 +9,8 @@ export default defineConfig({
     globalSetup: ["scripts/bugs/set-up-tests.ts"],
     setupFiles: ["test/support/languages.ts"],
     maxWorkers: 1,
+    // As for `npm test`: a machine that is busy is no bug that was found.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

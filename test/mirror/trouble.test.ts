@@ -75,7 +75,11 @@ describeWithPostgres("the way down under trouble", () => {
       `UPDATE erp_bridge.positions SET database_id = '${databaseId}', writer = gen_random_uuid(), writer_no = writer_no + 1, host = 'db2'`,
     );
     expect(await meet()).toEqual(["mirror_fenced", "mirror_stopped"]);
-    await cluster.query(name, "UPDATE erp_bridge.positions SET writer_no = 0");
+    // It asks the service nothing more, until it is started again and claims the shop.
+    const asked = shop.sandbox.ledger.entries.length;
+    expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
+    expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+    await shop.restart();
     expect(await meet()).toEqual([undefined, undefined]);
     await cluster.query(name, "ALTER TABLE erp_bridge.positions ADD CHECK (orders_seq < 3) NOT VALID");
     expect(await meet()).toEqual(["mirror_failed", "mirror_stopped"]);
