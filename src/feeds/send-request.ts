@@ -6,7 +6,7 @@
 import { m } from "../messages/messages.ts";
 import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
-import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -178,14 +178,17 @@ export class SendRequest {
     return isUsual;
   }
 
-  /** Nothing waits any more: what was answered in a new form was settled. */
+  /** Nothing waits any more: what was answered in a new form was settled, by this process or by one before it. */
   async settleForms(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    if (!this.#forms.hasFresh || hasUnknownOutcome(store, this.#options.rules)) return;
+    const { rules } = this.#options;
+    // The new forms may be forgotten before the hold is: their endpoint has got a usual form, or another feed has settled them.
+    const isHeld = () => loadHoldsOf(store, rules.name).some(({ reason }) => reason === "answer");
+    if (!(this.#forms.hasFresh || isHeld()) || hasUnknownOutcome(store, rules)) return;
     this.#unusual.clear();
     await commit(this.#context, signal, () => {
       this.#forms.dropFresh();
-      deleteHold(store, this.#options.rules.name, "answer");
+      deleteHold(store, rules.name, "answer");
     });
   }
 

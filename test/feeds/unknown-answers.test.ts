@@ -197,6 +197,25 @@ describe("an import that is answered with 200 and another no", () => {
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
   });
 
+  it("is over after a restart too, where the acceptances that settle it are those that make a form usual", async () => {
+    const { erp, sandbox, run, minutes, restart, clock, holds, levels, rows } = await startFeeds({
+      settings: { imports: { stocks: { chunk: 1 } } },
+    });
+    fillStock(erp, 1);
+    await run("stocks");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: answer("Connection refused") });
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 10)");
+    expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "answer_unknown" } });
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    await restart({ imports: { stocks: { chunk: 1 } } });
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-3', 10)");
+    clock.advance(HOUR_MS);
+    await minutes(3);
+    expect(levels("S-3")).toEqual([10]);
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+    expect(holds()).toEqual([]);
+  });
+
   it("for one record alone keeps back no other", async () => {
     const { erp, sandbox, minute, level, quarantined, clock, rows } = await startUsed();
     erp.exec("UPDATE stock SET quantity = 3");
