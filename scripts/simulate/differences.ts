@@ -1,4 +1,5 @@
 import { isUnsafe } from "./forms.ts";
+import { isBefore } from "./versions.ts";
 import type { World } from "./world.ts";
 
 export interface Difference {
@@ -66,6 +67,18 @@ export function isServedOlder({ auditor, versions }: World, request: unknown): b
   return orderId !== undefined && versions.isMisleading(orderId);
 }
 
+/**
+ * The newest version bears an earlier timestamp than the one before it, and the order was met with both at once: a log goes on listing
+ * the other, as it would where the order's own answer came from a replica that lags. Who knew the order before is told by the change.
+ */
+function isMetInLog({ service, versions, forms }: World, id: string, payload: string): boolean {
+  const newest = versions.newest(id);
+  if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
+  const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
+  const met = service.ledger.entries.find(({ servedIds }) => servedIds.includes(id));
+  return met !== undefined && met.at >= newest.madeMs && isBefore(newest.timestamp, String(updated_at));
+}
+
 export function missingOrders(world: World): Difference[] {
   const { versions, service, orders, forms } = world;
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
@@ -95,7 +108,7 @@ export function staleOrders(world: World): Difference[] {
       JSON.stringify(own.items) === JSON.stringify(newest.items) &&
       (lines.get(id) ?? []).map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join() ===
         newest.items.map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join();
-    if (isSame) return [];
+    if (isSame || isMetInLog(world, id, payload)) return [];
     // What bears an earlier timestamp than the position is as late for the polls as what appeared late.
     const behindMs = (position.aheadMs ?? 0) - (versions.newest(id)?.timestampMs ?? 0);
     const lateMs = Math.max(versions.latenessMs(id), behindMs);
