@@ -6,7 +6,7 @@ import { startFollowed } from "../support/followed.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { startShop } from "../support/shop.ts";
-import { itSome, some } from "../support/whole.ts";
+import { some } from "../support/whole.ts";
 
 const SIGNAL = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -276,7 +276,7 @@ describe("a refusal of one endpoint", () => {
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
-  itSome(2)([
+  it.each([
     ["updates", { path: "updates" }],
     ["one order", { path: "snapshot" }],
   ] as const)("asks for a wait at %s, and new orders come as ever", async (_, match) => {

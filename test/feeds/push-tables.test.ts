@@ -164,7 +164,7 @@ describe("the feed's table", () => {
     expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code")') }]);
   });
 
-  itSome(2)([
+  it.each([
     ["a collation", "CREATE TABLE goods (sku COLLATE erp_words, n)"],
     ["a function", "CREATE TABLE goods (sku, raw, n AS (erp_words(raw)))"],
   ])("with %s that only the ERP knows is named, and hinders no other feed", async (_, sql) => {
@@ -412,7 +412,7 @@ describe("a row that leaves a table of the ERP's", () => {
 });
 
 describe("a unique column that the feed does not name", () => {
-  itSome(2)([
+  it.each([
     ["after a pass that saw its index go", "DROP INDEX goods_bc", "ALTER TABLE goods DROP COLUMN barcode"],
     [
       "with its index, once the two triggers that name it are dropped",

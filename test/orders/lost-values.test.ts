@@ -223,7 +223,7 @@ describe("what nearly every former order has", () => {
     },
   );
 
-  itSome(2)([
+  it.each([
     [2, "new"],
     [3, "paid"],
   ])("is guarded while %i of twenty others have lost it", async (without, status) => {

@@ -200,7 +200,7 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-else")).toBe(true);
   });
 
-  itSome(2)([
+  it.each([
     ["from the first answer on", { warehouses: [FOREIGN] }],
     ["one by one", { shop_id: FOREIGN, account: { id: FOREIGN } }],
   ])("are something else where they stand there %s", async (_, beside) => {

@@ -219,7 +219,7 @@ describe("a confirm that is refused", () => {
     expect(new Set(batchStates(t))).toEqual(new Set(["refused"]));
   });
 
-  itSome(2)([
+  it.each([
     ["the same name", '"batch-1"', `["${UUID_C}"]`],
     ["all its orders", "null", `["${UUID_A}","${UUID_B}"]`],
   ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome, some } from "../support/whole.ts";
+import { some } from "../support/whole.ts";
 
 /** The service changes an order without ever telling of it. */
 async function withOrders(count: number, settings = {}, options = {}): Promise<TestBridge & { ids: string[] }> {
@@ -170,7 +170,7 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
-  itSome(2)([
+  it.each([
     ["the service fails", { kind: "status", status: 500 } as const],
     ["the service asks for patience", { kind: "status", status: 503, headers: { "retry-after": "60" } } as const],
   ])("has what it could not read read later where %s in the middle of the round", async (_, action) => {

@@ -108,7 +108,7 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  itSome(2)([
+  it.each([
     ["the wanted status", "paid"],
     ["a word that is the status of no order", "ok"],
   ])("is sent where the answer names the order and has %s", async (_, status) => {
@@ -336,7 +336,7 @@ describe("one order that is always answered badly", () => {
 });
 
 describe("a status path that is wrong", () => {
-  itSome(2)([
+  it.each([
     ["404", { settings: { statuses: { path: "/api/v1/1c/orders/{order_id}/state" } } }],
     ["405", { settings: { statuses: { method: "PUT" } } }],
   ])("holds the statuses and refuses nothing (%s)", async (status, options) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { itSome, some } from "../support/whole.ts";
+import { some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -65,7 +65,7 @@ describe("a status whose outcome is unknown", () => {
     expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
   });
 
-  itSome(2)([
+  it.each([
     ["lost on its way", "before", ["packed", "new"]],
     ["that has arrived", "after", ["packed", "new"]],
   ] as const)("is not settled by a read from before the status accepted last: one %s", async (_, when, set) => {

@@ -55,7 +55,7 @@ describe("an answer that is not understood", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("paid");
   });
 
-  itSome(3)<[string, SandboxOptionsPatch | undefined, FaultAction]>([
+  it.each<[string, SandboxOptionsPatch | undefined, FaultAction]>([
     ["a wrong path", { shape: { updates: ["changes"] } }, { kind: "html" }],
     ["a web page", undefined, { kind: "html" }],
     ["an error for hours", undefined, { kind: "status", status: 500 }],
@@ -126,7 +126,7 @@ describe("an order that nobody knows here", () => {
     expect(test.sandbox.ledger.confirmedOrderIds().has(stranger)).toBe(true);
   });
 
-  itSome(2)([
+  it.each([
     [404, 15],
     [410, 60],
   ] as const)(
