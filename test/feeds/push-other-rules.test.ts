@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { isWhole } from "../support/whole.ts";
+import { isWhole, itSome } from "../support/whole.ts";
 
 const ROWS = 15;
 const RECORD = { sku: "{sku}", warehouse: "{warehouse}", ean: "{ean}", quantity: "{available|number}" };
@@ -72,7 +72,7 @@ function zerosOf({ sandbox }: PushedFeeds, skus: readonly string[]): string[] {
 }
 
 describe("a feed whose rules are changed", () => {
-  it.each(
+  itSome(12)(
     CHANGES.flatMap(([name, after, before = {}, erp = ""], at) =>
       WAITING.filter((_, index) => isWhole || index === at % WAITING.length).map((waiting) => ({
         ...{ name, waiting, after, before, erp },
