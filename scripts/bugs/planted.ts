@@ -3,6 +3,7 @@ import { type Edit, hostile, one, type PlantedBug } from "./bug.ts";
 import { DECISION_BUGS } from "./decisions.ts";
 import { GUARD_BUGS } from "./guards.ts";
 import { LASTING_BUGS } from "./lasting.ts";
+import { MIRROR_BUGS } from "./mirror.ts";
 
 const PULL = "src/orders/pull-orders.ts";
 const FOLLOW_JOB = "src/updates/store-pass.ts";
@@ -254,6 +255,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "  if (candidate !== watermark) return true;\n",
   ),
   ...LASTING_BUGS,
+  ...MIRROR_BUGS,
   ...GUARD_BUGS,
   ...DECISION_BUGS,
   hostile("a count below the number of records accepts them all", "src/service/answer-counts.ts", [

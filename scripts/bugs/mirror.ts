@@ -1,0 +1,121 @@
+import { type PlantedBug, tested } from "./bug.ts";
+
+const REMOTE_ROWS = "src/mirror/up/remote-rows.ts";
+const CONNECTION = "src/mirror/connection.ts";
+
+/** Of the mirror, which the simulation does not play: its tests have a real PostgreSQL. */
+export const MIRROR_BUGS: readonly PlantedBug[] = [
+  {
+    name: "touched rows are followed by a watermark over their notes",
+    foundBy: "test/mirror/up.test.ts",
+    edits: [
+      {
+        file: REMOTE_ROWS,
+        find: "FROM touched WHERE shop = $1 ORDER BY id",
+        replace: "FROM touched WHERE shop = $1 AND id > $2 ORDER BY id",
+      },
+      { file: REMOTE_ROWS, find: "(READ_TOUCHED, [shop])", replace: "(READ_TOUCHED, [shop, newest])" },
+      {
+        file: REMOTE_ROWS,
+        find: "const ids = JSON.parse(found.ids) as string[];",
+        replace: "const ids = JSON.parse(found.ids) as string[]; newest = Math.max(newest, ...ids.map(Number));",
+      },
+      { file: REMOTE_ROWS, find: "interface FoundKey {", replace: "let newest = 0;\ninterface FoundKey {" },
+    ],
+  },
+  {
+    name: "a status request of the mirror's is not known again by its id",
+    foundBy: "test/mirror/up-requests.test.ts",
+    edits: [
+      {
+        file: "src/mirror/up/apply-requests.ts",
+        find: 'AS requestId FROM mirror_requests WHERE request_uuid = ?")',
+        replace: 'AS requestId FROM mirror_requests WHERE request_uuid = ? AND 0")',
+      },
+      {
+        file: "src/mirror/up/apply-requests.ts",
+        find: "INSERT INTO mirror_requests",
+        replace: "INSERT OR REPLACE INTO mirror_requests",
+      },
+    ],
+  },
+  tested(
+    "test/mirror/fence.test.ts",
+    "an instance claims the shop whoever works for it",
+    {
+      of: "judgeWriter",
+      does: 'return writer === own.writer ? { kind: "ours" } : { kind: "claim", writerNo: writerNo + 1 };',
+    },
+    "src/mirror/fence.ts",
+  ),
+  tested(
+    "test/mirror/up.test.ts",
+    "a TRUNCATE touches nothing",
+    {
+      find: "INSERT INTO touched (shop, tbl) SELECT shop, TG_TABLE_NAME FROM shop_keys;",
+      replace: "NULL;",
+    },
+    "drizzle/postgres/0000_mirror.sql",
+  ),
+  tested(
+    "test/mirror/trouble.test.ts",
+    "the mirror's position is ahead of its rows",
+    {
+      find: "const written = await this.#write(tx, read, {",
+      replace: `await savePosition(tx, self.shop, { ordersSeq: read.news.upTo, eventsSeq: read.events.upTo });
+      await tx.run("COMMIT");
+      await tx.run("BEGIN");
+      const written = await this.#write(tx, read, {`,
+    },
+    "src/mirror/down.ts",
+  ),
+  {
+    name: "a lost connection is made anew inside a transaction",
+    foundBy: "test/mirror/trouble.test.ts",
+    edits: [
+      {
+        file: CONNECTION,
+        find: "const tx = new OpenTransaction(client,",
+        replace: `const again = async () => { this.close(); return await this.#open(); };
+      const tx = new OpenTransaction(client, again,`,
+      },
+      {
+        file: CONNECTION,
+        find: 'const { command } = await client.query("COMMIT");',
+        replace: 'const { command } = await tx.client.query("COMMIT");',
+      },
+      {
+        file: CONNECTION,
+        find: 'if (command !== "COMMIT") throw',
+        replace: 'if (command !== "COMMIT" && tx.client === client) throw',
+      },
+      {
+        file: CONNECTION,
+        find: "  readonly #client: Client;\n  readonly #explain",
+        replace: "  client: Client;\n  readonly #again: () => Promise<Client>;\n  readonly #explain",
+      },
+      {
+        file: CONNECTION,
+        find: "constructor(client: Client, explain: (thrown: unknown) => Error) {\n    this.#client = client;",
+        replace:
+          "constructor(client: Client, again: () => Promise<Client>, explain: (thrown: unknown) => Error) {\n    this.client = client; this.#again = again;",
+      },
+      {
+        file: CONNECTION,
+        find: "return await queryOn<Row>(this.#client, sql, params);",
+        replace: `return await queryOn<Row>(this.client, sql, params).catch(async () => {
+        this.client = await this.#again();
+        return await queryOn<Row>(this.client, sql, params);
+      });`,
+      },
+      {
+        file: CONNECTION,
+        find: "return (await this.#client.query(sql, params as unknown[])).rowCount ?? 0;",
+        replace: `return (await this.client.query(sql, params as unknown[]).catch(async () => {
+        this.client = await this.#again();
+        return await this.client.query(sql, params as unknown[]);
+      })).rowCount ?? 0;`,
+      },
+    ],
+  },
+];
