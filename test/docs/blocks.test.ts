@@ -23,8 +23,8 @@ import { type Shop, startShop } from "../support/shop.ts";
 import { startWebBridge } from "../support/web.ts";
 
 /*
- * Every code block of the pages, by its language. Those in SQL are run in statements.test.ts, integration.test.ts and
- * questions.test.ts; commands of the system (systemctl, apt, …) by `npm run campaign:host`, here only as far as a shell reads them.
+ * Every code block of the pages, by its language. Those in SQL are run in statements.test.ts, integration.test.ts,
+ * questions.test.ts and mirror/many-shops.test.ts; commands of the system (systemctl, apt, …) by `npm run campaign:host`, here only as far as a shell reads them.
  */
 
 const BLOCKS = [...PAGES, "CONTRIBUTING.md"].flatMap(blocksOf);
@@ -37,7 +37,7 @@ const METRICS = new Set(readFileSync("src/web/list-metrics.ts", "utf8").match(/\
 
 /** Programs of the system that the pages call. The shell finds each, and notes what it was called with. */
 const CALLED = ["apt", "chmod", "curl", "erp-bridge", "install", "journalctl", "npm", "runuser", "ssh", "sqlite3"];
-const OF_SYSTEM = ["isql", "odbcinst", "systemctl", "tar", "usermod"];
+const OF_SYSTEM = ["apt-get", "isql", "odbcinst", "psql", "scp", "systemctl", "tar", "tee", "usermod"];
 const NOTE = `#!/bin/sh\n{ printf '%s\\037' "$(basename "$0")" "$@"; printf '\\036'; } >> "$CALLS"\n`;
 
 interface Called {
@@ -76,8 +76,8 @@ const callsTo = (program: string) =>
     calls.filter(([called]) => called === program).map(([, ...args]) => ({ name, args })),
   );
 
-/** Those that do not end by themselves, and one that waits a second before each request: other tests start them. */
-const LASTING = /^(run|sandbox|status --watch|probe)\b/;
+/** Those that do not end by themselves, that need a PostgreSQL, and one that waits a second before each request: other tests start them. */
+const ELSEWHERE = /^(run|sandbox|status --watch|probe|mirror|takeover)\b/;
 
 /** The call as it can be made in a test's folder. */
 function inFolder(shop: Shop, args: readonly string[]): string[] {
@@ -179,7 +179,7 @@ describe("code blocks", () => {
     shop.sandbox.service.createOrder();
     expect((await shop.command("sync")).code).toBe(0);
     shop.write("INSERT INTO stock (sku, quantity) VALUES ('YOUR-SKU', 3)");
-    const calls = callsTo("erp-bridge").filter(({ args }) => !LASTING.test(args.join(" ")));
+    const calls = callsTo("erp-bridge").filter(({ args }) => !ELSEWHERE.test(args.join(" ")));
     expect(calls.length).toBeGreaterThan(14);
     const done = new Set<string>();
     for (const { name, args } of calls.toSorted(
