@@ -165,6 +165,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/ingest-orders.ts",
   ),
   tested(
+    "test/feeds/unknown-answers.test.ts",
+    "a hold for unusual answers is ended by the process that set it alone",
+    { in: "settleForms", find: "(this.#forms.hasFresh || isHeld())", replace: "this.#forms.hasFresh" },
+    "src/feeds/send-request.ts",
+  ),
+  tested(
     "test/service/answer-form.test.ts",
     "an answer that says nothing speaks against one that said yes",
     { of: "isSilent", does: "return kind === 'number' && kind !== 'number';" },
