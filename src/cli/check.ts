@@ -17,6 +17,7 @@ import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platfo
 import { BROTLI_ADVISORY, isMended, loadBuildDate, monthsTooOld } from "../platform/runtime.ts";
 import { checkInstances } from "./check-instances.ts";
 import { checkListen } from "./check-listen.ts";
+import { checkMirror } from "./check-mirror.ts";
 import { type Call, type Command, load, worstOf } from "./command.ts";
 import { readableSources } from "./preview.ts";
 import { jsonLine } from "./terminal.ts";
@@ -52,7 +53,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
       () => ({ what: m.check.askingService }),
       () => probeService(loaded, systemClock),
     );
-    results.push(...asked);
+    results.push(...asked, ...(await checkMirror(loaded)));
   }
   report(call, results);
   return worstOf(results.map(({ exitCode }) => exitCode));

@@ -45,7 +45,7 @@ import {
 } from "./write-down.ts";
 
 /** Of one transaction: half a second's work at most. */
-const BOUND = { rows: 1_000, bytes: 4_000_000 };
+const BOUND = { rows: 2_000, bytes: 4_000_000 };
 /** Orders compared by their hash at a time. */
 const COMPARED_ROWS = 2_000;
 const CHANGES_MAX = 500;

@@ -1,6 +1,6 @@
 /*
  * The statements of the way down. Each takes all of its rows as one JSON parameter, which PostgreSQL takes apart: one round trip for
- * a thousand orders. A row that is refused is found by halving and written without what may be at fault; nothing waits for it.
+ * two thousand orders. A row that is refused is found by halving and written without what may be at fault; nothing waits for it.
  */
 import type { MirrorTx } from "./connection.ts";
 import type { JsonRow, OrderRow } from "./down-rows.ts";

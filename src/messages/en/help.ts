@@ -17,7 +17,7 @@ export const help = {
   syncOrders: "with updates: also the orders whose ids or numbers stand in this file, one a line",
   syncAgain: "of the named feeds every row, also what the service has accepted: it was restored or lost something",
   check: "configuration, database, permissions and disk",
-  checkOnline: "also credentials, subscription and clocks, harmlessly",
+  checkOnline: "also credentials, subscription, clocks and the mirror, harmlessly",
   status: "is all well? one sentence, then a line a flow",
   statusWatch: "again every two seconds, until it is interrupted",
   resume: "lift a hold after its cause was put right",

@@ -50,6 +50,7 @@ export const mirror = {
   fenced: ({ shop, host }: { shop: string; host: string }) =>
     `Another instance works for the shop ${shop} (on ${host}).`,
   fencedHint: "Two bridges on one account take orders from each other: leave one of them off.",
+  reached: ({ at, shop }: { at: string; shop: string }) => `PostgreSQL at ${at} answers, and knows the shop ${shop}.`,
   badUrl: ({ problem }: { problem: Said }) => `The address of PostgreSQL ${problem}.`,
   badShop: ({ shop }: { shop: string }) => `${shop} is no key of a shop: 1 to 40 lower-case letters, digits, _ and -.`,
   badSchema: ({ schema }: { schema: string }) => `${schema} is no name of a schema: lower-case letters, digits and _.`,

@@ -1,0 +1,31 @@
+import type { LoadedConfig } from "../config/load.ts";
+import { mirrorRouteOf } from "../config/route.ts";
+import { m } from "../messages/messages.ts";
+import { MirrorLink } from "../mirror/connection.ts";
+import { placeOf } from "../mirror/mirror-error.ts";
+import { verifySchema } from "../mirror/schema-version.ts";
+import { asError, EXIT, exitCodeOf } from "../platform/errors.ts";
+import type { CheckResult } from "./check.ts";
+
+/** Whether PostgreSQL lets the bridge in, its schema is this program's, and the shop is known there. Changes nothing. */
+export async function checkMirror({ config }: LoadedConfig): Promise<CheckResult[]> {
+  const route = mirrorRouteOf(config);
+  if (route === undefined) return [];
+  const options = { ...route, schema: config.mirror.schema, timeoutMs: config.mirror.timeout };
+  const link = new MirrorLink({ ...options, verify: (query) => verifySchema(query, options) });
+  try {
+    const at = placeOf(route.target);
+    const known = await link.look("SELECT 1 FROM shop_keys WHERE shop = $1", [route.shop]);
+    if (known.length > 0)
+      return [{ check: "mirror", ok: true, message: m.mirror.reached({ at, shop: route.shop }), exitCode: EXIT.ok }];
+    const unknown = m.mirror.unknownShop({ at, shop: route.shop, user: route.target.user });
+    const message = m.common.sentences({ parts: [unknown, m.mirror.rightHint({ shop: route.shop })] });
+    return [{ check: "mirror", ok: false, message, exitCode: EXIT.failed }];
+  } catch (thrown) {
+    const { text, hint } = asError(thrown);
+    const message = hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
+    return [{ check: "mirror", ok: false, message, exitCode: exitCodeOf(thrown) }];
+  } finally {
+    link.close();
+  }
+}
