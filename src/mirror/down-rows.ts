@@ -16,6 +16,7 @@ import {
   quarantine,
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Clock } from "../platform/ports.ts";
 import { fitsJsonb, plainText } from "./plain-values.ts";
 import type { Local } from "./plan-down.ts";
 
@@ -63,52 +64,57 @@ export interface Bound {
   bytes: number;
 }
 
-/** The orders of the events behind `seq`, each once and as it is now, and up to which event these are all. */
-export function loadChangedOrders(store: Store, seq: number, bound: Bound): { orders: OrderRow[]; upTo: number } {
-  const rows = store
-    .prepare<Pick<Row<typeof orderEventRows>, "seq" | "order_key">>(
-      "SELECT seq, order_key FROM order_event_rows WHERE seq > ? ORDER BY seq LIMIT ?",
+/** The orders of the events behind `seq`, with the number of the event that names each. */
+export interface News {
+  events: readonly { seq: number; key: number }[];
+  /** There are no more. */
+  isAll: boolean;
+  head: number;
+}
+
+export function loadNews(store: Store, seq: number, limit: number): News {
+  const events = store
+    .prepare<{ seq: number; key: number }>(
+      "SELECT seq, order_key AS key FROM order_event_rows WHERE seq > ? ORDER BY seq LIMIT ?",
     )
-    .all(seq, bound.rows);
-  const found = new Map<number, OrderRow | undefined>();
-  let bytes = 0;
-  let upTo = seq;
-  for (const { seq: at, order_key: key } of rows) {
-    if (bytes >= bound.bytes) return { orders: present(found.values()), upTo };
-    if (!found.has(key)) {
-      const order = loadOrder(store, key);
-      found.set(key, order);
-      bytes += order?.json.length ?? 0;
-    }
-    upTo = at;
-  }
-  return {
-    orders: present(found.values()),
-    upTo: rows.length < bound.rows ? Math.max(upTo, loadLocal(store).head) : upTo,
-  };
+    .all(seq, limit);
+  return { events, isAll: events.length < limit, head: loadLocal(store).head };
 }
 
-function present<T>(rows: Iterable<T | undefined>): T[] {
-  return [...rows].filter((row) => row !== undefined);
+/** Up to which event nothing is left, where these orders were read; pure. */
+export function upToOf(seq: number, { events, isAll, head }: News, read: ReadonlySet<number>): number {
+  const left = events.findIndex(({ key }) => !read.has(key));
+  if (left >= 0) return events[left - 1]?.seq ?? seq;
+  const last = events.at(-1)?.seq ?? seq;
+  return isAll ? Math.max(last, head) : last;
 }
 
-/** The orders of these keys, and up to which key these are all. */
-export function loadOrders(
+/** Others have their turn after so many orders. */
+const ORDERS_PER_TURN = 50;
+
+/**
+ * The orders of these keys as they are now, as many as fit. Between two of them others write: an order may then be newer than what
+ * named it, and is read once more with what made it so.
+ */
+export async function loadOrders(
   store: Store,
-  keys: readonly number[],
+  clock: Clock,
+  keys: Iterable<number>,
   bytesMax: number,
-): { orders: OrderRow[]; upTo: number | undefined } {
+): Promise<{ orders: OrderRow[]; read: ReadonlySet<number> }> {
   const orders: OrderRow[] = [];
+  const read = new Set<number>();
   let bytes = 0;
-  let upTo: number | undefined;
   for (const key of keys) {
     if (bytes >= bytesMax) break;
+    if (read.has(key)) continue;
     const order = loadOrder(store, key);
     if (order !== undefined) orders.push(order);
     bytes += order?.json.length ?? 0;
-    upTo = key;
+    read.add(key);
+    if (read.size % ORDERS_PER_TURN === 0) await clock.sleep(0);
   }
-  return { orders, upTo };
+  return { orders, read };
 }
 
 export function countOwnOrders(store: Store): number {

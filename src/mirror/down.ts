@@ -7,7 +7,7 @@
 
 import type { Store } from "../database/store.ts";
 import { commit } from "../pass/commit.ts";
-import { isoTime } from "../platform/ports.ts";
+import { type Clock, isoTime } from "../platform/ports.ts";
 import type { MirrorTx } from "./connection.ts";
 import {
   type Change,
@@ -17,16 +17,18 @@ import {
   hashOrder,
   type JsonRow,
   loadBatchJson,
-  loadChangedOrders,
   loadChanges,
   loadConditionsJson,
   loadEventsAfter,
   loadHeldJson,
   loadKeysAfter,
   loadLocal,
+  loadNews,
   loadOrders,
+  type News,
   noteChanges,
   readAtOnce,
+  upToOf,
 } from "./down-rows.ts";
 import { loadMirrorState, loadRefill, type Refill, saveMirrorState, startRefill } from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "./part.ts";
@@ -47,7 +49,7 @@ import {
 /** Of one transaction: half a second's work at most. */
 const BOUND = { rows: 2_000, bytes: 4_000_000 };
 /** Orders compared by their hash at a time. */
-const COMPARED_ROWS = 2_000;
+const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
 const NOTED_ROWS = 2_000;
 /** Of one pass; then the other way has its turn. */
@@ -59,7 +61,7 @@ interface Read {
   at: Position;
   move: Move;
   isRestored: boolean;
-  news: ReturnType<typeof loadChangedOrders>;
+  news: News;
   events: ReturnType<typeof loadEventsAfter>;
   changes: Change[];
   conditions: string | undefined;
@@ -107,10 +109,10 @@ export class Down implements MirrorPart {
     const { store } = context;
     const made = await session.transact(async (tx, position) => {
       const read = readAtOnce(store, () => this.#read(store, position, session.isRestored));
-      const written = await this.#write(tx, read, { store, shop: self.shop, now: isoTime(context.clock.nowMs()) });
+      const written = await this.#write(tx, read, { store, clock: context.clock, shop: self.shop });
       return { ...written, read, isRestored: read.isRestored, turn: await savePosition(tx, self.shop, written.move) };
     });
-    const { read, refused, orders, isWalking } = made;
+    const { read, refused, orders, isWalking, move } = made;
     this.#isCompareAsked &&= read.at.walk === null;
     if (read.conditions !== undefined) this.#conditions = read.conditions;
     if (read.changes.length > 0 || refused.length > 0) {
@@ -122,8 +124,12 @@ export class Down implements MirrorPart {
     add(counts, "mirrored", orders);
     add(counts, "events", read.events.events.length);
     add(counts, "unwritten", refused.length);
-    const { upTo: ordersUpTo } = read.news;
-    return isWalking || ordersUpTo < read.head || read.events.upTo < read.head || read.changes.length === CHANGES_MAX;
+    return (
+      isWalking ||
+      (move.ordersSeq ?? 0) < read.head ||
+      read.events.upTo < read.head ||
+      read.changes.length === CHANGES_MAX
+    );
   }
 
   #read(store: Store, position: Position, isRestored: boolean): Read {
@@ -135,7 +141,7 @@ export class Down implements MirrorPart {
       at,
       move,
       isRestored: why === "restored",
-      news: loadChangedOrders(store, at.ordersSeq, BOUND),
+      news: loadNews(store, at.ordersSeq, BOUND.rows),
       events: loadEventsAfter(store, at.eventsSeq, BOUND),
       changes: loadChanges(store, CHANGES_MAX),
       conditions: conditions === this.#conditions ? undefined : conditions,
@@ -143,11 +149,17 @@ export class Down implements MirrorPart {
     };
   }
 
-  async #write(tx: MirrorTx, read: Read, place: { store: Store; shop: string; now: string }) {
+  async #write(tx: MirrorTx, read: Read, place: { store: Store; clock: Clock; shop: string }) {
     const { at, news, events, changes, conditions, head } = read;
     const { store, shop } = place;
     const as = { shop, epoch: at.epoch, seq: head };
-    const refused = await writeOrders(tx, as, news.orders);
+    const changed = await loadOrders(
+      store,
+      place.clock,
+      news.events.values().map(({ key }) => key),
+      BOUND.bytes,
+    );
+    const refused = await writeOrders(tx, as, changed.orders);
     const walked = await walk(tx, at, { ...place, ...as });
     refused.push(...walked.refused, ...(await writeEvents(tx, shop, events.events)));
     const batches = rowsOf(changes, "batch", (id) => loadBatchJson(store, id));
@@ -155,8 +167,13 @@ export class Down implements MirrorPart {
     refused.push(...(await writeBatches(tx, shop, batches.rows, batches.gone)));
     refused.push(...(await writeHeld(tx, shop, held.rows, held.gone)));
     if (conditions !== undefined) await writeConditions(tx, shop, conditions);
-    const move: Move = { ...read.move, ordersSeq: news.upTo, eventsSeq: events.upTo, ...walked.move };
-    return { move, refused, orders: news.orders.length + walked.orders, isWalking: walked.isWalking };
+    const move: Move = {
+      ...read.move,
+      ordersSeq: upToOf(at.ordersSeq, news, changed.read),
+      eventsSeq: events.upTo,
+      ...walked.move,
+    };
+    return { move, refused, orders: changed.orders.length + walked.orders, isWalking: walked.isWalking };
   }
 }
 
@@ -171,7 +188,7 @@ interface Walked {
 async function walk(
   tx: MirrorTx,
   at: Position,
-  { store, now, ...as }: { store: Store; shop: string; now: string; epoch: number; seq: number },
+  { store, clock, ...as }: { store: Store; clock: Clock; shop: string; epoch: number; seq: number },
 ): Promise<Walked> {
   if (at.walk === null) return { move: {}, refused: [], orders: 0, isWalking: false };
   const isCopy = at.walk === "copy";
@@ -180,17 +197,18 @@ async function walk(
   if (last === undefined) {
     const extraOrders = Math.max(0, (await countOrders(tx, as.shop)) - countOwnOrders(store));
     return {
-      move: { walk: null, walkAfter: 0, comparedAt: now, extraOrders },
+      move: { walk: null, walkAfter: 0, comparedAt: isoTime(clock.nowMs()), extraOrders },
       refused: [],
       orders: 0,
       isWalking: false,
     };
   }
   const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
-  const { orders, upTo } = loadOrders(store, due, BOUND.bytes);
+  const { orders, read } = await loadOrders(store, clock, due, BOUND.bytes);
   const refused = await writeOrders(tx, as, orders);
   // Those that differ did not all fit: the next part begins with the first that is left.
-  const walkAfter = orders.length < due.length && upTo !== undefined ? upTo : last;
+  const left = due.findIndex((key) => !read.has(key));
+  const walkAfter = left < 0 ? last : (due[left - 1] ?? at.walkAfter);
   return { move: { walkAfter }, refused, orders: orders.length, isWalking: true };
 }
 

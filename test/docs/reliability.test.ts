@@ -6,6 +6,7 @@ const ROWS = [
   ...Array.from({ length: 37 }, (_, index) => String(index + 1)),
   "5a",
   "13a",
+  "13b",
   "15a",
   "16a",
   "16h",
@@ -31,6 +32,7 @@ const ROWS = [
   "47",
   "46",
   "46a",
+  ...["50", "51", "52", "53", "54"],
 ];
 
 const quoted = [...TEXT.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text ?? "");
@@ -39,7 +41,7 @@ const quoted = [...TEXT.matchAll(/`([^`\n]+)`/g)].map(([, text]) => text ?? "");
 const rows = new Map(
   TEXT.split("\n")
     .map((line) => line.split(" | ").map((cell) => cell.replace(/^\| | \|$/g, "")))
-    .filter(([number]) => /^\d+[ab]?$/.test(number ?? ""))
+    .filter(([number]) => /^\d+[abhi]?$/.test(number ?? ""))
     .map((cells) => [cells[0] ?? "", cells]),
 );
 

@@ -65,6 +65,33 @@ describeWithPostgres("the way down", () => {
     expect(await shop.there("SELECT count(*) FROM touched")).toEqual(["0"]);
   });
 
+  it("takes as many transactions as it needs, and its position is never ahead of its rows", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 6);
+    await shop.run("orders");
+    await shop.mirror();
+    const turn = async () => Number((await shop.there("SELECT turn FROM positions"))[0]);
+    const before = await turn();
+    const { store } = shop.bridge;
+    store.write(() => {
+      store
+        .prepare(
+          "UPDATE orders SET payload = json_object('big', printf('%.*c', 1700000, 'x')), payload_hash = randomblob(32)",
+        )
+        .run();
+      store
+        .prepare(
+          `INSERT INTO order_event_rows (order_key, revision, kind, source, at)
+           SELECT order_key, 2, 'changed', 'update', changed_at FROM orders`,
+        )
+        .run();
+    });
+    expect(await shop.mirror()).toMatchObject({ mirrored: 6, events: 6 });
+    expect((await turn()) - before).toBe(2);
+    expect(await shop.there("SELECT DISTINCT length(payload->>'big') FROM orders")).toEqual(["1700000"]);
+    await expectMirrored(shop);
+  });
+
   it("finds by comparison what no event tells, and what was lost or changed there", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 20);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { m } from "../../src/messages/messages.ts";
+import { upToOf } from "../../src/mirror/down-rows.ts";
 import { codeOf, type MirrorError, mirrorErrorOf } from "../../src/mirror/mirror-error.ts";
 import { fitsJsonb, plainText } from "../../src/mirror/plain-values.ts";
 import { planBeginning } from "../../src/mirror/plan-down.ts";
@@ -41,6 +42,23 @@ describe("what the way down begins with", () => {
   ])("%s", (_, at, own, isAsked, move) => {
     expect(planBeginning(at, own, isAsked).move).toEqual(move ?? {});
   });
+});
+
+describe("up to which event the news are written", () => {
+  const events = [
+    { seq: 11, key: 1 },
+    { seq: 12, key: 2 },
+    { seq: 15, key: 1 },
+  ];
+  const keys = (...read: number[]) => new Set(read);
+
+  it.each([
+    ["all of them, and there are no more", true, keys(1, 2), 20],
+    ["all of them, and more may follow", false, keys(1, 2), 15],
+    ["the first order", true, keys(1), 11],
+    ["the second order", true, keys(2), 10],
+    ["none", true, keys(), 10],
+  ])("%s", (_, isAll, read, upTo) => expect(upToOf(10, { events, isAll, head: 20 }, read)).toBe(upTo));
 });
 
 describe("values", () => {
