@@ -54,6 +54,8 @@ export function loadRefill(store: Store): Refill {
 /** Every batch and every held record is to be written again. Inside a transaction. */
 export function startRefill(store: Store): void {
   saveMirrorState(store, "refill", JSON.stringify({ batch: 0, quarantine: 0 } satisfies Refill));
+  // What was refused is tried again with the rest, and noted again where it still is.
+  saveMirrorState(store, "unwritten", "[]");
 }
 
 /** Rows that either side does not take from the other. */

@@ -25,7 +25,7 @@ import {
 import { verifySchema } from "./schema-version.ts";
 
 /** So often the head office hears of a shop in which nothing happens. */
-const HEARD_S = 15;
+const HEARD_MS = 15_000;
 /** Silence of so long is worth a word there, at least. */
 export const SILENT_MIN_S = 120;
 /** A pass that found nothing to do is recorded so often: there may be one a second. */
@@ -59,6 +59,8 @@ export class RunMirror implements Job {
   #isRestored = false;
   #notedMs = Number.NEGATIVE_INFINITY;
   #recordedMs: number | undefined;
+  /** When the head office was last told how things stand. */
+  #saidMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: JobContext, options: MirrorOptions) {
     this.#context = context;
@@ -107,15 +109,14 @@ export class RunMirror implements Job {
     const session = this.#session();
     const counts: Record<string, number> = {};
     let more = false;
-    let isHeard = false;
     for (const part of parts) {
       if (!part.hasWork(store, seen, this.#isRestored)) continue;
       const result = await part.run(session, seen, signal);
       for (const [name, count] of Object.entries(result.counts)) counts[name] = (counts[name] ?? 0) + count;
       more ||= result.more;
-      isHeard = true;
     }
-    if (!isHeard && (seen.heardS >= HEARD_S || this.#claim.writerNo === undefined)) {
+    // Also of a shop that is busy all the time, whose rows say nothing of how it stands.
+    if (this.#context.clock.monotonicMs() - this.#saidMs >= HEARD_MS || seen.heardS * 1_000 >= HEARD_MS) {
       await session.transact(async (tx) => ({ turn: await savePosition(tx, self.shop, this.#standing()) }));
     }
     await this.#noteTurn(signal);
@@ -123,6 +124,7 @@ export class RunMirror implements Job {
   }
 
   #standing() {
+    this.#saidMs = this.#context.clock.monotonicMs();
     return { sentence: this.#options.sentence(), silentAfterS: this.#options.silentAfterS };
   }
 

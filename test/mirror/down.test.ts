@@ -25,6 +25,23 @@ describeWithPostgres("the way down", () => {
     expect(await shop.there("SELECT sentence FROM shops")).not.toEqual([""]);
   });
 
+  it("says how a shop stands that is busy all the time", async () => {
+    const shop = await startMirroredShop();
+    for (let pass = 0; pass < 4; pass++) {
+      createOrders(shop, 1);
+      await shop.run("orders");
+      await shop.mirror();
+      shop.clock.advance(5_000);
+    }
+    const sentence = async () => (await shop.there("SELECT sentence FROM shops"))[0];
+    const before = await sentence();
+    shop.clock.advance(7_200_000);
+    createOrders(shop, 1);
+    await shop.run("orders");
+    await shop.mirror();
+    expect(await sentence()).not.toBe(before);
+  });
+
   it("keeps every digit of a number, and texts that jsonb cannot hold", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 3);
@@ -45,7 +62,7 @@ describeWithPostgres("the way down", () => {
       'three||{"n":1e999999}',
       't\ufffdwo||{"n":"a\\u0000b"}',
     ]);
-    expect(shop.rows("SELECT * FROM mirror_state WHERE key = 'unwritten'")).toEqual([]);
+    expect(shop.rows("SELECT value FROM mirror_state WHERE key = 'unwritten'")).toEqual([{ value: "[]" }]);
   });
 
   it("brings what an ERP had marked before", async () => {
