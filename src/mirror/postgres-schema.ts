@@ -159,6 +159,7 @@ export const erpOrders = pgTable(
     blockReason: text("block_reason"),
     note: text(),
     error: text(),
+    blockedAt: big("blocked_at"),
   },
   (table) => [primaryKey({ columns: [table.shop, table.orderId] })],
 );

@@ -210,23 +210,27 @@ describeWithPostgres("rows of the ERP on their way up", () => {
 
 describeWithPostgres("a mark on an order", () => {
   it("takes it, blocks it, and blocks it again where a change brought it back", async () => {
-    const { bridge, erp, pass } = await startUp();
+    const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     const pending = () => bridge.rows("SELECT order_id FROM orders_pending").length;
     const show = (revision: number) =>
       erp.query(
         `INSERT INTO orders (shop, order_id, is_cancelled, is_open, revision, erp_revision, received_at, changed_at, lines, hash, epoch, seq)
          VALUES ('${SHOP}', '${id}', false, true, ${revision}, ${revision}, now(), now(), '[]', 'x', 0, 0)
-         ON CONFLICT (shop, order_id) DO UPDATE SET revision = excluded.revision`,
+         ON CONFLICT (shop, order_id) DO UPDATE SET revision = excluded.revision, erp_revision = excluded.erp_revision`,
       );
     const block = () =>
       erp.query(
         `INSERT INTO erp_orders (shop, order_id, state, block_reason) VALUES ('${SHOP}', '${id}', 'blocked', 'no')
          ON CONFLICT (shop, order_id) DO UPDATE SET state = excluded.state, block_reason = excluded.block_reason`,
       );
+    await erp.query(`INSERT INTO erp_queue VALUES ('${SHOP}', '${id}', now())`);
+    const there = async () => (await remote("SELECT 1 FROM orders_pending")).length;
     await show(1);
+    expect(await there()).toBe(1);
     await block();
     await pass();
+    expect(await there()).toBe(0);
     expect(bridge.rows("SELECT order_id, error FROM orders_blocked")).toEqual([{ order_id: id, error: "no" }]);
     expect(pending()).toBe(0);
 
@@ -239,9 +243,15 @@ describeWithPostgres("a mark on an order", () => {
     await pass();
     expect(pending()).toBe(1);
     await show(2);
+    // The change brings it back there as well, and a word beside the block is no block of it.
+    expect(await there()).toBe(1);
+    expect(await remote("SELECT 1 FROM orders_blocked")).toEqual([]);
+    await erp.query("UPDATE erp_orders SET note = 'asked'");
+    await pass();
+    expect(pending()).toBe(1);
     await block();
     await pass();
-    expect(pending()).toBe(0);
+    expect([pending(), await there()]).toEqual([0, 0]);
 
     await erp.query("UPDATE erp_orders SET state = 'taken', seen_revision = 2");
     await pass();

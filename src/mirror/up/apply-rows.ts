@@ -74,23 +74,20 @@ function keyValues(table: ErpTable, { k0, k1 }: Key): (string | bigint | null)[]
 }
 
 /**
- * A mark that is written again as it was blocks the order again where a change had brought it back: the ERP has looked at it
- * once more. A revision that PostgreSQL does not show yet the ERP cannot have seen: it stays pending.
+ * A block is of what the ERP had been shown: a newer revision that is to be seen stays pending, and a block that is written again
+ * after a change had brought the order back counts once more.
  */
 function applyMark(store: Store, orderId: string, row: RemoteRow): boolean {
-  const before = store.db.inTransaction ? findQueued(store, orderId) : undefined;
-  let changed = upsertRow(store, "erp_orders", { k0: orderId, k1: "" }, row);
-  if (row.values["state"] !== "blocked") return changed;
-  if (!changed && before?.blocked === 0) {
-    store.prepare("UPDATE erp_orders SET state = 'blocked' WHERE order_id = ?").run(orderId);
-    changed = true;
-  }
-  const shown = Number(row.shownRevision ?? 0);
-  const isUnseen = (before?.erpRevision ?? 0) > shown;
-  if (isUnseen && before !== undefined) {
+  const before = findQueued(store, orderId);
+  const changed = upsertRow(store, "erp_orders", { k0: orderId, k1: "" }, row);
+  if (row.values["state"] !== "blocked" || before === undefined) return changed;
+  if (before.erpRevision > Number(row.blockedAt ?? 0)) {
     store.prepare("UPDATE erp_queue SET blocked = 0 WHERE order_key = ? AND blocked = 1").run(before.orderKey);
+    return changed;
   }
-  return changed && !(isUnseen && before?.blocked === 0);
+  if (changed || before.blocked !== 0) return changed;
+  store.prepare("UPDATE erp_orders SET state = 'blocked' WHERE order_id = ?").run(orderId);
+  return true;
 }
 
 interface Queued {

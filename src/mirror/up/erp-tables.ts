@@ -73,8 +73,8 @@ export interface RemoteRow {
   values: Record<string, string | null>;
   /** Why it was refused last. */
   error: string | null;
-  /** Of a mark on an order: the revision of the order that PostgreSQL shows. */
-  shownRevision: string | null;
+  /** Of a block of an order: the revision that PostgreSQL had to show when it was written. */
+  blockedAt: string | null;
 }
 
 export interface Key {

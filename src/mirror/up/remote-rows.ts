@@ -50,13 +50,10 @@ const keyIs = (table: ErpTable, row: string, keys: readonly string[]) =>
 
 /** The row as JSON whose values are all text: a number keeps its digits. */
 function rowAsJson(table: ErpTable, row: string): string {
-  const { key, columns } = ERP_TABLES[table];
+  const { columns } = ERP_TABLES[table];
   const values = columns.map(({ name, remote }) => `'${name}', ${row}.${remote ?? name}::text`);
-  const shown =
-    table === "erp_orders"
-      ? `(SELECT o.revision::text FROM orders o WHERE o.shop = ${row}.shop AND o.order_id = ${row}.${key[0]?.name})`
-      : "NULL";
-  return `json_build_object('values', json_build_object(${values.join(", ")}), 'error', ${row}.error, 'shownRevision', ${shown})`;
+  const blockedAt = table === "erp_orders" ? `${row}.blocked_at::text` : "NULL";
+  return `json_build_object('values', json_build_object(${values.join(", ")}), 'error', ${row}.error, 'blockedAt', ${blockedAt})`;
 }
 
 const REQUEST_AS_JSON = `json_build_object('orderId', r.order_id::text, 'status', r.status, 'comment', r.comment,
