@@ -62,7 +62,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "the mirror's position is ahead of its rows",
     {
       find: "const written = await this.#write(tx, read, {",
-      replace: `await savePosition(tx, self.shop, { ordersSeq: read.news.upTo, eventsSeq: read.events.upTo });
+      replace: `await savePosition(tx, self.shop, { ordersSeq: read.head, eventsSeq: read.events.upTo });
       await tx.run("COMMIT");
       await tx.run("BEGIN");
       const written = await this.#write(tx, read, {`,
