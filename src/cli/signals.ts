@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { isatty } from "node:tty";
 
 export type StopSignal = "SIGTERM" | "SIGINT";
 
@@ -77,10 +78,13 @@ export function interruption(onStop: () => void = () => {}): Disposable & { sign
   };
 }
 
-/** Returns whether the terminal that this process was started on is closed; false where it was started without one. */
+/**
+ * Whether the terminal that this process was started on is closed. False where none of its streams was one: `nohup` and
+ * whoever sends all of them elsewhere want the program to outlive the terminal.
+ */
 function watchTerminal(): () => boolean {
-  const hasTerminal = hasControllingTerminal();
-  return () => hasTerminal && !hasControllingTerminal();
+  const isOnTerminal = [0, 1, 2].some((stream) => isatty(stream));
+  return () => isOnTerminal && !hasControllingTerminal();
 }
 
 function hasControllingTerminal(): boolean {

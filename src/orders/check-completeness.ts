@@ -134,7 +134,8 @@ export class CompletenessCheck {
     const note = { batch, hasEmpty: waiting.length > 0, at: isoTime(clock.nowMs()) };
     const after = isSettled ? sizes : noteEmptyRecords(sizes, note);
     const isPassed = waiting.length > 0 && waiting.length === found.length && this.#hasWaited(after, batch);
-    await this.#save(before, isPassed ? ignoreIds(after, missing) : after, signal);
+    const passed = [...missing, ...found.filter(({ kind }) => kind === "number")];
+    await this.#save(before, isPassed ? ignore(after, passed) : after, signal);
     if (found.length === 0) return undefined;
     const isEmpty = found.every((field) => field.empty !== undefined);
     if (isPassed) {
@@ -216,16 +217,16 @@ export class CompletenessCheck {
 }
 
 /**
- * Whether a batch that is served so for an hour is whole all the same: with empty records, a number that may count all that waits, or
- * ids of which nothing shows that they are those of orders.
+ * Whether a batch that is served so for an hour is whole all the same: with empty records, a number whose name says nothing or that may
+ * count all that waits, or ids of which nothing shows that they are those of orders.
  */
 function mayPass(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): boolean {
   if (field.empty !== undefined) return true;
   if (field.kind === "ids") return learned.known[keyOf(field)] === undefined;
-  return mayCountWaiting(field) && mayBeLimit(learned, answer);
+  return field.kind === "number" || (mayCountWaiting(field) && mayBeLimit(learned, answer));
 }
 
-function ignoreIds(learned: LearnedMetadata, fields: readonly MetadataField[]): LearnedMetadata {
+function ignore(learned: LearnedMetadata, fields: readonly MetadataField[]): LearnedMetadata {
   return fields.length === 0 ? learned : ignoreFields(learned, fields.map(keyOf));
 }
 

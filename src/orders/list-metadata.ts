@@ -26,6 +26,8 @@ export interface MetadataField {
   ids?: readonly string[];
   /** So many elements of the list itself hold nothing. */
   empty?: number;
+  /** Of a number: the records themselves explain it. It is how many lines they have, or the sum of their quantities. */
+  isExplained?: true;
 }
 
 export interface ListMetadata {
@@ -49,6 +51,9 @@ const NAMED_MAX = 10_000;
 /** Of numbers without a known name. */
 const NUMBERS_MAX = 30;
 const NAME_MAX = 60;
+/** In larger batches a number that counts lines has shown itself long before. */
+const EXPLAINED_MAX = 1_000;
+const TOTALED_MAX = 200_000;
 /** Characters of a number and its quotes. */
 const NUMBER_MAX = 9;
 const PLACE_MAX = 120;
@@ -151,7 +156,41 @@ export function* readMetadataInSlices(
   }
   const hasOthers = size > 0 && fields.some(({ kind }) => kind === "records");
   const ids = hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set<string>();
-  return { fields: [...fields, ...numbers], size, ids };
+  const isLarger = numbers.some(({ count = 0 }) => size > 0 && count > size);
+  const totals = isLarger && size <= EXPLAINED_MAX ? yield* totalsOf(bytes, root, list) : new Set<number>();
+  const explained = numbers.map((field) =>
+    totals.has(field.count ?? 0) ? { ...field, isExplained: true as const } : field,
+  );
+  return { fields: [...fields, ...explained], size, ids };
+}
+
+/** What the records have in all, by the names that lead to it: elements of lists in them, and numbers that are added up. */
+function* totalsOf(bytes: Buffer, root: Span, list: JsonPath): Slices<ReadonlySet<number>> {
+  const found = resolvePath(bytes, root, list);
+  const totals = new Map<string, number>();
+  if (found.state !== "value" || kindOf(bytes, found.span) !== "array") return new Set();
+  const add = (name: string, value: number) => void totals.set(name, (totals.get(name) ?? 0) + value);
+  const waiting = (yield* elementsInSlices(bytes, found.span)).map((span) => ({ span, place: "", depth: 0 }));
+  for (let places = 0; waiting.length > 0 && places < TOTALED_MAX; places++) {
+    if (places % 100 === 99) yield;
+    const { span, place, depth } = waiting.pop() as (typeof waiting)[number];
+    const kind = kindOf(bytes, span);
+    if (kind === "array") {
+      const elements = yield* elementsInSlices(bytes, span);
+      add(`${place}[]`, elements.length);
+      if (depth < DEPTH_MAX) for (const element of elements) waiting.push({ span: element, place, depth: depth + 1 });
+    } else if (kind === "object" && depth < DEPTH_MAX) {
+      someMember(bytes, span, ({ key, value }) => {
+        waiting.push({ span: value, place: joined(place, key), depth: depth + 1 });
+        return false;
+      });
+    } else if (kind === "number" || kind === "string") {
+      const value =
+        span.end - span.start > NUMBER_MAX + 4 ? Number.NaN : Number(textOf(bytes, span).replaceAll('"', ""));
+      if (Number.isFinite(value)) add(place, value);
+    }
+  }
+  return new Set(totals.values());
 }
 
 interface Place {

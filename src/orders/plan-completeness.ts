@@ -101,7 +101,8 @@ export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMe
 
 /** Whether a number was that of the records in every batch before. */
 function isLearnedCount(field: MetadataField, known: KnownField | undefined): boolean {
-  if (field.kind === "number") return known?.equal === UNNAMED_EQUAL_TIMES && known.sizes?.length === 2;
+  if (field.kind === "number")
+    return field.isExplained !== true && known?.equal === UNNAMED_EQUAL_TIMES && known.sizes?.length === 2;
   return field.kind === "count" && !isPages(field) && (known?.equal ?? 0) >= EQUAL_TIMES;
 }
 

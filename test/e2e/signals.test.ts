@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { isLocked } from "../../src/database/instance-lock.ts";
 import { PATIENT, type Program } from "../support/program.ts";
 import { until } from "../support/running-shop.ts";
@@ -199,6 +199,21 @@ function linkOf(file: string): string {
 }
 
 describe("a terminal that is closed", PATIENT, () => {
+  it.runIf(existsSync("/usr/bin/script"))("leaves one alone that has no stream on it, as under nohup", async () => {
+    const shop = await startShop();
+    const arrived = arrival(shop, "/api/v1/1c/orders");
+    const log = path.join(shop.folder, "nohup.out");
+    const run = `"${process.execPath}" "${inject("program")}" run --config "${shop.configFile}" < /dev/null > "${log}" 2>&1`;
+    const terminal = spawn("/usr/bin/script", ["-qfec", `${run} & wait`, "/dev/null"], { stdio: "ignore" });
+    await arrived;
+    const pid = isLocked(shop.database)?.holder?.pid;
+    onTestFinished(() => void process.kill(pid!, "SIGKILL"));
+    terminal.kill("SIGKILL");
+    process.kill(pid!, "SIGHUP");
+    await until(() => readFileSync(log, "utf8").includes("is in force"));
+    expect(readFileSync(log, "utf8")).not.toContain("Stopping");
+  });
+
   it.runIf(existsSync("/usr/bin/script"))("ends the daemon that was started on it, in order", async () => {
     const shop = await startShop();
     const arrived = arrival(shop, "/api/v1/1c/orders");

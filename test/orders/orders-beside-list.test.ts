@@ -44,8 +44,6 @@ describe("a number that was that of the records of every batch", () => {
   itSome(2)<[string, (size: number) => object]>([
     ["meta.pagination.total", (total) => ({ meta: { pagination: { total, per_page: 2 } } })],
     ["a text", (total) => ({ meta: { total: String(total) } })],
-    ["of any name", (n) => ({ header: { amount_of_documents: n } })],
-    ["x", (x) => ({ x })],
   ])("is not that of a batch of which a part is served: %s", async (_, beside) => {
     const { t, serve, poll, isConfirmed } = await start((ids) => beside(ids.length));
     const ids = createOrders(t, 5);
@@ -55,6 +53,33 @@ describe("a number that was that of the records of every batch", () => {
     serve("b-short", ids, beside(5));
     expect((await poll()).error).toBeNull();
     expect(isConfirmed("b-short")).toBe(true);
+  });
+
+  itSome(1)<[string, (size: number) => object]>([
+    ["of any name", (n) => ({ header: { amount_of_documents: n } })],
+    ["x", (x) => ({ x })],
+  ])("keeps a batch for an hour, however small, where its name says nothing: %s", async (_, beside) => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => beside(ids.length));
+    const ids = createOrders(t, 5);
+    serve("b-short", ids.slice(0, 2), beside(55));
+    for (let polls = 0; polls < 5; polls++) expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-short")).toBe(false);
+    for (let polls = 0; polls < 3; polls++) await poll(10);
+    expect(isConfirmed("b-short")).toBe(true);
+    expect(t.logs.map(({ message }) => message).join()).toContain("It is confirmed as it is");
+    serve("b-next", ids.slice(2, 3), beside(77));
+    expect((await poll()).error).toBeNull();
+  });
+
+  it("is explained by what the records hold: their lines, or the sum of a number", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ lines: ids.length, pieces: String(ids.length) }));
+    const [id] = createOrders(t, 1);
+    const order = JSON.parse(t.sandbox.service.newestText(id!)!) as { items: { quantity: number }[] };
+    const pieces = order.items.reduce((sum, { quantity }) => sum + quantity, 0);
+    serve("b-lines", [id!], { lines: order.items.length, pieces: String(pieces) });
+    expect(Math.max(order.items.length, pieces)).toBeGreaterThan(1);
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-lines")).toBe(true);
   });
 
   it("counts what waits where it moves while the batch is the same", async () => {
