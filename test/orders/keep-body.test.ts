@@ -158,7 +158,7 @@ describe("a large batch", () => {
     failAfter(t, count);
     await t.run("orders");
     expect(confirmBodies(t)).toEqual([]);
-    const isKept = count >= 8;
+    const isKept = count >= 9;
     expect(batchStates(t)).toEqual(isKept ? ["unread"] : []);
     await t.restart();
     await t.run("orders");
