@@ -48,10 +48,10 @@ function isOfCopy(folder: string, name: string): boolean {
   return copy !== undefined && existsSync(path.join(folder, copy));
 }
 
-/** The configurations that lie beside this one, as those of other instances do. Files that are none are left out. */
+/** The configurations that lie beside this one, as those of other instances do. Files that are none are left out, and links to it. */
 export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConfig[] {
-  const own = path.resolve(file);
-  const folder = path.dirname(own);
+  const folder = path.dirname(path.resolve(file));
+  const own = realPath(path.resolve(file));
   let names: string[];
   try {
     names = readdirSync(folder);
@@ -59,7 +59,7 @@ export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConf
     return [];
   }
   return names
-    .filter((name) => /\.ya?ml$/.test(name) && path.join(folder, name) !== own && !isOfCopy(folder, name))
+    .filter((name) => /\.ya?ml$/.test(name) && realPath(path.join(folder, name)) !== own && !isOfCopy(folder, name))
     .sort()
     .flatMap((name) => {
       try {

@@ -125,14 +125,16 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
 
 /**
  * When, and as what, the order of a request was cancelled after the request was made, where it is cancelled now and the bridge has
- * not sent that status itself: one that comes back with other changes is a change by the service, and no cancellation.
+ * not sent that status itself: one that comes back with other changes is a change by the service, and no cancellation. A revision that
+ * the order has not got yet is knowledge of none.
  */
 export function loadCancelledSince(store: Store, id: bigint): WantedStatus["cancelledSince"] {
   return store
     .prepare<{ status: string | null; at: string }>(
       `SELECT e.new_status AS status, e.at
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) JOIN order_event_rows e ON e.order_key = o.order_key
-       WHERE r.id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own' AND e.revision > r.known_revision
+       WHERE r.id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own'
+         AND e.revision > iif(r.known_revision > o.revision, 0, r.known_revision)
          AND NOT EXISTS (SELECT 1 FROM status_requests s
            WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.status_sent = e.new_status AND s.revision_before < e.revision
              AND NOT EXISTS (SELECT 1 FROM order_event_rows p WHERE p.order_key = e.order_key AND p.status_changed

@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -39,6 +39,13 @@ describe("the instances of one machine", () => {
     expect(found(instances(["north", {}], ["south", {}]), "north")).toEqual([
       { message: "account, database, folders and port are shared with none of: south.yaml", exitCode: 0 },
     ]);
+  });
+
+  it("are one where a name is a link to the other", () => {
+    const folder = instances(["north", {}]);
+    symlinkSync("north.yaml", path.join(folder, "config.yaml"));
+    expect(found(folder, "config")).toEqual([]);
+    expect(found(folder, "north")).toEqual([]);
   });
 
   it.each<[string, Text, RegExp, number]>([

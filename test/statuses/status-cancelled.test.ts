@@ -49,6 +49,15 @@ describe("a status that waits while its order is cancelled", () => {
     expect(effects()).toEqual(["new"]);
   });
 
+  it("is refused where the request names a revision that the order never had", async () => {
+    const bridge = await startStatusBridge();
+    const { erp, sendFor, states, effects } = bridge;
+    await waitWhile(bridge, "cancelled");
+    erp.exec("UPDATE status_requests SET known_revision = 999");
+    await sendFor(20);
+    expect([states(), effects()]).toEqual([["refused"], []]);
+  });
+
   it("is refused whatever the clock says, which may be set back and forth", async () => {
     const bridge = await startStatusBridge();
     const { erp, sendFor, states, effects } = bridge;
