@@ -314,8 +314,8 @@ const OF_SERVICES: readonly PlantedBug[] = [
     { step: lie({ on: "status", body: "queued", of: "all", ageMs: 86_400_000, span: { ms: 30 * 3_600_000 } }) },
   ),
   hostile("a waiting status undoes a cancellation", "src/statuses/status-rows.ts", [
-    "AND e.revision > r.known_revision",
-    "AND e.revision < r.known_revision",
+    "AND e.revision > iif(",
+    "AND e.revision < iif(",
   ]),
   hostile(
     "a limit of since is never learned",
