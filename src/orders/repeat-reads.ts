@@ -14,6 +14,8 @@ import { isoTime } from "../platform/ports.ts";
 const GRACE_MS = 1_000;
 /** Reads in one pass: the others follow in the next. */
 const READS_PER_PASS = 100;
+/** Services that forget their orders keep them for longer. */
+const LATE_MS = 15 * 60_000;
 /** No unit ends later: such a time is no time, or the service's clock was set back. */
 const DUE_WITHIN_MS = 25 * 3_600_000;
 
@@ -37,19 +39,24 @@ export function requestRepeat(
   return changes > 0;
 }
 
-/** Orders whose time has come. */
-export function loadRepeats(store: Store, serviceNow: string): string[] {
+/** An order whose time has come; one that is too late is left to the comparison, because the service may have forgotten it. */
+interface Repeat {
+  orderId: string;
+  isLate: boolean;
+}
+
+export function loadRepeats(store: Store, serviceNow: string): Repeat[] {
   const nowMs = Date.parse(serviceNow);
   return store
-    .prepare<{ orderId: string }>(
-      `SELECT order_id AS orderId FROM repeat_reads WHERE due_at <= ? OR due_at > ? ORDER BY due_at LIMIT ${READS_PER_PASS}`,
+    .prepare<{ orderId: string; dueAt: string }>(
+      `SELECT order_id AS orderId, due_at AS dueAt FROM repeat_reads WHERE due_at <= ? OR due_at > ? ORDER BY due_at LIMIT ${READS_PER_PASS}`,
     )
     .all(isoTime(nowMs), isoTime(nowMs + DUE_WITHIN_MS))
-    .map(({ orderId }) => orderId);
+    .map(({ orderId, dueAt }) => ({ orderId, isLate: nowMs - Date.parse(dueAt) > LATE_MS }));
 }
 
 /** Inside a transaction. */
-export function requestRepeatNow(store: Store, orderId: string, at: string): void {
-  requestRead(store, { orderId, serviceId: orderId }, at);
+export function requestRepeatNow(store: Store, { orderId, isLate }: Repeat, at: string): void {
+  if (!isLate) requestRead(store, { orderId, serviceId: orderId }, at);
   deleteRows(store, repeatReads, { orderId });
 }

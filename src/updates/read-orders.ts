@@ -154,7 +154,7 @@ export class ReadOrders {
     if (due.length === 0 && repeats.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const read of due) requestReadNow(store, read, at);
-      for (const orderId of repeats) requestRepeatNow(store, orderId, at);
+      for (const repeat of repeats) requestRepeatNow(store, repeat, at);
     });
   }
 

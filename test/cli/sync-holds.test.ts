@@ -7,7 +7,7 @@ describe("sync beside a hold", () => {
     shop.sandbox.service.createOrder();
     await shop.command("sync");
     shop.write(
-      "INSERT INTO holds (area, reason, since, scope) VALUES ('stocks', 'answer', '2026-01-01T00:00:00.000Z', 'flow')",
+      "INSERT INTO holds (area, reason, since, scope) VALUES ('stocks', 'refused', '2026-01-01T00:00:00.000Z', 'flow')",
     );
     expect(await shop.command("sync", "orders")).toMatchObject({ code: 0 });
     const stocks = await shop.command("sync", "stocks");

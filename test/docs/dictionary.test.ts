@@ -57,7 +57,8 @@ describe("docs/dictionary.md", () => {
   it("has every table and view that a page asks the reader to query", () => {
     const known = new Set(documentedTables().map(({ name }) => name));
     const internal = ["body_parts", "sqlite_schema", "sqlite_sequence"];
-    const named = PAGES.flatMap((page) =>
+    // The mirror's tables are PostgreSQL's.
+    const named = PAGES.filter((page) => page !== "docs/many-shops.md").flatMap((page) =>
       [...readFileSync(page, "utf8").matchAll(/\b(?:FROM|JOIN|INTO) ([a-z]+(?:_[a-z]+)*)\b/g)].map(
         ([, name = ""]) => name,
       ),

@@ -61,6 +61,17 @@ it("an order that came within its own minute is read once more, and not where th
   expect(test.snapshots(created)).toBeLessThanOrEqual(1);
 });
 
+it("an order is not read that long after it, when the service may have forgotten it", async () => {
+  const test = await startFollowed(1, { service: { precision: "min", updates: { lines: false } } });
+  await test.poll(120_000);
+  const young = test.sandbox.service.createOrder();
+  await test.run("orders");
+  expect(test.rows("SELECT order_id FROM repeat_reads")).toEqual([{ order_id: young }]);
+  await test.poll(20 * 60_000);
+  expect(test.rows("SELECT * FROM repeat_reads")).toEqual([]);
+  expect(test.snapshots(young)).toBe(0);
+});
+
 it("a timestamp from the future keeps no order waiting, and none is read without end", async () => {
   const test = await startFollowed(2, { service: { precision: "min" } });
   const [id, other] = test.ids as [string, string];
