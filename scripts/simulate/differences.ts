@@ -70,16 +70,17 @@ export function isServedOlder({ auditor, versions }: World, request: unknown): b
 const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error LIKE '%is older than what is stored%'`;
 
 /**
- * The newest version bears an earlier timestamp than the one before it, and the order was met with both at once: a log lists the other
- * too, as it would where the order's own answer came from a replica that lags. That answer counts once it was read for a day. Who
- * knew the order before is told by the change.
+ * The newest version bears an earlier timestamp than one before it, and the bridge met both at once: a log lists the other too, as it
+ * would where the order's own answer came from a replica that lags. That answer counts once it was read for a day. Who knew the
+ * later timestamp before is told by the change.
  */
 function isMetInLog({ auditor, service, versions, forms }: World, id: string, payload: string): boolean {
   const newest = versions.newest(id);
   if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
   if (auditor.prepare(READ_OLDER).get(id) === undefined) return false;
   const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
-  const met = service.ledger.entries.find(({ servedIds }) => servedIds.includes(id));
+  const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
+  const met = service.ledger.entries.find(({ servedIds, at }) => at >= laterMs && servedIds.includes(id));
   return met !== undefined && met.at >= newest.madeMs && isBefore(newest.timestamp, String(updated_at));
 }
 

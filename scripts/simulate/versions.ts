@@ -147,6 +147,12 @@ export class Versions {
     return this.#orders.get(orderId)?.at(-1);
   }
 
+  /** The last version before the newest one that bears a later timestamp. */
+  laterThanNewest(orderId: string): Version | undefined {
+    const newest = this.newest(orderId);
+    return (this.#orders.get(orderId) ?? []).findLast(({ timestamp }) => isBefore(newest?.timestamp, timestamp));
+  }
+
   /**
    * The versions that a record may show, oldest first; a change without lines leaves them open. Versions of one
    * content and timestamp cannot be told apart.

@@ -34,6 +34,8 @@ interface Closed {
   readonly why: string;
   /** The ERP held the lock when the bridge was told. */
   readonly isHeldUp: boolean;
+  /** The newest batch that the bridge had by then. */
+  readonly batch: number;
 }
 
 /** Successes that tell nothing of records. */
@@ -68,6 +70,9 @@ function causeOf(area: string, reason: string, secret: string): string {
 
 /** So many batches whose confirms are refused in a row are the service's trouble. */
 const CONFIRMS_IN_ROW = 3;
+
+const NEWEST_BATCH = "SELECT max(id) FROM batches";
+const IS_IN_LATER_BATCH = "SELECT 1 FROM batches WHERE id > ? AND instr(order_ids, ?) > 0";
 
 function confirmOf({ request }: Sent): string {
   return `confirm ${request.body.toString("utf8")}`;
@@ -157,7 +162,8 @@ export class DisciplineInvariants {
       if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) continue;
       const why = `${status} ${told.retryAfter}`;
       const isHeldUp = this.#scene.erp.isLocking;
-      this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp };
+      const batch = (this.#scene.auditor.prepare(NEWEST_BATCH).pluck().get() as number | null) ?? 0;
+      this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp, batch };
     }
   }
 
@@ -237,7 +243,16 @@ export class DisciplineInvariants {
   #checkClosed(sent: Sent) {
     this.#checkClosedPlace(sent, this.#closed[sent.route.kind === "import" ? "imports" : "orders"]);
     this.#checkClosedPlace(sent, this.#closed[this.#flowOf(sent.route)]);
-    if (sent.route.kind === "confirm") this.#checkClosedPlace(sent, this.#closed[confirmOf(sent)]);
+    if (sent.route.kind !== "confirm") return;
+    const closed = this.#closed[confirmOf(sent)];
+    if (closed !== undefined && !this.#isOfAnotherBatch(sent, closed)) this.#checkClosedPlace(sent, closed);
+  }
+
+  /** A part of a divided confirm may say the same as one of a batch that came since with the orders that were left. */
+  #isOfAnotherBatch({ request }: Sent, { batch }: Closed): boolean {
+    if (this.#scene.forms.confirmIds === null) return false;
+    const [first] = (JSON.parse(request.body.toString("utf8")) as { order_ids?: string[] }).order_ids ?? [];
+    return this.#scene.auditor.prepare(IS_IN_LATER_BATCH).get(batch, first ?? "") !== undefined;
   }
 
   #checkClosedPlace({ route, life }: Sent, closed: Closed | undefined) {

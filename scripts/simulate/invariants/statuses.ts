@@ -3,7 +3,7 @@
  * again without a look at its order.
  */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
-import { isOfBefore, lacksLines } from "../hostile/grammar.ts";
+import { isOfBefore, type LieBody, lacksLines } from "../hostile/grammar.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 import { isBefore } from "../versions.ts";
@@ -55,6 +55,8 @@ export class StatusInvariants {
   readonly #open = new Set<string>();
   /** Those of which an answer came that did not accept it. */
   readonly #isAnswered = new Set<string>();
+  /** Those whose last request was for the status that the order had as it left: a look at the order tells nothing of that one. */
+  readonly #wasOfSame = new Set<string>();
   readonly #effects = new Map<number, Effect>();
   readonly #knownWhenSent = new Map<number, Known | undefined>();
   /** Requests that the service itself has refused. */
@@ -87,9 +89,12 @@ export class StatusInvariants {
     if (route.kind !== "status") return;
     const orderId = (route.orderId ?? "").toLowerCase();
     const isOfSame = this.#scene.auditor.prepare(IS_OF_SAME).get(request.body.toString("utf8")) !== undefined;
-    if (this.#open.has(orderId) && !(this.#isAnswered.has(orderId) && isOfSame))
+    const isToldByAnswer = this.#isAnswered.has(orderId) && (isOfSame || this.#wasOfSame.has(orderId));
+    if (this.#open.has(orderId) && !isToldByAnswer)
       this.#scene.fail(12, `a status of ${orderId} is sent again without a look at the order`);
     this.#open.add(orderId);
+    if (isOfSame) this.#wasOfSame.add(orderId);
+    else this.#wasOfSame.delete(orderId);
     this.#isAnswered.delete(orderId);
     this.#neverLeft.delete(numberOf(request.body.toString("utf8")));
     const number = numberOf(request.body.toString("utf8"));
@@ -288,9 +293,12 @@ export class StatusInvariants {
   }
 }
 
+/** What is answered with the bytes of an earlier answer, which may be the order's own. */
+const FORMER_BODIES: ReadonlySet<LieBody> = new Set<LieBody>(["another record", "right"]);
+
 /** An answer that the order itself was given before: whoever looks sees nothing else. */
 function isFormer({ route, fate }: Sent, told: Told & { kind: "answer" }): boolean {
-  const isRecord = fate?.kind === "lie" && fate.lie.body === "another record" && told.status < 300;
+  const isRecord = fate?.kind === "lie" && FORMER_BODIES.has(fate.lie.body) && told.status < 300;
   return isRecord && told.body.toLowerCase().includes((route.orderId ?? "").toLowerCase());
 }
 
