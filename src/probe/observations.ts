@@ -11,9 +11,9 @@ import type { Store } from "../database/store.ts";
 import type { OrderSource } from "../orders/order-mapping.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { loadLearned, markZoneSeen } from "../updates/learned-rows.ts";
-import { loadSetBack, markSetBackSeen } from "../updates/set-back.ts";
-import { type Misses, type Observation, plainName } from "./observe.ts";
+import { loadLearned, loadSetBack, markSetBackSeen, markZoneSeen } from "../updates/learned-rows.ts";
+import { type Observation, plainName } from "./observation.ts";
+import type { Misses } from "./observe.ts";
 
 export interface ObservationRow extends Observation {
   firstSeenAt: string;

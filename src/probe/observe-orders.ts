@@ -11,6 +11,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
+import type { Observation } from "./observation.ts";
 import {
   loadObservations,
   loadObservedMark,
@@ -21,14 +22,7 @@ import {
   saveObservation,
   saveObservedMark,
 } from "./observations.ts";
-import {
-  type Misses,
-  type Observation,
-  type ObserveRules,
-  observeFields,
-  observePaths,
-  observeStatus,
-} from "./observe.ts";
+import { type Misses, type ObserveRules, observeFields, observePaths, observeStatus } from "./observe.ts";
 
 /** Orders looked at in one pass: some milliseconds of reading. */
 const ORDERS_PER_PASS = 200;

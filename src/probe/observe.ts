@@ -1,8 +1,6 @@
 import type { Buffer } from "node:buffer";
 import { type JsonPath, parsePath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span } from "../answers/json-text.ts";
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
 import {
   LINE_FIELDS,
   type LineField,
@@ -12,17 +10,7 @@ import {
 } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { shortWords } from "../service/service-error.ts";
-
-/** Something about the service that a person may want to know once. Names and types only, never a value of an order. */
-export interface Observation {
-  kind: "field" | "status" | "path" | "answer" | "return" | "zone";
-  /**
-   * Field or status as the service writes it; for a path the key of the configuration and the path itself; for an answer
-   * where it came from, and its form; for a return of the service to an earlier state the time of that state; for times that name no zone any more since when.
-   */
-  name: string;
-  sample: string;
-}
+import { type Observation, plainName } from "./observation.ts";
 
 /** What is watched for, compiled from the configuration once. */
 export interface ObserveRules {
@@ -131,12 +119,7 @@ function nameOf(group: string, field: OrderField | LineField, path: JsonPath): s
   return `${group}.${field} (${path.text})`;
 }
 
-const NAME_MAX = 80;
 const KEYS_SHOWN = 10;
-
-export function plainName(text: string): string {
-  return shortWords(text.toWellFormed()).slice(0, NAME_MAX);
-}
 
 function typeOf(bytes: Buffer, value: Span): string {
   const kind = kindOf(bytes, value);
@@ -150,25 +133,4 @@ function typeOf(bytes: Buffer, value: Span): string {
   return keys.length === 0
     ? "an empty object"
     : plainName(`an object with ${shown}${keys.length > KEYS_SHOWN ? ", …" : ""}`);
-}
-
-const KIND_WORDS = {
-  return: m.probe.returns,
-  zone: m.probe.zoneLost,
-  answer: m.probe.newAnswers,
-  path: m.probe.stoppedPaths,
-  status: m.probe.newStatuses,
-  field: m.probe.newFields,
-} satisfies Record<Observation["kind"], unknown>;
-const NAMES_SHOWN = 6;
-
-/** One line for a person; undefined where there is nothing new. */
-export function describeObservations(observations: readonly Pick<Observation, "kind" | "name">[]): Message | undefined {
-  const parts = Object.entries(KIND_WORDS).flatMap(([kind, say]) => {
-    const names = observations.filter((one) => one.kind === kind).map(({ name }) => name);
-    if (names.length === 0) return [];
-    const shown = names.slice(0, NAMES_SHOWN).join(", ");
-    return [say({ count: names.length, names: names.length > NAMES_SHOWN ? `${shown}, …` : shown })];
-  });
-  return parts.length === 0 ? undefined : m.probe.noticed({ parts });
 }

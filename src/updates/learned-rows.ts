@@ -1,6 +1,8 @@
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 import type { Learned } from "./follow.ts";
+import { NEVER_SET_BACK, type SetBack } from "./plan-set-back.ts";
 
 const NOTHING: Learned = { boundary: undefined, pageMax: 0, form: undefined, cutSize: undefined, limits: undefined };
 const CHANGES = new LearnedTopic<Learned>("changes", NOTHING);
@@ -19,4 +21,21 @@ export function markZoneSeen(store: Store): void {
 
 export function saveLearned(store: Store, learned: Learned): void {
   CHANGES.save(store, "updates", learned);
+}
+
+/** Whether, and since when, the service is back in an earlier state. */
+export function loadSetBack(store: Store): SetBack {
+  const text = loadMeta(store, "set_back");
+  return text === undefined ? NEVER_SET_BACK : (JSON.parse(text) as SetBack);
+}
+
+export function saveSetBack(store: Store, setBack: SetBack): void {
+  saveMeta(store, "set_back", JSON.stringify(setBack));
+}
+
+/** A person has seen it. */
+export function markSetBackSeen(store: Store): void {
+  const { noticed, ...rest } = loadSetBack(store);
+  if (noticed === undefined) return;
+  saveSetBack(store, { ...rest, noticed: { ...noticed, isSeen: true } });
 }

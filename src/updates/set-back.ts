@@ -7,7 +7,6 @@
 
 import { parseTimestamp } from "../answers/timestamp.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
-import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
@@ -16,7 +15,8 @@ import { loadKeptBefore } from "../orders/missing-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type LostVersion, NEVER_SET_BACK, noteLost, type SetBack } from "./plan-set-back.ts";
+import { loadSetBack, saveSetBack } from "./learned-rows.ts";
+import { type LostVersion, noteLost } from "./plan-set-back.ts";
 
 /** Clocks differ, and a timestamp may be the time of a change that was committed a little later. */
 const MARGIN_MS = 3_600_000;
@@ -63,25 +63,13 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   const serviceMs = client.serviceNow === undefined ? nowMs : Date.parse(client.serviceNow);
   const before = loadSetBack(store);
   const after = noteLost(before, { ...version, atMs: nowMs }, { serviceMs });
-  saveMeta(store, "set_back", JSON.stringify(after));
+  saveSetBack(store, after);
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
   const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
   const at = isoTime(nowMs);
   invalidateAcknowledged(store, FEED_NAMES, { since, at, because: m.updates.restored });
   requestSentSince(store, since, at);
   log.warn({ since, kept: isoTime(after.noticed.keptMs) }, m.updates.wentBack);
-}
-
-export function loadSetBack(store: Store): SetBack {
-  const text = loadMeta(store, "set_back");
-  return text === undefined ? NEVER_SET_BACK : (JSON.parse(text) as SetBack);
-}
-
-/** A person has seen it. */
-export function markSetBackSeen(store: Store): void {
-  const { noticed, ...rest } = loadSetBack(store);
-  if (noticed === undefined) return;
-  saveMeta(store, "set_back", JSON.stringify({ ...rest, noticed: { ...noticed, isSeen: true } } satisfies SetBack));
 }
 
 /** Orders whose status was sent since then are read; how many. Inside a write transaction. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { describeObservations } from "../../src/probe/observation.ts";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
-import { describeObservations } from "../../src/probe/observe.ts";
 import type { Followed } from "../support/followed.ts";
 import { startWithRewritten } from "../support/rewritten.ts";
 
