@@ -14,7 +14,7 @@ import { compileFeed, type FeedRules } from "../../src/feeds/feed.ts";
 import { loadSendable } from "../../src/feeds/feed-outbox.ts";
 import { saveQueued } from "../../src/feeds/feed-rows.ts";
 import { indexKey, isKeyFound } from "../../src/feeds/feed-triggers.ts";
-import { countRefusedConfirms } from "../../src/orders/batch-rows.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
 export type Check = () => Promise<string | undefined> | string | undefined;
@@ -85,7 +85,7 @@ export const FILE_CHECKS: Readonly<Record<string, Check>> = {
     );
     insert.run(1, "refused", AT, "refused");
     insert.run(MANY_ROWS, "confirmed", AT, "confirmed");
-    return countRefusedConfirms(store) === 1 ? undefined : "a confirm that was refused long ago is not counted";
+    return loadFacts(store).refusedBatches === 1 ? undefined : "a confirm that was refused long ago is not counted";
   }),
   "removed log": withStore((store, file) => {
     let told = "";

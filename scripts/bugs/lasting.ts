@@ -282,9 +282,9 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     '      batches: (limit: number) => deleteConfirmedBefore(store, old("batches", batchesMs), limit),\n',
     "",
   ]),
-  direct("old refusals", "refused confirms counted among the newest alone", "src/orders/batch-rows.ts", [
-    "WHERE state = 'refused' AND coalesce(last_error, '') NOT IN (?, ?)",
-    "WHERE state = 'refused' AND coalesce(last_error, '') NOT IN (?, ?) AND id > (SELECT max(id) FROM batches) - 20000",
+  direct("old refusals", "refused confirms counted among the newest alone", "src/health/fact-rows.ts", [
+    "FROM batches INDEXED BY batches_refused WHERE state = 'refused'`",
+    "FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND id > (SELECT max(id) FROM batches) - 20000`",
   ]),
 ];
 

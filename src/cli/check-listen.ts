@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/instance-lock.ts";
-import { loadPageSilent } from "../health/page-silence.ts";
+import { loadPageSilent } from "../health/notices.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";

@@ -8,7 +8,7 @@ import { acquireInstanceLock, type InstanceLock } from "../database/instance-loc
 import type { FileTrouble, Store } from "../database/store.ts";
 import { finishSwap } from "../database/swap-files.ts";
 import { disarmTriggers } from "../feeds/feed-triggers.ts";
-import { savePageSilent } from "../health/page-silence.ts";
+import { savePageSilent } from "../health/notices.ts";
 import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";

@@ -18,20 +18,3 @@ export function saveErpWatch(
     )
     .run({ feed: watch.feed, isOn: Number(watch.isOn), withinS: watch.withinS, at: watch.at });
 }
-
-export interface ErpWrites {
-  feed: string;
-  /** When the ERP was last seen to write the table. */
-  since: string;
-  withinS: number;
-}
-
-/** Feeds that are switched on and whose table somebody wants to see written. */
-export function loadErpWrites(store: Store): ErpWrites[] {
-  return store
-    .prepare<ErpWrites>(
-      `SELECT f.name AS feed, f.touched_at AS since, f.write_within_s AS withinS FROM feeds f JOIN flows w ON w.flow = f.name
-       WHERE w.enabled AND f.touched_at IS NOT NULL AND f.write_within_s IS NOT NULL ORDER BY f.feed_id`,
-    )
-    .all();
-}

@@ -5,7 +5,6 @@
 
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { carriedOver } from "./alert-names.ts";
 import type { Notified } from "./plan-alerts.ts";
 
 /** A place that is called from outside the flows, and how the calling goes. */
@@ -20,10 +19,7 @@ export type ChannelName = "webhook" | "command" | "heartbeat";
 export type ChannelStates = Partial<Record<ChannelName, ChannelState>>;
 
 export function loadChannels(store: Store): ChannelStates {
-  const states = JSON.parse(loadMeta(store, "alerts") ?? "{}") as ChannelStates;
-  return Object.fromEntries(
-    Object.entries(states).map(([name, state]) => [name, { ...state, told: carriedOver(state.told) }]),
-  );
+  return JSON.parse(loadMeta(store, "alerts") ?? "{}") as ChannelStates;
 }
 
 export function saveChannels(store: Store, channels: ChannelStates): void {

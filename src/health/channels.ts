@@ -8,6 +8,7 @@ import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { carriedOver } from "./alert-names.ts";
 import { type ChannelName, type ChannelState, type ChannelStates, loadChannels, saveChannels } from "./alert-rows.ts";
 import { NOTHING_NOTIFIED } from "./plan-alerts.ts";
 
@@ -25,7 +26,7 @@ export class Channels {
     this.#context = context;
     const known = Object.entries(loadChannels(context.store));
     const kept = known.filter(([name]) => names.some((one) => one === name));
-    this.#states = Object.fromEntries(kept);
+    this.#states = Object.fromEntries(kept.map(([name, state]) => [name, { ...state, told: carriedOver(state.told) }]));
     this.#isUnsaved = kept.length < known.length;
     this.save();
   }

@@ -8,35 +8,122 @@ import { eq, getViewSelectedFields } from "drizzle-orm";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import { journalSince } from "../database/foreign-journal.ts";
-import { onlyValue } from "../database/only-row.ts";
+import { loadMeta } from "../database/meta.ts";
+import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
 import { type Query, select } from "../database/queries.ts";
-import { batches, feeds, flows, syncStatus } from "../database/schema.ts";
+import { batches, feeds, flows, owedReads, syncStatus } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { loadErpWrites } from "../feeds/erp-writes.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { countMirrorRefused } from "../mirror/mirror-state.ts";
-import {
-  countKeptBodies,
-  countLargeConfirms,
-  countRefusedConfirms,
-  loadFailedConfirms,
-  loadUnnamedBatches,
-} from "../orders/batch-rows.ts";
-import { loadUnshown } from "../orders/echo-rows.ts";
+import type { ServedUnnamed } from "../orders/batch-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
-import { loadOwedTimes } from "../pass/position-rows.ts";
-import { loadUnansweredSince } from "../pass/sync-request-rows.ts";
-import { countRefusedRequests, listUnsettledSince } from "../statuses/status-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
-import { loadNotices } from "./notices.ts";
-import { loadPageSilent } from "./page-silence.ts";
+import { loadNotices, loadPageSilent } from "./notices.ts";
+
+/** Of more, this number is reported. */
+const LISTED_MAX = 10_000;
 
 /** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
 function loadLastOrderAt(store: Store): string | null {
   const rest = "WHERE state <> 'unread' ORDER BY id DESC LIMIT 1";
   return select(store, batches, ["receivedAt"], rest).get()?.receivedAt ?? null;
+}
+
+/** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
+const UNREAD = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_unread
+  WHERE state = 'unread' AND last_error IS NOT NULL`;
+
+/** Batches whose confirm has failed, and the oldest of them. */
+const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
+  WHERE state = 'stored' AND last_error IS NOT NULL`;
+
+/** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
+const UNSHOWN = `SELECT count(DISTINCT lower(order_id)) AS count, min(unshown_since) AS since FROM (
+    SELECT r.order_id, r.unshown_since FROM status_requests r INDEXED BY status_requests_unshown
+    WHERE r.unshown_since IS NOT NULL AND r.state = 'sent' AND EXISTS (
+      SELECT 1 FROM status_requests s INDEXED BY status_requests_shown
+      WHERE s.status_sent = r.status_sent AND s.shown_at IS NOT NULL)
+    LIMIT ${LISTED_MAX})`;
+
+function countSince(store: Store, sql: string): { count: number; since: string | null } {
+  return onlyRow(store.prepare<{ count: number; since: string | null }>(sql).get());
+}
+
+/**
+ * Batches whose confirm the service has refused, those that no confirm can name and those whose confirm is too large apart; and how
+ * often the service has served the unnamed one that came last: so often at least.
+ */
+function countRefusedBatches(store: Store) {
+  const { unnamed, newest, large, others } = onlyRow(
+    store
+      .prepare<{ unnamed: number; newest: number | null; large: number; others: number }>(
+        `SELECT count(*) FILTER (WHERE last_error IS @unnamed) AS unnamed,
+           max(id) FILTER (WHERE last_error IS @unnamed) AS newest,
+           count(*) FILTER (WHERE last_error IS @large) AS large,
+           count(*) FILTER (WHERE last_error IS NOT @unnamed AND last_error IS NOT @large) AS others
+         FROM batches INDEXED BY batches_refused WHERE state = 'refused'`,
+      )
+      .get({ unnamed: String(m.orders.unnamedBatch), large: String(m.orders.confirmTooLarge) }),
+  );
+  const served = JSON.parse(loadMeta(store, "unnamed") ?? "{}") as Partial<ServedUnnamed>;
+  return {
+    refusedBatches: others,
+    largeConfirms: large,
+    unnamedBatches: { count: unnamed, times: served.batch === newest ? (served.times ?? 1) : 1 },
+  };
+}
+
+const OWED_READS = (query: Query) => {
+  const { since, lastError, orderId } = owedReads;
+  return query.select({ since, why: lastError }).from(owedReads).orderBy(since, orderId).limit(LISTED_MAX).prepare();
+};
+
+/** Since when each read is due, the oldest first, and what came of that one at last. */
+function loadOwedReads(store: Store): { times: string[]; why: Message | null } {
+  const rows = store.prepared(OWED_READS).all();
+  return { times: rows.map(({ since }) => since), why: store.messageOf(rows[0]?.why ?? null) };
+}
+
+/** Open requests that have left before: when each left first, the oldest first. */
+function listUnsettledSince(store: Store): string[] {
+  return store
+    .prepare<string>(
+      `SELECT first_sent_at FROM status_requests INDEXED BY status_requests_open
+       WHERE state IN ('pending', 'sending') AND first_sent_at IS NOT NULL ORDER BY first_sent_at LIMIT ${LISTED_MAX}`,
+    )
+    .pluck()
+    .all();
+}
+
+/** Feeds that are switched on and whose table somebody wants to see written. */
+function loadErpWrites(store: Store) {
+  return store
+    .prepare<{ feed: string; since: string; withinS: number }>(
+      `SELECT f.name AS feed, f.touched_at AS since, f.write_within_s AS withinS FROM feeds f JOIN flows w ON w.flow = f.name
+       WHERE w.enabled AND f.touched_at IS NOT NULL AND f.write_within_s IS NOT NULL ORDER BY f.feed_id`,
+    )
+    .all();
+}
+
+/**
+ * Since when the newest request waits for a daemon that shows no other sign of life; also where the command that left it
+ * has given up. While another request is being answered, it waits for that.
+ */
+function loadUnansweredSince(store: Store): string | undefined {
+  return store
+    .prepare<string>(
+      `SELECT requested_at FROM (SELECT * FROM sync_requests ORDER BY id DESC LIMIT 1)
+       WHERE taken_at IS NULL
+         AND NOT EXISTS (SELECT 1 FROM flows WHERE last_run_at > requested_at)
+         AND NOT EXISTS (SELECT 1 FROM sync_requests INDEXED BY sync_requests_open
+                         WHERE finished_at IS NULL AND taken_at IS NOT NULL)`,
+    )
+    .pluck()
+    .get();
 }
 
 function loadDiskSpace(store: Store): DiskSpace | undefined {
@@ -65,7 +152,8 @@ const FLOWS = (query: Query) => {
 };
 
 export function loadFacts(store: Store): Facts {
-  const owed = loadOwedTimes(store);
+  const unread = countSince(store, UNREAD);
+  const unshown = countSince(store, UNSHOWN);
   return {
     flows: store
       .prepared(FLOWS)
@@ -78,20 +166,17 @@ export function loadFacts(store: Store): Facts {
     holds: loadHolds(store).map(({ nextProbeAt: _, ...hold }) => hold),
     lastOrderAt: loadLastOrderAt(store),
     orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),
-    unread: countKeptBodies(store),
-    unreadSince: onlyValue<string | null>(
+    unread: unread.count,
+    unreadSince: unread.since,
+    ...countRefusedBatches(store),
+    failedConfirms: countSince(store, FAILED_CONFIRMS),
+    owedReads: loadOwedReads(store),
+    refusedRequests: onlyValue(
       store,
-      `SELECT min(received_at) FROM batches INDEXED BY batches_unread
-       WHERE state = 'unread' AND last_error IS NOT NULL`,
+      "SELECT count(*) FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'",
     ),
-    refusedBatches: countRefusedConfirms(store),
-    largeConfirms: countLargeConfirms(store),
-    unnamedBatches: loadUnnamedBatches(store),
-    failedConfirms: loadFailedConfirms(store),
-    owedReads: { ...owed, why: store.messageOf(owed.why) },
-    refusedRequests: countRefusedRequests(store),
     unsettledRequests: listUnsettledSince(store),
-    unshown: loadUnshown(store),
+    unshown: { orders: unshown.count, since: unshown.since },
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()
       .map(({ name }) => name),

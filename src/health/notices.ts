@@ -1,6 +1,6 @@
 /*
- * What the daemon notices about its machine and `status` tells, which runs in another process. Written only when it
- * begins, changes or ends; a crash in between leaves it until the daemon looks again.
+ * What the daemon notices about its machine and about its status page, for `status` and `check`, which run in other processes.
+ * Written only when it begins, changes or ends; a crash in between leaves it until the daemon looks again.
  */
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
@@ -34,4 +34,23 @@ export function saveNotice(store: Store, { name, ...rest }: Notice): void {
 
 export function deleteNotice(store: Store, name: NoticeName): void {
   deleteMeta(store, name);
+}
+
+/** The status page cannot listen, because another program holds its port. */
+export interface PageSilence {
+  address: string;
+  since: string;
+  /** The system's code, EADDRINUSE for a taken port. */
+  error: string;
+}
+
+export function loadPageSilent(store: Store): PageSilence | undefined {
+  const text = loadMeta(store, "page");
+  return text === undefined ? undefined : (JSON.parse(text) as PageSilence);
+}
+
+/** Undefined: the page listens, or is not wanted. */
+export function savePageSilent(store: Store, silence: PageSilence | undefined): void {
+  if (silence === undefined) deleteMeta(store, "page");
+  else saveMeta(store, "page", JSON.stringify(silence));
 }

@@ -15,7 +15,6 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import { CONFIRM_TOO_LARGE, UNNAMED_BATCH } from "./confirm.ts";
 
 const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt"] as const;
 /**
@@ -262,67 +261,19 @@ export function countUnread(store: Store): { count: number; bytes: number } {
   );
 }
 
-/** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
-export function countKeptBodies(store: Store): number {
-  return onlyValue(
-    store,
-    "SELECT count(*) FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL",
-  );
+/** The batch that no confirm can name and that came last, and how often the service has served it. */
+export interface ServedUnnamed {
+  batch: number;
+  times: number;
 }
 
-/** Batches whose confirm the service has refused, without those that no confirm can name or that are too large. */
-export function countRefusedConfirms(store: Store): number {
-  return onlyValue(
-    store,
-    `SELECT count(*) FROM batches INDEXED BY batches_refused
-     WHERE state = 'refused' AND coalesce(last_error, '') NOT IN (?, ?)`,
-    String(UNNAMED_BATCH),
-    String(CONFIRM_TOO_LARGE),
-  );
-}
-
-/** Batches whose confirm is too large for the service, and no smaller one is left. */
-export function countLargeConfirms(store: Store): number {
-  return onlyValue(
-    store,
-    "SELECT count(*) FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND last_error = ?",
-    String(CONFIRM_TOO_LARGE),
-  );
-}
-
-/** Batches that no confirm can name, and how often the service has served the one that came last: so often at least. */
-export function loadUnnamedBatches(store: Store): { count: number; times: number } {
-  const row = onlyRow(
-    store
-      .prepare<{ n: number; id: number | null }>(
-        `SELECT count(*) AS n, max(id) AS id FROM batches INDEXED BY batches_refused
-       WHERE state = 'refused' AND last_error = ?`,
-      )
-      .get(String(UNNAMED_BATCH)),
-  );
-  const served = loadServedUnnamed(store);
-  return { count: row.n, times: served !== undefined && served.batch === row.id ? served.times : 1 };
-}
-
-export function loadServedUnnamed(store: Store): { batch: number; times: number } | undefined {
+export function loadServedUnnamed(store: Store): ServedUnnamed | undefined {
   const text = loadMeta(store, "unnamed");
-  return text === undefined ? undefined : (JSON.parse(text) as { batch: number; times: number });
+  return text === undefined ? undefined : (JSON.parse(text) as ServedUnnamed);
 }
 
-export function saveServedUnnamed(store: Store, served: { batch: number; times: number }): void {
+export function saveServedUnnamed(store: Store, served: ServedUnnamed): void {
   saveMeta(store, "unnamed", JSON.stringify(served));
-}
-
-/** Batches whose confirm has failed, and the oldest of them. */
-export function loadFailedConfirms(store: Store): { count: number; since: string | null } {
-  return onlyRow(
-    store
-      .prepare<{ count: number; since: string | null }>(
-        `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
-       WHERE state = 'stored' AND last_error IS NOT NULL`,
-      )
-      .get(),
-  );
 }
 
 /** What is kept of the times at which confirms are tried again. */

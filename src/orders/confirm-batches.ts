@@ -42,13 +42,11 @@ import {
   saveUnconfirmedIds,
 } from "./batch-rows.ts";
 import {
-  CONFIRM_TOO_LARGE,
   type ConfirmForm,
   classifyConfirmFailure,
   confirmNames,
   confirmNamesOrders,
   renderConfirm,
-  UNNAMED_BATCH,
 } from "./confirm.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 
@@ -488,7 +486,7 @@ export class ConfirmBatches {
     if (verdict === "refused" || isFinal) {
       if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
       this.#refused.add(row.id);
-      if (failure.text === UNNAMED_BATCH) await this.#countUnnamed(row, pass.signal);
+      if (failure.text === m.orders.unnamedBatch) await this.#countUnnamed(row, pass.signal);
       const isNews = await commit(this.#context, pass.signal, () => {
         if (isFinal) this.#saveTimes();
         return markConfirmRefused(store, row.id, error);
@@ -652,7 +650,7 @@ function tooLargeOf(outcome: Outcome): ServiceError | undefined {
   if (!(failure instanceof ServiceError) || failure.status !== TOO_LARGE) return undefined;
   const { area, method, path, effect, isWebPage } = failure;
   const details = { area, method, path, effect, isWebPage, status: TOO_LARGE, cause: failure };
-  return new ServiceError("request_refused", CONFIRM_TOO_LARGE, details);
+  return new ServiceError("request_refused", m.orders.confirmTooLarge, details);
 }
 
 /** The first ids of a list and the others, each as it was written. */

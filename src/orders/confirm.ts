@@ -47,12 +47,6 @@ export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): b
   return form.auto ? batchId === null : form.names === "orders" && !form.needsBatchId;
 }
 
-/** What is noted of a batch that no confirm can name. */
-export const UNNAMED_BATCH = m.orders.unnamedBatch;
-
-/** What is noted of a batch whose confirm the service refuses for its size, although no smaller one is left. */
-export const CONFIRM_TOO_LARGE = m.orders.confirmTooLarge;
-
 /**
  * The confirm's JSON body.
  * @throws BridgeError `request_refused` where the batch has nothing by which this form could name it: a confirm that
@@ -60,7 +54,7 @@ export const CONFIRM_TOO_LARGE = m.orders.confirmTooLarge;
  */
 export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
   if (confirmNamesOrders(form, batch.batchId) && batch.orderIds === "[]") {
-    throw new BridgeError("request_refused", UNNAMED_BATCH);
+    throw new BridgeError("request_refused", m.orders.unnamedBatch);
   }
   const template = form.auto
     ? parseTemplate(batch.batchId === null ? { order_ids: "{order_ids}" } : { batch_id: "{batch_id}" })

@@ -135,22 +135,3 @@ export function saveUnshown(store: Store, orderId: string, at: string): void {
   for (const { id, answeredAt, status } of unshown)
     save.run(at, store.textOf(m.statuses.unshown({ answeredAt, status: JSON.stringify(status) })), id);
 }
-
-/** Of more, this number is reported. */
-const UNSHOWN_MAX = 10_000;
-
-/** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
-export function loadUnshown(store: Store): { orders: number; since: string | null } {
-  return onlyRow(
-    store
-      .prepare<{ orders: number; since: string | null }>(
-        `SELECT count(DISTINCT lower(order_id)) AS orders, min(unshown_since) AS since FROM (
-           SELECT r.order_id, r.unshown_since FROM status_requests r INDEXED BY status_requests_unshown
-           WHERE r.unshown_since IS NOT NULL AND r.state = 'sent' AND EXISTS (
-             SELECT 1 FROM status_requests s INDEXED BY status_requests_shown
-             WHERE s.status_sent = r.status_sent AND s.shown_at IS NOT NULL)
-           LIMIT ${UNSHOWN_MAX})`,
-      )
-      .get(),
-  );
-}

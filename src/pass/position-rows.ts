@@ -93,20 +93,6 @@ export function countDueReads(store: Store, at: string): number {
   return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
-/** Of more, this number is reported. */
-const TIMES_MAX = 10_000;
-
-const OWED_TIMES = (query: Query) => {
-  const { since, lastError, orderId } = owedReads;
-  return query.select({ since, why: lastError }).from(owedReads).orderBy(since, orderId).limit(TIMES_MAX).prepare();
-};
-
-/** Since when each read is owed, the oldest first, and what came of that one at last. */
-export function loadOwedTimes(store: Store): { times: string[]; why: string | null } {
-  const rows = store.prepared(OWED_TIMES).all();
-  return { times: rows.map(({ since }) => since), why: rows[0]?.why ?? null };
-}
-
 export function loadQueuedRead(store: Store, orderId: string): QueuedRead | undefined {
   return findRow(store, owedReads, { orderId });
 }

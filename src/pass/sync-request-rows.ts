@@ -66,23 +66,6 @@ export function loadSyncResult(
   };
 }
 
-/**
- * Since when the newest request waits for a daemon that shows no other sign of life; also where the command that left it
- * has given up. While another request is being answered, it waits for that.
- */
-export function loadUnansweredSince(store: Store): string | undefined {
-  const row = store
-    .prepare<{ at: string }>(
-      `SELECT requested_at AS at FROM (SELECT * FROM sync_requests ORDER BY id DESC LIMIT 1)
-       WHERE taken_at IS NULL
-         AND NOT EXISTS (SELECT 1 FROM flows WHERE last_run_at > requested_at)
-         AND NOT EXISTS (SELECT 1 FROM sync_requests INDEXED BY sync_requests_open
-                         WHERE finished_at IS NULL AND taken_at IS NOT NULL)`,
-    )
-    .get();
-  return row?.at;
-}
-
 /** A command that gives up waiting takes its request back; false where the daemon has begun with it. */
 export function cancelSyncRequest(store: Store, id: number, at: string): boolean {
   return updateRows(store, syncRequests, { id, takenAt: null }, { finishedAt: at }) > 0;

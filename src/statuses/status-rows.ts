@@ -51,9 +51,6 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
   ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
 
-/** Of more, this number is reported. */
-const UNSETTLED_MAX = 10_000;
-
 const OPEN = "state IN ('pending', 'sending')";
 /** Whether the new status of some order must be read back. */
 export function hasOwedEchoes(store: Store): boolean {
@@ -349,17 +346,6 @@ export function hasNewForms(store: Store): boolean {
   );
 }
 
-/** Open requests that have left before: when each left first, the oldest first. */
-export function listUnsettledSince(store: Store): string[] {
-  return store
-    .prepare<string>(
-      `SELECT first_sent_at FROM status_requests INDEXED BY status_requests_open
-       WHERE ${OPEN} AND first_sent_at IS NOT NULL ORDER BY first_sent_at LIMIT ${UNSETTLED_MAX}`,
-    )
-    .pluck()
-    .all();
-}
-
 /** The outcome is still unknown, and others go first. */
 export function markUnsettled(store: Store, id: bigint, reason: Message): void {
   store
@@ -403,14 +389,6 @@ export function markEchoesRead(store: Store, orderId: string, status: string | n
 /** Reads that have failed for so long are given up: the updates show what became of the order. */
 export function forgetOldEchoes(store: Store, at: string): void {
   store.prepare(`UPDATE status_requests SET echo = NULL WHERE echo = 'owed' AND NOT ${ECHO_IS_FRESH}`).run({ at });
-}
-
-/** Requests that the service has refused. */
-export function countRefusedRequests(store: Store): number {
-  return onlyValue(
-    store,
-    "SELECT count(*) FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'",
-  );
 }
 
 /** Removes requests that were sent before `before` and have come back with their order, a bounded number at a time. */
