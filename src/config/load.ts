@@ -4,6 +4,7 @@ import { isNameOfDatabase } from "../database/copy-names.ts";
 import { localeLanguage } from "../messages/locale.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { type MirrorUrl, resolveMirrorUrl, resolveSecret, type Secret } from "./credentials.ts";
 import {
   type DocumentProblem,
   type Expectations,
@@ -14,13 +15,10 @@ import {
 } from "./document.ts";
 import { type Finding, findingsOf } from "./issues.ts";
 import type { KeyMeta } from "./kinds.ts";
-import { type MirrorUrl, resolveMirrorUrl } from "./mirror-url.ts";
 import { ConfigError, type ConfigProblem, dotted, PROBLEMS_MAX } from "./problems.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { nodeOf, schemaAt } from "./schema-walk.ts";
-import { resolveSecret, type Secret } from "./secrets.ts";
-import { readSmallFile } from "./small-file.ts";
-import { decodeText } from "./text-file.ts";
+import { decodeText, readSmallFile } from "./small-file.ts";
 
 export interface LoadedConfig {
   config: Config;
@@ -233,8 +231,8 @@ function mirrorOf(document: ReadDocument, configFile: string, env: NodeJS.Proces
   const textAt = (key: string) => (typeof mirror?.[key] === "string" ? mirror[key] : undefined);
   const found = resolveMirrorUrl({
     shop: textAt("shop"),
-    url: textAt("url"),
-    urlFile: textAt("url_file"),
+    inline: textAt("url"),
+    namedFile: textAt("url_file"),
     configFile,
     env,
   });

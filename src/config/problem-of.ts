@@ -1,9 +1,9 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { resolveSecret } from "./credentials.ts";
 import { exampleConfig } from "./example.ts";
 import { parseConfig } from "./load.ts";
 import { ConfigError } from "./problems.ts";
-import { resolveSecret } from "./secrets.ts";
 
 /** Stands in for the secret while another value is looked at. */
 const NEUTRAL = { "service.client_secret": "stand-in" };
