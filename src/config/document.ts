@@ -12,10 +12,9 @@ import {
 } from "yaml";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { excessIn } from "./depth.ts";
 import { isSecretKey, readSource, type Source } from "./source.ts";
-import { syntaxProblems } from "./syntax-problems.ts";
 import { expandVariables, hasReference } from "./variables.ts";
+import { excessIn, syntaxProblems } from "./yaml-problems.ts";
 
 export type Path = readonly PropertyKey[];
 

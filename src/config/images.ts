@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { m } from "../messages/messages.ts";
-import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./image-names.ts";
+import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./feed-names.ts";
 import { bytes, type Json, key, name, oneOf, place, refuse, saying, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
 

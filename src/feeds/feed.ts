@@ -13,8 +13,7 @@ import {
   type TemplateValue,
 } from "../answers/template.ts";
 import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevels } from "../config/feed-level.ts";
-import type { FeedName } from "../config/feed-names.ts";
-import { FILE_NAMES } from "../config/image-names.ts";
+import { type FeedName, FILE_NAMES } from "../config/feed-names.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";

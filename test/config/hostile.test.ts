@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the file, meant as it stands
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { excessIn } from "../../src/config/depth.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { showConfig } from "../../src/config/show.ts";
+import { excessIn } from "../../src/config/yaml-problems.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { runs } from "../support/whole.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeStatus } from "../../src/health/status.ts";
-import { spanText as duration } from "../../src/messages/units.ts";
+import { spanText as duration } from "../../src/messages/numbers.ts";
 import { ago, factsOf as facts, flowOf as flow, LIMITS, RUNNING } from "../support/conditions.ts";
 import { words } from "../support/messages.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { counted } from "../../src/messages/counted.ts";
 import { describeCounts } from "../../src/messages/describe-counts.ts";
 import { en } from "../../src/messages/en.ts";
 import { type Catalogue, Message, renderFrom } from "../../src/messages/message.ts";
+import { counted } from "../../src/messages/numbers.ts";
 import { declaredMessages } from "./catalogue.ts";
 
 describe("a counted thing", () => {

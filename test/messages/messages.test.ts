@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { en } from "../../src/messages/en.ts";
 import { type Catalogue, Message, renderFrom } from "../../src/messages/message.ts";
 import { m } from "../../src/messages/messages.ts";
-import { plural } from "../../src/messages/plural.ts";
+import { plural } from "../../src/messages/numbers.ts";
 import { render, speaking } from "../../src/messages/render.ts";
 import { ru } from "../../src/messages/ru.ts";
 import { BridgeError } from "../../src/platform/errors.ts";

@@ -3,7 +3,7 @@ import type { PathStep } from "../../answers/json-path.ts";
 import { elementsOf, kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
 import { scanJson } from "../../answers/scan-json.ts";
 import type { Template, TemplateNode } from "../../answers/template.ts";
-import type { IMAGE_SENDS } from "../../config/image-names.ts";
+import type { IMAGE_SENDS } from "../../config/feed-names.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { type FormPart, writeForm } from "../multipart.ts";

@@ -1,5 +1,5 @@
-import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
+import { counted } from "../numbers.ts";
 
 export const backup = {
   writingJournal: ({ folder }: { folder: string }) => `Writing the journal in ${folder}`,

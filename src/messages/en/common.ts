@@ -1,6 +1,5 @@
-import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
-import { sizeText } from "../units.ts";
+import { counted, sizeText } from "../numbers.ts";
 
 /** How texts stand beside each other, and words that are not the program's own. */
 export const common = {

@@ -1,5 +1,5 @@
-import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
+import { counted } from "../numbers.ts";
 
 export const feeds = {
   keyIsNull: ({ columns }: { columns: readonly string[] }) => `${columns.join(", ")}: the key is NULL`,

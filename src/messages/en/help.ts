@@ -1,5 +1,5 @@
-import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
+import { counted } from "../numbers.ts";
 
 /** What `--help` says, and what is said of a command line that cannot be read. */
 export const help = {

@@ -1,5 +1,5 @@
-import { counted } from "../counted.ts";
 import type { Said } from "../message.ts";
+import { counted } from "../numbers.ts";
 
 export const updates = {
   partOfOrder: ({ orderId }: { orderId: string }) => `Order ${orderId}: the service answers with a part of it (206).`,

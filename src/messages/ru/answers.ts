@@ -1,5 +1,5 @@
 import type { answers as en } from "../en/answers.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const answers = {
   atColumn: ({ what, column }) => `${what} (позиция ${column})`,

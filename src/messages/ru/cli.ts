@@ -1,5 +1,5 @@
 import type * as en from "../en/cli.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const check = {
   passed: ({ check, text }) => `ok   ${check}: ${text}`,

@@ -1,5 +1,5 @@
 import type * as en from "../en/common.ts";
-import { sizeTextRu } from "../units.ts";
+import { sizeTextRu } from "../numbers.ts";
 
 export const common = {
   foreign: ({ text }) => text,

@@ -1,5 +1,5 @@
 import type { database as en } from "../en/database.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const database = {
   puttingInPlace: "Установка восстановленной базы на место",

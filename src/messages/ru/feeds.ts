@@ -1,5 +1,5 @@
 import type { feeds as en } from "../en/feeds.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const feeds = {
   keyIsNull: ({ columns }) => `${columns.join(", ")}: ключ равен NULL`,

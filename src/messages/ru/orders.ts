@@ -1,5 +1,5 @@
 import type * as en from "../en/orders.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const orders = {
   noRecordHas: ({ misses }) => `Ни в одной записи ответа нет ${misses}.`,

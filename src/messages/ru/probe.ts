@@ -1,5 +1,5 @@
 import type { probe as en } from "../en/probe.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const probe = {
   updatesAnswered: "на GET /orders/updates приходит ответ",

@@ -1,5 +1,5 @@
 import type { quarantine as en } from "../en/quarantine.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const quarantine = {
   empty: "Карантин пуст.",

@@ -1,5 +1,5 @@
 import type * as en from "../en/updates.ts";
-import { plural } from "../plural.ts";
+import { plural } from "../numbers.ts";
 
 export const updates = {
   partOfOrder: ({ orderId }) => `Заказ ${orderId}: сервис выдал только его часть (206).`,

@@ -1,5 +1,4 @@
-import { counted } from "../counted.ts";
-import { sizeText, spanText } from "../units.ts";
+import { counted, sizeText, spanText } from "../numbers.ts";
 import { failureWords, holdWords } from "./status.ts";
 import { statusEn } from "./status-en.ts";
 

@@ -1,5 +1,4 @@
-import { countedRu } from "../counted.ts";
-import { sizeTextRu, spanTextRu } from "../units.ts";
+import { countedRu, sizeTextRu, spanTextRu } from "../numbers.ts";
 import type { conditionsEn } from "./conditions-en.ts";
 import { failureWords, holdWords } from "./status.ts";
 import { statusRu } from "./status-ru.ts";

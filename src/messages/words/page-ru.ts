@@ -1,4 +1,4 @@
-import { countedRu } from "../counted.ts";
+import { countedRu } from "../numbers.ts";
 import type { pageEn } from "./page-en.ts";
 
 const DAY = { weekday: "short", day: "numeric", month: "short" } as const;

@@ -1,5 +1,4 @@
-import { counted } from "../counted.ts";
-import { sizeText, spanText } from "../units.ts";
+import { counted, sizeText, spanText } from "../numbers.ts";
 
 /** The sentence of the status beside its conditions, and words for codes. Times come ready to be shown, numbers and spans as they are. */
 export const statusEn = {

@@ -1,5 +1,4 @@
-import { countedRu } from "../counted.ts";
-import { sizeTextRu, spanTextRu } from "../units.ts";
+import { countedRu, sizeTextRu, spanTextRu } from "../numbers.ts";
 import type { statusEn } from "./status-en.ts";
 
 export const statusRu = {
