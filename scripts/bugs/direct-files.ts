@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { parseConfig } from "../../src/config/load.ts";
 import { refuseMissingDatabase } from "../../src/daemon/missing-database.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
 import { verifyTables } from "../../src/database/verify-tables.ts";

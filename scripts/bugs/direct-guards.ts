@@ -10,7 +10,7 @@ import { restoreDatabase } from "../../src/cli/restore-bridge.ts";
 import type { LoadedConfig } from "../../src/config/load.ts";
 import { deleteUnnamedParts } from "../../src/database/body-parts.ts";
 import { ErpObjects } from "../../src/database/erp-objects.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { readNote } from "../../src/database/progress-note.ts";
 import type { Store } from "../../src/database/store.ts";

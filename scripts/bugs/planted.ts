@@ -47,12 +47,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: "simulation",
     edits: [
       {
-        file: "src/database/open.ts",
+        file: "src/database/connection.ts",
         find: 'db.pragma("synchronous = FULL");',
         replace: 'db.pragma("synchronous = NORMAL");',
       },
       {
-        file: "src/database/open.ts",
+        file: "src/database/connection.ts",
         find: "const expected = { synchronous: 2,",
         replace: "const expected = { synchronous: 1,",
       },

@@ -4,7 +4,7 @@ import { buildJobs } from "../../src/daemon/build-jobs.ts";
 import { applyConfiguration } from "../../src/daemon/repair.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
 import type { Message } from "../../src/messages/message.ts";

@@ -1,10 +1,6 @@
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
-import { ownObjectsOf } from "../../src/database/erp-objects.ts";
-import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
 import { Store } from "../../src/database/store.ts";
-
-const OWN = ownObjectsOf(loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements));
 
 /** The program's own statements are far fewer; the bound is for those that carry the names of a changed configuration. */
 const STATEMENTS_MAX = 2_000;
@@ -43,8 +39,7 @@ export class LightStore extends Store {
   readonly #connection: LightConnection;
 
   constructor(connection: LightConnection) {
-    const migrated = { applied: [], backup: undefined };
-    super(connection.db, { file: connection.file, migrated, keepsLog: false, isMixed: false, own: OWN });
+    super(connection.db, connection.file);
     this.#connection = connection;
   }
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { checkAccount, liftCredentialHolds } from "../../src/daemon/account.ts";
 import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { FeedChanges } from "../../src/feeds/feed-changes.ts";
 import { saveWideViews } from "../../src/orders/wide-views.ts";

@@ -4,7 +4,7 @@
  * nothing but that file.
  */
 import Database from "better-sqlite3";
-import { loadMigrations } from "../database/migrate.ts";
+import { loadMigrations } from "../database/migrations.ts";
 import { carryErpTables, putOnObjects, takeOffTriggers } from "./carry-erp-tables.ts";
 import { type CarryOptions, carryEvents, carryOrders, listOrderKeys } from "./carry-orders.ts";
 import { carryTables, RULES } from "./carry-tables.ts";

@@ -6,7 +6,7 @@
 
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
-import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/migrate.ts";
+import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/migrations.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import { verifyTables } from "../database/verify-tables.ts";

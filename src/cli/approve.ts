@@ -4,7 +4,8 @@ import { m } from "../messages/messages.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { EXIT } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { type Command, load, openExisting, unknownWord } from "./command.ts";
+import { type Command, load, unknownWord } from "./command.ts";
+import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** Lets the rows go on that a feed's guard holds back. */
@@ -12,7 +13,7 @@ export const approve: Command<{ feed: string }> = async (call, { feed }) => {
   const name = FEED_NAMES.find((known) => known === feed);
   if (name === undefined) throw unknownWord(m.command.feed, feed, FEED_NAMES);
   const loaded = await load(call);
-  using store = openExisting(loaded, "command");
+  using store = openExisting(loaded);
   const rows = store.write(() => {
     deleteHold(store, name, "guard");
     return approveGuarded(store, name satisfies FeedName);

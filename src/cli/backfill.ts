@@ -11,7 +11,8 @@ import { systemClock } from "../platform/clock.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { requestBackfill } from "../updates/backfill.ts";
-import { type Call, openExisting } from "./command.ts";
+import type { Call } from "./command.ts";
+import { openExisting } from "./open-existing.ts";
 
 /** What is to be read although nothing announced it. */
 export interface BackfillOptions {
@@ -33,7 +34,7 @@ const NAMES_SHOWN = 5;
 export function requestOlder(call: Call, loaded: LoadedConfig, options: BackfillOptions): boolean {
   const from = options.since === undefined ? undefined : readTime(options.since, loaded.config.service.timezone);
   const names = options.orders === undefined ? [] : readNames(options.orders);
-  using store = openExisting(loaded, "command");
+  using store = openExisting(loaded);
   refuseOtherAccount(store, loaded);
   if (!hasPulled(store)) throw new BridgeError("usage", m.sync.pullFirst, { hint: m.sync.pullFirstHow });
   if (from !== undefined) store.write(() => requestBackfill(store, from));

@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 import type { LoadedConfig } from "../config/load.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { loadPageSilent } from "../health/notices.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import type { CheckResult } from "./check.ts";
 
@@ -42,7 +42,7 @@ function isDaemonRunning({ config }: LoadedConfig): boolean {
 /** A database that cannot be opened is reported by its own check. */
 function loadSilence(loaded: LoadedConfig): ReturnType<typeof loadPageSilent> {
   try {
-    using store = openDatabase(loaded, "readonly");
+    using store = openReadOnly(loaded.config.database.path);
     return loadPageSilent(store);
   } catch {
     return undefined;

@@ -5,13 +5,14 @@ import { judgeSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { probeService } from "../daemon/ask-outside.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { newDatabaseStatements, openDatabase } from "../pass/open-database.ts";
+import { newDatabaseStatements } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { BROTLI_ADVISORY, isMended, loadBuildDate, monthsTooOld } from "../platform/runtime.ts";
@@ -75,7 +76,7 @@ function inFull({ text, hint }: BridgeError): Message {
 /** What the ERP has put on the bridge's tables. What else is wrong with the database is reported by its own check. */
 function checkObjects(loaded: LoadedConfig): CheckResult[] {
   try {
-    using store = openDatabase(loaded, "readonly");
+    using store = openReadOnly(loaded.config.database.path);
     const found = new ErpObjects(store).list();
     if (found.length === 0) return [];
     const message = m.check.erpObjects({ names: describeObjects(found) });
@@ -91,7 +92,7 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message {
   const bytes = checkDatabaseFile(file, "write");
   if (bytes === undefined) return m.check.notThereYet({ file });
   if (bytes >= LONG_FROM_BYTES) onLong();
-  using store = openDatabase(loaded, "readonly");
+  using store = openReadOnly(loaded.config.database.path);
   refuseOtherAccount(store, loaded);
   const [found] = verifyTables(store.db, "quick_check", 1).problems;
   if (found !== undefined) {

@@ -2,12 +2,11 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
 import { ConfigError, nearest, printable } from "../config/problems.ts";
-import type { OpenMode } from "../database/open.ts";
+import { openReadOnly } from "../database/connection.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadLanguage } from "../messages/render.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import type { Paint } from "../platform/paint.ts";
@@ -86,10 +85,10 @@ export function requireDatabase(loaded: LoadedConfig): void {
   }
 }
 
-/** The database, which has to be there. */
-export function openExisting(loaded: LoadedConfig, mode: OpenMode): Store {
+/** The database, which has to be there, for a command that only looks. */
+export function readExisting(loaded: LoadedConfig): Store {
   requireDatabase(loaded);
-  return openDatabase(loaded, mode);
+  return openReadOnly(loaded.config.database.path);
 }
 
 /** The exit code of a command that came to several ends: the first that applies, in the documented order. */

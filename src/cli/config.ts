@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { findStaleCredential } from "../config/credential.ts";
 import { configJsonSchema, showConfig } from "../config/show.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { m } from "../messages/messages.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { EXIT } from "../platform/errors.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
@@ -30,7 +30,7 @@ export const configCheck: Command = async (call) => {
   const database = loaded.config.database.path;
   if (call.terminal.env[RELOADED] !== undefined) requireDatabase(loaded);
   if (existsSync(database)) {
-    using store = openDatabase(loaded, "readonly");
+    using store = openReadOnly(loaded.config.database.path);
     refuseOtherAccount(store, loaded);
   }
   const stale = findStaleCredential(isLocked(database)?.holder?.secret);

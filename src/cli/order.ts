@@ -4,7 +4,7 @@ import { headOf, tellOrder } from "../orders/story.ts";
 import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Command, load, openExisting } from "./command.ts";
+import { type Command, load, readExisting } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** A number need not be unique; more than these are not what somebody looks for. */
@@ -13,7 +13,7 @@ const ORDERS_MAX = 10;
 /** One order's story: received, stored, confirmed, changed, taken by the ERP, status sent. */
 export const order: Command<{ name: string }> = async (call, { name }) => {
   const loaded = await load(call);
-  using store = openExisting(loaded, "readonly");
+  using store = readExisting(loaded);
   const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
   if (stories.length === 0) {
     throw new BridgeError("usage", m.quarantine.noOrder({ name: shortWords(name) }), {

@@ -8,7 +8,8 @@ import { loadHeldAfter, loadQuarantined, loadUnreadBatches, markUnreadUntried } 
 import type { JobName } from "../pass/job-names.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { type Call, type Command, load, openExisting } from "./command.ts";
+import { type Call, type Command, load } from "./command.ts";
+import { openExisting } from "./open-existing.ts";
 import { parseName, recordOf, told, unknownRecord } from "./quarantine.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -26,7 +27,7 @@ export const quarantineRetry: Command<{ names: readonly string[]; all?: boolean 
     });
   }
   const loaded = await load(call);
-  using store = openExisting(loaded, "command");
+  using store = openExisting(loaded);
   refuseOtherAccount(store, loaded);
   const named = names.map(parseName);
   for (const each of named) {

@@ -10,7 +10,8 @@ import { loadQuarantine } from "../pass/quarantine-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Command, load, openExisting } from "./command.ts";
+import { type Command, load, readExisting } from "./command.ts";
+import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";
 
 const SHOWN_MAX = 1_000;
@@ -22,7 +23,7 @@ export type RecordName = { kind: "record" | "batch"; id: number; text: string };
 
 /** Records that could not be used, and batches that could not be read, with the reason. */
 export const quarantineList: Command = async (call) => {
-  using store = openExisting(await load(call), "readonly");
+  using store = readExisting(await load(call));
   const records = loadQuarantine(store, SHOWN_MAX);
   const batches = loadUnreadBatches(store, SHOWN_MAX);
   const isEmpty = records.length + batches.length === 0;
@@ -45,7 +46,7 @@ export const quarantineList: Command = async (call) => {
 
 /** One record with its payload. */
 export const quarantineShow: Command<{ name: string }> = async (call, { name }) => {
-  using store = openExisting(await load(call), "readonly");
+  using store = readExisting(await load(call));
   const named = parseName(name);
   const record = named.kind === "batch" ? batchAsRecord(store, named) : loadQuarantined(store, named.id);
   if (record === undefined) throw unknownRecord(named);
@@ -68,7 +69,7 @@ export const quarantineShow: Command<{ name: string }> = async (call, { name }) 
 
 /** Takes records out of the way. They stay in the table, with the state `dropped`, and are not held again. */
 export const quarantineDrop: Command<{ names: readonly string[] }> = async (call, { names }) => {
-  using store = openExisting(await load(call), "command");
+  using store = openExisting(await load(call));
   const named = names.map(parseName);
   const at = isoTime(Date.now());
   // Before the lock is taken: a large body takes a while.

@@ -8,7 +8,8 @@ import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Call, type Command, load, openExisting } from "./command.ts";
+import { type Call, type Command, load, readExisting } from "./command.ts";
+import { openExisting } from "./open-existing.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -17,7 +18,7 @@ const CHANGES_SHOWN = 4;
 /** Derives columns and lines of all stored orders again from their payloads, without asking the service. */
 export const remapCommand: Command<{ dryRun?: boolean }> = async (call, { dryRun = false }) => {
   const loaded = await load(call);
-  using store = openExisting(loaded, dryRun ? "readonly" : "command");
+  using store = dryRun ? readExisting(loaded) : openExisting(loaded);
   using stop = interruption();
   refuseOtherAccount(store, loaded);
   const total = countOrders(store);

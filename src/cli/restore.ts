@@ -1,5 +1,5 @@
 import path from "node:path";
-import { MIGRATIONS_FOLDER } from "../database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../database/migrations.ts";
 import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

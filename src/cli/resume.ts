@@ -21,7 +21,8 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
 import { acceptNewForms, hasNewForms } from "../statuses/status-rows.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { asTyped, type Command, load, openExisting, unknownWord } from "./command.ts";
+import { asTyped, type Command, load, unknownWord } from "./command.ts";
+import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";
 
 /**
@@ -50,7 +51,7 @@ export const resume: Command<{ area: string; hold: string | undefined }> = async
   if (jobs === undefined) throw unknownWord(m.command.areaOrFeed, area, Object.keys(AREAS));
   if (hold !== undefined && !isHoldReason(hold)) throw unknownWord(m.command.hold, hold, HOLD_REASONS);
   const loaded = await load(call);
-  using store = openExisting(loaded, "command");
+  using store = openExisting(loaded);
   const { lifted, left, switched } = store.write(() => lift(store, { area, hold }, loaded));
   const enabled = jobs.filter((job) => isOn(job, loaded));
   const asked = lifted.length > 0 && askDaemon(store, enabled);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LoadedConfig } from "../config/load.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
 import { statusWords } from "../health/condition-words.ts";
@@ -8,7 +9,6 @@ import { describeRow } from "../health/flow-row.ts";
 import { measureAges } from "../health/health.ts";
 import { describeStatus, type ReportedCondition } from "../health/status.ts";
 import { m } from "../messages/messages.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import type { Style } from "../platform/paint.ts";
 import { describeObservations } from "../probe/observation.ts";
@@ -60,7 +60,7 @@ interface Look {
 function lookNow(loaded: LoadedConfig, call: Call): Look {
   const { paint } = call;
   const say = call.terminal.say ?? String;
-  using store = openDatabase(loaded, "readonly");
+  using store = openReadOnly(loaded.config.database.path);
   const nowMs = Date.now();
   const lock = isLocked(loaded.config.database.path);
   const met = store.troubles.first ?? lock?.holder?.met;

@@ -9,7 +9,7 @@ import { loadHolds } from "../pass/hold-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 import { shortWords } from "../service/service-error.ts";
-import { type Call, openExisting } from "./command.ts";
+import { type Call, readExisting } from "./command.ts";
 import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
 import { JSON_VERSION } from "./terminal.ts";
 
@@ -21,7 +21,7 @@ interface Asked {
 
 /** What a sync would send: key, old, new and why. Asks nobody and writes nothing; shows rows as they are found. */
 export async function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
-  using store = openExisting(loaded, "readonly");
+  using store = readExisting(loaded);
   refuseOtherAccount(store, loaded);
   const { out, say = String } = call.terminal;
   let count = 0;

@@ -6,6 +6,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { feedRulesOf } from "../daemon/build-jobs.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
@@ -24,8 +25,9 @@ import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../pl
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
-import { type Call, type Command, load, openExisting, unknownWord, worstOf } from "./command.ts";
+import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
+import { openExisting } from "./open-existing.ts";
 import { describeKey } from "./preview.ts";
 import { interruption } from "./signals.ts";
 import { previewSync } from "./sync-dry-run.ts";
@@ -78,7 +80,7 @@ export const sync: Command<SyncOptions> = async (call, options) => {
 async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Promise<string | null> {
   if (!existsSync(loaded.config.database.path)) return only;
   try {
-    using store = openDatabase(loaded, "readonly");
+    using store = openReadOnly(loaded.config.database.path);
     const rules = feedRulesOf(loaded).get(feed);
     if (rules !== undefined && hasOtherKey(store, rules) && isDaemonRunning(loaded))
       throw new BridgeError("config_invalid", m.sync.daemonHasOther({ feed }), { hint: m.sync.reloadFirst });
@@ -132,7 +134,7 @@ function sendAgain(
       hint: m.sync.againExample,
     });
   }
-  using store = openExisting(loaded, "command");
+  using store = openExisting(loaded);
   refuseOtherAccount(store, loaded);
   const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: m.sync.asked };
   store.write(() => invalidateAcknowledged(store, feeds, doubt));
@@ -146,7 +148,7 @@ function refuseOlder(names: readonly JobName[], { jobs, dryRun, only }: SyncOpti
 
 /** Where the one key stands afterwards. */
 function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string): KeyShown | null {
-  using store = openDatabase(loaded, "readonly");
+  using store = openReadOnly(loaded.config.database.path);
   const shown = describeKey(store, loaded, feed, only);
   if (call.json) return shown ?? null;
   if (shown === undefined) {

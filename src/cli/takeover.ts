@@ -10,7 +10,7 @@ import { mirrorRouteOf } from "../config/route.ts";
 import { accountOf } from "../daemon/account.ts";
 import { acquireInstanceLock } from "../database/instance-lock.ts";
 import { saveMeta } from "../database/meta.ts";
-import { MIGRATIONS_FOLDER } from "../database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../database/migrations.ts";
 import { openStore } from "../database/open.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";

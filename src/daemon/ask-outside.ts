@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import type { LoadedConfig } from "../config/load.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { sendTestMessage } from "../health/send-alerts.ts";
 import type { Message } from "../messages/message.ts";
 import { createClient } from "../pass/build-client.ts";
-import { openDatabase } from "../pass/open-database.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
 import { checkService, type ServiceCheck } from "../probe/check-service.ts";
 import type { ProbeOptions } from "../probe/probe.ts";
@@ -53,7 +53,7 @@ type Exploring = Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">
 /** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
 export async function exploreService(loaded: LoadedConfig, options: Exploring): Promise<Explored> {
   const { config } = loaded;
-  const store = existsSync(config.database.path) ? openDatabase(loaded, "readonly") : undefined;
+  const store = existsSync(config.database.path) ? openReadOnly(loaded.config.database.path) : undefined;
   const configured = config.service.requests_per_second;
   const isAlone = store === undefined || isLocked(config.database.path) === undefined;
   const perSecond = isAlone ? configured : Math.min(configured, PROBE_PER_SECOND);

@@ -6,6 +6,7 @@
 
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { loadMigrations, MIGRATIONS_FOLDER } from "./migrations.ts";
 import { onlyRow } from "./only-row.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
@@ -23,7 +24,7 @@ const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", "stock", "prices"
 const OBJECT = /^\s*CREATE\s+(?:UNIQUE\s+)?(TABLE|INDEX|TRIGGER)\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)/gim;
 
 /** What the migrations make, in small letters. */
-export interface OwnObjects {
+interface OwnObjects {
   tables: ReadonlySet<string>;
   names: ReadonlySet<string>;
 }
@@ -35,14 +36,20 @@ export function ownObjectsOf(statements: readonly string[]): OwnObjects {
   return { tables: named((type) => type === "TABLE"), names: named((type) => type !== "TABLE") };
 }
 
+/** Read once in a process. */
+let own: OwnObjects | undefined;
+
 export class ErpObjects {
   readonly #store: Store;
+  readonly #own: OwnObjects;
   readonly #tables: string;
   #known: { schema: number; objects: readonly ErpObject[] } | undefined;
 
   constructor(store: Store) {
     this.#store = store;
-    this.#tables = JSON.stringify([...store.own.tables].filter((table) => !ERP_TABLES.has(table)));
+    own ??= ownObjectsOf(loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements));
+    this.#own = own;
+    this.#tables = JSON.stringify([...own.tables].filter((table) => !ERP_TABLES.has(table)));
   }
 
   list(): readonly ErpObject[] {
@@ -94,7 +101,7 @@ export class ErpObjects {
       )
       .all(this.#tables);
     return rows
-      .filter(({ name }) => !this.#store.own.names.has(name.toLowerCase()))
+      .filter(({ name }) => !this.#own.names.has(name.toLowerCase()))
       .filter(({ type, sql }) => type === "trigger" || canRefuse(sql))
       .map(({ type, name, table, sql }) => ({
         type,

@@ -9,6 +9,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsyncSync,
   lstatSync,
@@ -167,4 +168,22 @@ export function refuseForeignTables(db: Database.Database, ourNames: readonly st
   if (foreign.length > 0) {
     throw refuse(m.database.foreignFile({ file, names: foreign.slice(0, 5) }), m.database.ownFileOrRename);
   }
+}
+
+/** What says how the names of a database are being changed: see `swap-files.ts`. */
+export function swapNoteOf(file: string): string {
+  return `${file}.restore`;
+}
+
+/** Whether the names are being changed: then the restored file has no other name yet and must not be touched. */
+export function isSwapUnfinished(file: string): boolean {
+  return existsSync(swapNoteOf(file));
+}
+
+/** Between its names a database must not be opened: an empty one would be made in its place. */
+export function refuseUnfinishedSwap(file: string): void {
+  if (!isSwapUnfinished(file)) return;
+  throw new BridgeError("database_refused", m.database.restoreInterrupted({ file }), {
+    hint: m.database.finishRestore,
+  });
 }

@@ -15,10 +15,9 @@ import { m } from "../messages/messages.ts";
 import { messageBehind, packed } from "../messages/pack.ts";
 import { asError, BridgeError, isMachineFault } from "../platform/errors.ts";
 import { type TroubleOf, Troubles } from "../platform/troubles.ts";
-import type { OwnObjects } from "./erp-objects.ts";
 import { FileWatch } from "./file-watch.ts";
 import { foreignJournalError, journalSince } from "./foreign-journal.ts";
-import { LogKeeper } from "./log-keeper.ts";
+import type { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
 import {
   type DoubtKind,
@@ -31,7 +30,7 @@ import {
   type Standing,
   type Suspicion,
 } from "./progress.ts";
-import { countStart, markNoted, ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
+import { countStart, markNoted, type ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
@@ -54,15 +53,16 @@ export type FileTrouble =
   | { kind: "replaced"; error: BridgeError };
 
 interface OpenedDatabase {
-  file: string;
-  migrated: MigrationReport;
-  /** Whether the log is kept from other programs that move it without a flush. */
-  keepsLog: boolean;
-  isMixed: boolean;
+  migrated?: MigrationReport;
+  /** Keeps the log from other programs that move it without a flush. */
+  keeper?: LogKeeper;
+  note?: ProgressNote;
+  isMixed?: boolean;
   journalAside?: string | undefined;
-  own: OwnObjects;
   troubles?: Troubles | undefined;
 }
+
+const NOT_MIGRATED: MigrationReport = { applied: [], backup: undefined };
 
 /** Kept from the garbage collector, which would close them. */
 const ABANDONED: Database.Database[] = [];
@@ -90,7 +90,6 @@ export class Store {
   readonly isMixed: boolean;
   /** What a file DATABASE-journal that opening found is called from now on. */
   readonly journalAside: string | undefined;
-  readonly own: OwnObjects;
   /** What stands in the way of writing, which therefore cannot be written down. */
   readonly troubles: Troubles;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
@@ -109,24 +108,29 @@ export class Store {
   /** Why nothing is written any more. */
   #damage: BridgeError | undefined;
 
-  /**
-   * Takes over an open, configured connection: use `openStore`.
-   */
+  /** Takes over an open, configured connection: use `openStore` or `openReadOnly`. */
   constructor(
     db: Database.Database,
-    { file, migrated, keepsLog, isMixed, journalAside, own, troubles = new Troubles() }: OpenedDatabase,
+    file: string,
+    {
+      migrated = NOT_MIGRATED,
+      keeper,
+      note,
+      isMixed = false,
+      journalAside,
+      troubles = new Troubles(),
+    }: OpenedDatabase = {},
   ) {
     this.db = db;
     this.path = file;
     this.migrated = migrated;
     this.isMixed = isMixed;
     this.journalAside = journalAside;
-    this.own = own;
     this.troubles = troubles;
     for (const former of ["files", "write", "secure"] as const) troubles.end(former);
     this.#files = new FileWatch(file);
-    this.#keeper = keepsLog ? new LogKeeper(file) : undefined;
-    this.#note = keepsLog ? new ProgressNote(file) : undefined;
+    this.#keeper = keeper;
+    this.#note = note;
   }
 
   /**

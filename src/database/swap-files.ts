@@ -11,7 +11,7 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { readRegular, replaceFile, syncFile, syncFolder } from "../platform/fresh-file.ts";
 import { copyStem, findCopies } from "./copy-names.ts";
-import { resolveDatabasePath } from "./file-checks.ts";
+import { resolveDatabasePath, swapNoteOf } from "./file-checks.ts";
 import { spoilSharedMemory } from "./open-elsewhere.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
 
@@ -22,17 +22,13 @@ export interface Swap {
   replaced: string;
 }
 
-function noteOf(file: string): string {
-  return `${file}.restore`;
-}
-
 /** The restored file takes the database's place. It must be closed; the caller holds the instance lock. */
 export function swapDatabase(databasePath: string, swap: Swap): void {
   const file = resolveDatabasePath(databasePath);
   const folder = path.dirname(file);
   try {
     syncFile(path.join(folder, swap.work));
-    replaceFile(noteOf(file), JSON.stringify(swap), { mode: 0o600, flush: true });
+    replaceFile(swapNoteOf(file), JSON.stringify(swap), { mode: 0o600, flush: true });
     syncFolder(folder);
   } catch (error) {
     throw asBridgeError(error, m.database.puttingInPlace, file);
@@ -44,9 +40,9 @@ export function swapDatabase(databasePath: string, swap: Swap): void {
 export function finishSwap(databasePath: string): void {
   const file = resolveDatabasePath(databasePath);
   const folder = path.dirname(file);
-  if (!existsSync(noteOf(file))) return;
+  if (!existsSync(swapNoteOf(file))) return;
   try {
-    const { work, replaced } = JSON.parse(readRegular(noteOf(file))) as Swap;
+    const { work, replaced } = JSON.parse(readRegular(swapNoteOf(file))) as Swap;
     const from = path.join(folder, path.basename(work));
     const aside = path.join(folder, path.basename(replaced));
     // While the restored file has its own name, whatever bears the database's name is the replaced one.
@@ -61,7 +57,7 @@ export function finishSwap(databasePath: string): void {
       renameSync(from, file);
       syncFolder(folder);
     }
-    rmSync(noteOf(file));
+    rmSync(swapNoteOf(file));
     syncFolder(folder);
   } catch (error) {
     throw asBridgeError(error, m.database.puttingInPlace, file);
@@ -71,19 +67,6 @@ export function finishSwap(databasePath: string): void {
 /** A program that looked for the database in between has made an empty one: it must not push the replaced one out. */
 function freeName(name: string): string {
   return existsSync(name) ? `${name}.made-meanwhile-${Date.now()}` : name;
-}
-
-/** Whether the names are being changed: then the restored file has no other name yet and must not be touched. */
-export function isSwapUnfinished(file: string): boolean {
-  return existsSync(noteOf(file));
-}
-
-/** Between its names a database must not be opened: an empty one would be made in its place. */
-export function refuseUnfinishedSwap(file: string): void {
-  if (!isSwapUnfinished(file)) return;
-  throw new BridgeError("database_refused", m.database.restoreInterrupted({ file }), {
-    hint: m.database.finishRestore,
-  });
 }
 
 /** What a copy of a database is called that was saved from an open connection because its files were taken from under it. */

@@ -8,7 +8,7 @@ import { isUtf8 } from "node:buffer";
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
-import { APPLICATION_ID } from "../database/migrate.ts";
+import { APPLICATION_ID } from "../database/migrations.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import type { Message } from "../messages/message.ts";

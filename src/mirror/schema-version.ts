@@ -1,6 +1,6 @@
 /* Whether the schema in PostgreSQL is the one that this program was made for: asked on every new connection. */
 import path from "node:path";
-import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "../database/migrate.ts";
+import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "../database/migrations.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { LinkOptions, MirrorTx } from "./connection.ts";

@@ -16,7 +16,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { RULES } from "../../src/backup/carry-tables.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { ProgressNote } from "../../src/database/progress-note.ts";
 import { finishSwap, swapDatabase } from "../../src/database/swap-files.ts";

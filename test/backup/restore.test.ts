@@ -13,7 +13,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { SEQ_MARGIN } from "../../src/backup/settle.ts";
 import { restoreDatabase } from "../../src/cli/restore-bridge.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { m } from "../../src/messages/messages.ts";
 import { collectingLog, configFor, type Settings } from "../support/bridge.ts";

@@ -4,8 +4,8 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { proposedPlaces } from "../../src/cli/init-answers.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { openReadOnly } from "../../src/database/connection.ts";
 import { main } from "../../src/main.ts";
-import { openDatabase } from "../../src/pass/open-database.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -41,7 +41,7 @@ describe("init without anybody to ask", () => {
       backup: { dir: path.join(folder, "backups") },
     });
     expect(readFileSync(file, "utf8")).toContain("# The list of orders in a batch.");
-    const store = openDatabase(loaded, "readonly");
+    const store = openReadOnly(loaded.config.database.path);
     expect(store.db.prepare("SELECT count(*) AS n FROM orders").get()).toEqual({ n: 0 });
     store.close();
     expect(terminal.stdout.at(-1)).toBe(`Next: erp-bridge sync orders updates --config ${file}`);

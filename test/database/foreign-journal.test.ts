@@ -1,7 +1,7 @@
 import { copyFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { listHealthProblems } from "../../src/health/health.ts";

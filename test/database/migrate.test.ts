@@ -7,7 +7,8 @@ import Database from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
 import { migrate as drizzleMigrate } from "drizzle-orm/better-sqlite3/migrator";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { loadMigrations, type Migration, migrateDatabase, planMigrations } from "../../src/database/migrate.ts";
+import { migrateDatabase } from "../../src/database/migrate.ts";
+import { loadMigrations, type Migration, planMigrations } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { tempFolder } from "../support/temp.ts";
 

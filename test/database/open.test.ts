@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, st
 import path from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { type OpenMode, openReadOnly } from "../../src/database/connection.ts";
 import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
-import { type OpenMode, openStore } from "../../src/database/open.ts";
+import { openStore } from "../../src/database/open.ts";
 import { asBridgeError } from "../../src/database/sqlite-errors.ts";
 import type { Store } from "../../src/database/store.ts";
 import { m } from "../../src/messages/messages.ts";
@@ -28,7 +29,9 @@ function writeSchema(...texts: string[]): void {
 }
 
 function open(mode: OpenMode = "daemon"): Store {
-  const store = openStore({ path: file, migrationsFolder: path.join(folder, "drizzle"), mode });
+  const migrationsFolder = path.join(folder, "drizzle");
+  const store =
+    mode === "readonly" ? openReadOnly(file, migrationsFolder) : openStore({ path: file, migrationsFolder, mode });
   stores.push(store);
   return store;
 }
@@ -219,16 +222,21 @@ describe("opening to read", () => {
     insert(open(), "a");
     chmodSync(folder, 0o755);
     for (const name of ["bridge.db", "bridge.db-wal", "bridge.db-shm"]) chmodSync(path.join(folder, name), 0o644);
-    const script = `import { openStore } from ${JSON.stringify(path.resolve("src/database/open.ts"))};
-      const store = openStore(${JSON.stringify({ path: file, migrationsFolder: path.join(folder, "drizzle"), mode: "readonly" })});
+    const migrationsFolder = path.join(folder, "drizzle");
+    const script = (
+      opened: string,
+    ) => `import { openStore } from ${JSON.stringify(path.resolve("src/database/open.ts"))};
+      import { openReadOnly } from ${JSON.stringify(path.resolve("src/database/connection.ts"))};
+      const store = ${opened};
       console.log(JSON.stringify(store.db.prepare("SELECT order_id FROM orders").pluck().all()));
       store.close();`;
     const run = (text: string) =>
       spawnSync(process.execPath, ["--input-type=module", "-e", text], { uid: 65534, gid: 65534, encoding: "utf8" });
-    expect(run(script)).toMatchObject({ stdout: '["a"]\n', stderr: "" });
-    expect(run(script.replace('"readonly"', '"daemon"')).stderr).toMatch(
-      /may not be written .*mode 0755, owner 0:0; .* 65534/,
-    );
+    const reading = `openReadOnly(${JSON.stringify(file)}, ${JSON.stringify(migrationsFolder)})`;
+    expect(run(script(reading))).toMatchObject({ stdout: '["a"]\n', stderr: "" });
+    expect(
+      run(script(`openStore(${JSON.stringify({ path: file, migrationsFolder, mode: "daemon" })})`)).stderr,
+    ).toMatch(/may not be written .*mode 0755, owner 0:0; .* 65534/);
   });
 });
 

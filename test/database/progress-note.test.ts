@@ -3,7 +3,8 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, utimesSync
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { openReadOnly } from "../../src/database/connection.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { decodeSlots, encodeSlot, isBehind, type Note, SLOT_BYTES, SLOTS } from "../../src/database/progress.ts";
 import { markSettled, readNote } from "../../src/database/progress-note.ts";
@@ -122,11 +123,7 @@ describe("how far a database had come", () => {
 
   it("shows a log that was removed after a crash", () => {
     const { folder, store } = begin();
-    const reader = openStore({
-      path: path.join(folder, "bridge.db"),
-      migrationsFolder: MIGRATIONS_FOLDER,
-      mode: "readonly",
-    });
+    const reader = openReadOnly(path.join(folder, "bridge.db"));
     onTestFinished(() => reader.close());
     reader.db.exec("BEGIN");
     reader.db.prepare("SELECT count(*) FROM batches").get();

@@ -1,7 +1,7 @@
 import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { deleteRows, findRow, insertRow, listRows, updateRows, upsertRow } from "../../src/database/queries.ts";
 import { columnList, type NamedRow } from "../../src/database/row.ts";

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { getTableColumns, getTableName, getViewName, is, View } from "drizzle-orm";
 import { getTableConfig, getViewConfig, SQLiteTable, type SQLiteView } from "drizzle-orm/sqlite-core";
 import { afterAll, describe, expect, expectTypeOf, it } from "vitest";
-import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import type { Row } from "../../src/database/row.ts";
 import * as schema from "../../src/database/schema.ts";
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { tempFolder } from "../support/temp.ts";
 
 /** Opens a database while so many files may still be opened, and says what came of it, for 0 to 11 of them. */

@@ -41,13 +41,7 @@ describe("the first order since a time", () => {
         const iso = (minute: number) => new Date(minute * 60_000).toISOString();
         const insert = db.prepare("INSERT INTO orders (received_at) VALUES (?)");
         for (const minute of minutes.toSorted((a, b) => a - b)) insert.run(iso(minute));
-        const store = new Store(db, {
-          file: ":memory:",
-          migrated: { applied: [], backup: undefined },
-          keepsLog: false,
-          isMixed: false,
-          own: { tables: new Set(), names: new Set() },
-        });
+        const store = new Store(db, ":memory:");
         const all = db.prepare("SELECT min(order_key) AS key FROM orders WHERE received_at >= ?").get(iso(bound));
         expect(firstOrderKeySince(store, iso(bound))).toBe((all as { key: number | null }).key ?? minutes.length + 1);
       }),

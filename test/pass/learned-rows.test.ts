@@ -2,7 +2,7 @@ import { copyFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { forgetLearned, LearnedTopic } from "../../src/pass/learned-rows.ts";
 import { tempFolder } from "../support/temp.ts";

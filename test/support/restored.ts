@@ -2,7 +2,7 @@ import path from "node:path";
 import { expect } from "vitest";
 import { copyDatabase } from "../../src/backup/copy-database.ts";
 import { type RestoreReport, restoreDatabase } from "../../src/cli/restore-bridge.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { collectingLog, configFor, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 import { createOrders } from "./pull.ts";
 import { tempFolder } from "./temp.ts";

@@ -1,0 +1,136 @@
+/**
+ * The schema's versions: drizzle's folder, read by drizzle, and drizzle's table of applied migrations. An edited, missing or
+ * reordered migration and a database of a newer program are refused with nothing written.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type Database from "better-sqlite3";
+import { readMigrationFiles } from "drizzle-orm/migrator";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { refuseForeignTables, schemaNames } from "./file-checks.ts";
+import { machineFaultOf } from "./sqlite-errors.ts";
+
+/** "ERPB": marks the file as ours for `file(1)` and for ourselves. */
+export const APPLICATION_ID = 0x45525042;
+
+export interface Migration {
+  tag: string;
+  /** Milliseconds, drizzle's identity of a migration. */
+  when: number;
+  /** SHA-256 of the file's text, hexadecimal, as drizzle computes it. */
+  hash: string;
+  statements: string[];
+}
+
+export interface AppliedMigration {
+  when: number;
+  hash: string;
+}
+
+/** The folder of the migrations: one level above the bundle, two above this source. */
+export const MIGRATIONS_FOLDER = ["../drizzle", "../../drizzle"]
+  .map((folder) => fileURLToPath(new URL(folder, import.meta.url)))
+  .reduce((first, second) => (existsSync(first) ? first : second));
+
+export const MIGRATIONS_TABLE = "__drizzle_migrations";
+
+/** Reads the folder that drizzle-kit lays out. The tags, which drizzle leaves out, name migrations in errors and copies. */
+export function loadMigrations(folder: string): Migration[] {
+  try {
+    const read = readMigrationFiles({ migrationsFolder: folder });
+    const journal = JSON.parse(readFileSync(path.join(folder, "meta", "_journal.json"), "utf8")) as {
+      entries: { tag: string }[];
+    };
+    const tagOf = (index: number) => journal.entries[index]?.tag ?? "";
+    return read.map(({ folderMillis: when, hash, sql }, index) => {
+      if ((read[index - 1]?.folderMillis ?? 0) >= when)
+        throw new BridgeError("internal", m.database.migrationDated({ tag: tagOf(index), before: tagOf(index - 1) }));
+      return { tag: tagOf(index), when, hash, statements: sql.filter((statement) => statement.trim() !== "") };
+    });
+  } catch (error) {
+    const fault = machineFaultOf(error, m.database.opening);
+    if (fault?.code === "disk_failed") throw fault;
+    const why = error instanceof BridgeError ? error.text : error instanceof Error ? error.message : String(error);
+    throw new BridgeError("internal", m.database.migrationsUnreadable({ folder, why }), {
+      hint: m.database.reinstall,
+      cause: error,
+    });
+  }
+}
+
+/** Compares what the program knows with what the database has had. Gives what is to be applied, or refuses. */
+export function planMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
+  const newest = known.at(-1)?.when ?? 0;
+  const ahead = applied.filter(({ when }) => when > newest);
+  if (ahead.length > 0) {
+    throw new BridgeError("database_newer", m.database.newerBridge, {
+      hint: m.database.installNewer,
+    });
+  }
+  const edited = (what: Message) =>
+    new BridgeError("migration_edited", m.database.nothingChanged({ what }), {
+      hint: m.database.installItsVersion,
+    });
+  applied.forEach(({ when, hash }, index) => {
+    const migration = known[index];
+    if (migration === undefined || migration.when !== when) {
+      const stray = known.find((candidate) => candidate.when === when);
+      throw edited(
+        stray === undefined
+          ? m.database.unknownMigration({ at: new Date(when).toISOString() })
+          : m.database.migrationWithout({ tag: stray.tag, other: migration?.tag ?? m.database.earlierOne }),
+      );
+    }
+    if (migration.hash !== hash) throw edited(m.database.otherMigration({ tag: migration.tag }));
+  });
+  return known.slice(applied.length);
+}
+
+function hasMigrationsTable(db: Database.Database): boolean {
+  return (
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(MIGRATIONS_TABLE) !== undefined
+  );
+}
+
+function loadApplied(db: Database.Database): AppliedMigration[] {
+  if (!hasMigrationsTable(db)) return [];
+  return db
+    .prepare<[], { hash: string; created_at: unknown }>(
+      `SELECT hash, created_at FROM ${MIGRATIONS_TABLE} ORDER BY rowid`,
+    )
+    .all()
+    .map((row) => ({ hash: row.hash, when: Number(row.created_at) }));
+}
+
+/**
+ * The names that the migrations make, in lower case, read from their text: running them to find out would cost what they
+ * cost. A name that this misses makes the migration itself fail and be undone.
+ */
+export function namesMadeBy(migrations: readonly Migration[]): string[] {
+  const made =
+    /\bCREATE\s+(?:UNIQUE\s+)?(?:TABLE|VIEW|INDEX|TRIGGER)\s+(?:IF\s+NOT\s+EXISTS\s+)?["'`[]?(\w+)|\bRENAME\s+TO\s+["'`[]?(\w+)/gi;
+  const text = migrations.flatMap((migration) => migration.statements).join("\n");
+  return [...text.matchAll(made)].map((match) => (match[1] ?? match[2] ?? "").toLowerCase());
+}
+
+/**
+ * Reads the state of an open database and refuses what must not be touched. Gives the pending migrations.
+ * `file` only names it in errors. Throws database_refused, database_newer, migration_edited.
+ */
+export function inspectDatabase(db: Database.Database, known: readonly Migration[], file: string): Migration[] {
+  const applied = loadApplied(db);
+  const id = db.pragma("application_id", { simple: true });
+  const hashes = new Set(known.map((migration) => migration.hash));
+  const recognised = id === APPLICATION_ID || applied.some(({ hash }) => hashes.has(hash));
+  if (!recognised && (applied.length > 0 || id !== 0)) {
+    throw new BridgeError("database_refused", m.database.foreignDatabase({ file }), {
+      hint: m.database.ownFile,
+    });
+  }
+  if (applied.length === 0 && schemaNames(db).length > 0) refuseForeignTables(db, namesMadeBy(known), file);
+  return planMigrations(known, applied);
+}
