@@ -18,7 +18,8 @@ const ANSWER_GRACE_MS = 5_000;
 /** A lock is somebody else's long transaction: the next pass tries again. */
 const LOCK_MS = 5_000;
 
-export type Param = string | number | boolean | null | readonly (string | number | null)[];
+/** A Buffer: in PostgreSQL's binary form. */
+export type Param = string | number | boolean | null | Buffer | readonly (string | number | null)[];
 
 /** Inside one transaction. */
 export interface MirrorTx {

@@ -1,8 +1,9 @@
 /*
- * What the mirror's way down reads of the shop's database, as JSON that PostgreSQL takes apart: payloads are spliced in as they are, so
+ * What the mirror's way down reads of the shop's database, as values of PostgreSQL's columns: payloads stay the text that they are, so
  * that their numbers keep every digit. SQL, because an order's lines and the ERP's mark come with it, and many orders at once.
  */
 import { hash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { onlyValue } from "../database/only-row.ts";
 import { columnList, type NamedRow, type Row } from "../database/row.ts";
 import {
@@ -16,23 +17,19 @@ import {
   quarantine,
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { Clock } from "../platform/ports.ts";
+import type {
+  BATCH_COLUMNS,
+  CONDITION_COLUMNS,
+  DownRow,
+  EVENT_COLUMNS,
+  HELD_COLUMNS,
+  MARK_COLUMNS,
+  ORDER_COLUMNS,
+  OrderRow,
+  Values,
+} from "./down-columns.ts";
 import { fitsJsonb, plainText } from "./plain-values.ts";
 import type { Local } from "./plan-down.ts";
-
-/** One record as JSON text. */
-export interface JsonRow {
-  /** What it is known by in the shop's database. */
-  key: number;
-  json: string;
-  /** The same without what PostgreSQL may refuse all the same. */
-  plain: () => string;
-}
-
-export interface OrderRow extends JsonRow {
-  orderId: string;
-  hash: string;
-}
 
 /** A moment of the database. */
 export function readAtOnce<T>(store: Store, read: () => T): T {
@@ -60,7 +57,7 @@ export function hasChanges(store: Store): boolean {
 /** What is read at a time: so much that PostgreSQL is not asked often, and so little that it fits everywhere. */
 export interface Bound {
   rows: number;
-  /** Of JSON; one row is read whatever its size. */
+  /** Of texts, about; one row is read whatever its size. */
   bytes: number;
 }
 
@@ -90,31 +87,38 @@ export function upToOf(seq: number, { events, isAll, head }: News, read: Readonl
 }
 
 /** Others have their turn after so many orders. */
-const ORDERS_PER_TURN = 50;
+const ORDERS_PER_TURN = 10;
+
+/** Orders that are read, and then written, together. */
+export interface OrdersPart {
+  orders: OrderRow[];
+  /** Those that were looked for. */
+  keys: number[];
+}
 
 /**
- * The orders of these keys as they are now, as many as fit. Between two of them others write: an order may then be newer than what
- * named it, and is read once more with what made it so.
+ * The orders of these keys as they are now, as many as fit, in parts. Between two of them others write: an order may then be newer
+ * than what named it, and is read once more with what made it so.
  */
-export async function loadOrders(
+export async function* loadOrders(
   store: Store,
-  clock: Clock,
   keys: Iterable<number>,
-  bytesMax: number,
-): Promise<{ orders: OrderRow[]; read: ReadonlySet<number> }> {
-  const orders: OrderRow[] = [];
-  const read = new Set<number>();
-  let bytes = 0;
-  for (const key of keys) {
-    if (bytes >= bytesMax) break;
-    if (read.has(key)) continue;
+  { bytes, part: partRows }: { bytes: number; part: number },
+): AsyncGenerator<OrdersPart, void, void> {
+  let left = bytes;
+  let part: OrdersPart = { orders: [], keys: [] };
+  for (const key of new Set(keys)) {
+    if (left <= 0) break;
     const order = loadOrder(store, key);
-    if (order !== undefined) orders.push(order);
-    bytes += order?.json.length ?? 0;
-    read.add(key);
-    if (read.size % ORDERS_PER_TURN === 0) await clock.sleep(0);
+    if (order !== undefined) part.orders.push(order);
+    left -= order === undefined ? 0 : sizeOf(order.values);
+    part.keys.push(key);
+    if (part.keys.length % ORDERS_PER_TURN === 0) await nextTurn();
+    if (part.keys.length < partRows) continue;
+    yield part;
+    part = { orders: [], keys: [] };
   }
-  return { orders, read };
+  if (part.keys.length > 0) yield part;
 }
 
 export function countOwnOrders(store: Store): number {
@@ -149,6 +153,12 @@ const PLAIN_COLUMNS = [
 type PlainOrder = NamedRow<typeof orders, (typeof PLAIN_COLUMNS)[number]>;
 
 const ORDER = `SELECT ${columnList(orders, PLAIN_COLUMNS)} FROM orders WHERE order_key = ?`;
+const WHOLE_ORDER = `SELECT ${columnList(orders, [...PLAIN_COLUMNS, "payload"])} FROM orders WHERE order_key = ?`;
+/** `blocked`: what holds for an order that waits for the ERP; a change sets it back, and the ERP's own word stays. */
+const MARK = `SELECT ${columnList(erpOrders, ["orderId", "erpNumber", "seenRevision", "state", "error", "note"], "e")}, q.blocked
+  FROM erp_orders e LEFT JOIN erp_queue q ON q.order_key = ? WHERE e.order_id = ?`;
+const LINES = `SELECT ${columnList(orderLineRows, ["lineNo", "sku", "name", "quantity", "price", "payload"])} FROM order_line_rows
+  WHERE order_key = ? ORDER BY line_no`;
 
 /** An order's hash, without its payload being read. */
 export function hashOrder(store: Store, orderKey: number): { orderId: string; hash: string } | undefined {
@@ -156,46 +166,42 @@ export function hashOrder(store: Store, orderKey: number): { orderId: string; ha
   return order === undefined ? undefined : { orderId: order.orderId, hash: hashOf(order) };
 }
 
-function hashOf({ payloadHash, orderKey: _, ...order }: PlainOrder): string {
-  return hash("sha256", JSON.stringify([...Object.values(order), payloadHash.toString("hex")]), "hex").slice(0, 32);
+const HASHED = PLAIN_COLUMNS.filter((name) => name !== "orderKey" && name !== "payloadHash");
+
+function hashOf(order: PlainOrder): string {
+  const values = [...HASHED.map((name) => order[name]), order.payloadHash.toString("hex")];
+  return hash("sha256", JSON.stringify(values), "hex").slice(0, 32);
 }
 
 /** An order as it is now, with its lines and what the ERP has marked. */
-export function loadOrder(store: Store, orderKey: number): OrderRow | undefined {
-  const order = store.prepare<PlainOrder>(ORDER).get(orderKey);
+function loadOrder(store: Store, orderKey: number): OrderRow | undefined {
+  const order = store.prepare<WholeOrder>(WHOLE_ORDER).get(orderKey);
   if (order === undefined) return undefined;
-  const { payload } = store
-    .prepare<Pick<Row<typeof orders>, "payload">>("SELECT payload FROM orders WHERE order_key = ?")
-    .get(orderKey) as { payload: string };
-  const mark = store
-    .prepare<NamedRow<typeof erpOrders>>(
-      `SELECT ${columnList(erpOrders, ["orderId", "erpNumber", "seenRevision", "state", "error", "note"])} FROM erp_orders WHERE order_id = ?`,
-    )
-    .get(order.orderId);
-  const lines = store
-    .prepare<NamedRow<typeof orderLineRows>>(
-      `SELECT ${columnList(orderLineRows, ["lineNo", "sku", "name", "quantity", "price", "payload"])} FROM order_line_rows
-       WHERE order_key = ? ORDER BY line_no`,
-    )
-    .all(orderKey);
-  const orderHash = hashOf(order);
-  const json = (isPlain: boolean) => orderJson({ order, lines, mark, payload, hash: orderHash, isPlain });
-  return { key: orderKey, orderId: order.orderId, hash: orderHash, json: json(false), plain: () => json(true) };
+  const mark = store.prepare<Mark>(MARK).get(orderKey, order.orderId);
+  const lines = store.prepare<Line>(LINES).all(orderKey);
+  const own = hashOf(order);
+  return {
+    key: orderKey,
+    values: orderValues(order, lines, own, fitsJsonb),
+    plain: () => orderValues(order, lines, own, () => false),
+    mark: mark === undefined ? undefined : markOf(mark, order.erpRevision),
+  };
 }
 
-interface OrderParts {
-  order: PlainOrder;
-  lines: NamedRow<typeof orderLineRows>[];
-  mark: NamedRow<typeof erpOrders> | undefined;
-  payload: string;
-  hash: string;
-  isPlain: boolean;
-}
+type WholeOrder = PlainOrder & Pick<Row<typeof orders>, "payload">;
+type Line = NamedRow<typeof orderLineRows>;
+type Mark = NamedRow<typeof erpOrders> & { blocked: number | null };
 
-function orderJson({ order, lines, mark, payload, hash: own, isPlain }: OrderParts): string {
-  const holds = (json: string) => !isPlain && fitsJsonb(json);
-  const fits = holds(payload);
-  const fields = {
+/** `fits`: what goes as jsonb. */
+function orderValues(
+  order: WholeOrder,
+  lines: readonly Line[],
+  own: string,
+  fits: (json: string) => boolean,
+): Values<typeof ORDER_COLUMNS> {
+  const { payload } = order;
+  const isJson = fits(payload);
+  return {
     order_id: order.orderId,
     service_id: plainText(order.serviceId),
     number: plainText(order.number),
@@ -211,32 +217,36 @@ function orderJson({ order, lines, mark, payload, hash: own, isPlain }: OrderPar
     received_at: order.receivedAt,
     changed_at: order.changedAt,
     removed_at: order.removedAt,
-    payload_text: fits ? null : plainText(payload),
+    lines: `[${lines.map((line) => lineJson(line, fits)).join()}]`,
+    payload: isJson ? payload : null,
+    payload_text: isJson ? null : plainText(payload),
     hash: own,
-    ...(mark === undefined ? {} : { mark: markOf(mark) }),
   };
-  const rows = lines.map((line) => {
-    const { lineNo, sku, name, quantity, price } = line;
-    const values = {
-      line_no: lineNo,
-      sku: plainText(sku),
-      name: plainText(name),
-      quantity: plainText(quantity),
-      price: plainText(price),
-    };
-    return spliced(values, "payload", holds(line.payload) ? line.payload : "null");
-  });
-  return spliced(fields, "lines", `[${rows.join()}],"payload":${fits ? payload : "null"}`);
 }
 
-/** The ERP's own columns take whatever is written. */
-function markOf({ erpNumber, seenRevision, state, error, note }: NamedRow<typeof erpOrders>) {
+/** The payload is spliced in as it is. */
+function lineJson({ lineNo, sku, name, quantity, price, payload }: Line, fits: (json: string) => boolean): string {
+  const values = {
+    line_no: lineNo,
+    sku: plainText(sku),
+    name: plainText(name),
+    quantity: plainText(quantity),
+    price: plainText(price),
+  };
+  return `${JSON.stringify(values).slice(0, -1)},"payload":${fits(payload) ? payload : "null"}}`;
+}
+
+/** The ERP's own columns take whatever is written. A block that a change of the order has lifted is one of nothing that was shown. */
+function markOf(mark: Mark, erpRevision: number): Values<typeof MARK_COLUMNS> {
+  const { orderId, erpNumber, seenRevision, state, error, note, blocked } = mark;
   return {
+    order_id: orderId,
     erp_number: textOf(erpNumber),
     seen_revision: seenRevision,
     state,
     block_reason: textOf(error),
     note: textOf(note),
+    blocked_at: state !== "blocked" ? null : blocked === 0 ? 0 : erpRevision,
   };
 }
 
@@ -245,34 +255,35 @@ function textOf(value: unknown): string | null {
   return plainText(Buffer.isBuffer(value) ? value.toString("utf8") : String(value));
 }
 
-/** `{…fields, "name": json}` */
-function spliced(fields: object, name: string, json: string): string {
-  return `${JSON.stringify(fields).slice(0, -1)},"${name}":${json}}`;
+function sizeOf(values: object): number {
+  return Object.values(values).reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 8), 0);
 }
 
 // ------------------------------------------------------------------------------------------------------------ events
 
+type EventDown = DownRow<typeof EVENT_COLUMNS>;
 type EventRow = Row<typeof orderEventRows> & Pick<Row<typeof orders>, "order_id">;
 
 /** Events behind `seq`, and up to which these are all. */
-export function loadEventsAfter(store: Store, seq: number, bound: Bound): { events: JsonRow[]; upTo: number } {
-  const events: JsonRow[] = [];
+export function loadEventsAfter(store: Store, seq: number, bound: Bound): { events: EventDown[]; upTo: number } {
+  const events: EventDown[] = [];
   let bytes = 0;
   const rows = store.prepare<EventRow>(
     "SELECT e.*, o.order_id FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ? ORDER BY e.seq LIMIT ?",
   );
   for (const row of rows.iterate(seq, bound.rows)) {
     if (bytes >= bound.bytes) return { events, upTo: events.at(-1)?.key ?? seq };
-    const json = (isPlain: boolean) => eventJson(row, isPlain);
-    events.push({ key: row.seq, json: json(false), plain: () => json(true) });
-    bytes += events.at(-1)?.json.length ?? 0;
+    const values = eventValues(row);
+    events.push({ key: row.seq, values, plain: () => ({ ...values, changes: null }) });
+    bytes += sizeOf(values);
   }
   if (events.length < bound.rows) return { events, upTo: Math.max(seq, loadLocal(store).head) };
   return { events, upTo: events.at(-1)?.key ?? seq };
 }
 
-function eventJson(row: EventRow, isPlain: boolean): string {
-  const fields = {
+function eventValues(row: EventRow): Values<typeof EVENT_COLUMNS> {
+  const { changes } = row;
+  return {
     seq: row.seq,
     order_id: row.order_id,
     revision: row.revision,
@@ -282,11 +293,10 @@ function eventJson(row: EventRow, isPlain: boolean): string {
     fields_changed: row.fields_changed === 1,
     old_status: plainText(row.old_status),
     new_status: plainText(row.new_status),
+    changes: changes !== null && fitsJsonb(changes) ? changes : null,
     source: row.source,
     at: row.at,
   };
-  const { changes } = row;
-  return spliced(fields, "changes", changes !== null && !isPlain && fitsJsonb(changes) ? changes : "null");
 }
 
 // -------------------------------------------------------------------------------------- batches, quarantine, outcomes
@@ -324,7 +334,7 @@ export function noteChanges(
   return ids.length < limit ? undefined : ids.at(-1);
 }
 
-export function loadBatchJson(store: Store, id: number): JsonRow | undefined {
+export function loadBatch(store: Store, id: number): DownRow<typeof BATCH_COLUMNS> | undefined {
   const row = store
     .prepare<NamedRow<typeof batches>>(
       `SELECT ${columnList(batches, [
@@ -342,7 +352,7 @@ export function loadBatchJson(store: Store, id: number): JsonRow | undefined {
     )
     .get(id);
   if (row === undefined) return undefined;
-  const json = JSON.stringify({
+  const values = {
     id: row.id,
     service_batch_id: plainText(row.serviceBatchId),
     received_at: row.receivedAt,
@@ -351,12 +361,12 @@ export function loadBatchJson(store: Store, id: number): JsonRow | undefined {
     confirm_attempts: row.confirmAttempts,
     confirmed_at: row.confirmedAt,
     last_error: plainText(row.lastError),
-  });
-  return { key: id, json, plain: () => json };
+  };
+  return { key: id, values };
 }
 
 /** Without the record itself. */
-export function loadHeldJson(store: Store, id: number): JsonRow | undefined {
+export function loadHeld(store: Store, id: number): DownRow<typeof HELD_COLUMNS> | undefined {
   const row = store
     .prepare<NamedRow<typeof quarantine>>(
       `SELECT ${columnList(quarantine, ["id", "kind", "reference", "reason", "state", "firstSeenAt", "lastSeenAt", "times"])}
@@ -364,7 +374,7 @@ export function loadHeldJson(store: Store, id: number): JsonRow | undefined {
     )
     .get(id);
   if (row === undefined) return undefined;
-  const json = JSON.stringify({
+  const values = {
     id: row.id,
     kind: row.kind,
     reference: plainText(row.reference),
@@ -373,24 +383,25 @@ export function loadHeldJson(store: Store, id: number): JsonRow | undefined {
     first_seen_at: row.firstSeenAt,
     last_seen_at: row.lastSeenAt,
     times: row.times,
-  });
-  return { key: id, json, plain: () => json };
+  };
+  return { key: id, values };
 }
 
 /** All of them, as they are shown. */
-export function loadConditionsJson(store: Store): string {
-  const rows = store
+export function loadConditions(store: Store): DownRow<typeof CONDITION_COLUMNS>[] {
+  return store
     .prepare<NamedRow<typeof conditions>>(
       `SELECT ${columnList(conditions, ["rank", "code", "severity", "subject", "since", "params", "text", "command", "seenAt"])}
        FROM conditions ORDER BY rank`,
     )
-    .all();
-  const all = rows.map(({ rank, code, severity, subject, since, params, text, command, seenAt }) =>
-    spliced(
-      { rank, code, severity, subject, since, text: plainText(text), command, seen_at: seenAt },
-      "params",
-      fitsJsonb(params) ? params : "{}",
-    ),
-  );
-  return `[${all.join()}]`;
+    .all()
+    .map(({ rank, code, severity, subject, since, params, text, command, seenAt }) => ({
+      key: rank,
+      values: {
+        ...{ rank, code, severity, subject, since, command },
+        params: fitsJsonb(params) ? params : "{}",
+        text: plainText(text),
+        seen_at: seenAt,
+      },
+    }));
 }

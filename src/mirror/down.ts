@@ -9,24 +9,25 @@ import type { Store } from "../database/store.ts";
 import { commit } from "../pass/commit.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
 import type { MirrorTx } from "./connection.ts";
+import type { Columns, DownRow } from "./down-columns.ts";
 import {
   type Change,
   countOwnOrders,
   deleteChanges,
   hasChanges,
   hashOrder,
-  type JsonRow,
-  loadBatchJson,
+  loadBatch,
   loadChanges,
-  loadConditionsJson,
+  loadConditions,
   loadEventsAfter,
-  loadHeldJson,
+  loadHeld,
   loadKeysAfter,
   loadLocal,
   loadNews,
   loadOrders,
   type News,
   noteChanges,
+  type OrdersPart,
   readAtOnce,
   upToOf,
 } from "./down-rows.ts";
@@ -48,6 +49,8 @@ import {
 
 /** Of one transaction: half a second's work at most. */
 const BOUND = { rows: 2_000, bytes: 4_000_000 };
+/** Orders of one statement: while PostgreSQL takes them, the next ones are read. */
+const ORDERS_BOUND = { bytes: BOUND.bytes, part: 500 };
 /** Orders compared by their hash at a time. */
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
@@ -64,7 +67,7 @@ interface Read {
   news: News;
   events: ReturnType<typeof loadEventsAfter>;
   changes: Change[];
-  conditions: string | undefined;
+  conditions: ReturnType<typeof loadConditions> | undefined;
   head: number;
 }
 
@@ -78,7 +81,7 @@ export class Down implements MirrorPart {
     const local = { ...loadLocal(store), isRestored };
     if (planBeginning(seen, local, this.#isCompareAsked).why !== undefined || seen.walk !== null) return true;
     if (local.head > Math.min(seen.ordersSeq, seen.eventsSeq) || hasChanges(store)) return true;
-    return Object.keys(loadRefill(store)).length > 0 || loadConditionsJson(store) !== this.#conditions;
+    return Object.keys(loadRefill(store)).length > 0 || JSON.stringify(loadConditions(store)) !== this.#conditions;
   }
 
   compareAll(): void {
@@ -114,7 +117,7 @@ export class Down implements MirrorPart {
     });
     const { read, refused, orders, isWalking, move } = made;
     this.#isCompareAsked &&= read.at.walk === null;
-    if (read.conditions !== undefined) this.#conditions = read.conditions;
+    if (read.conditions !== undefined) this.#conditions = JSON.stringify(read.conditions);
     if (read.changes.length > 0 || refused.length > 0) {
       await commit(context, signal, () => {
         deleteChanges(store, read.changes);
@@ -136,7 +139,7 @@ export class Down implements MirrorPart {
     const local = { ...loadLocal(store), isRestored };
     const { move, why } = planBeginning(position, local, this.#isCompareAsked);
     const at = { ...position, ...move };
-    const conditions = loadConditionsJson(store);
+    const conditions = loadConditions(store);
     return {
       at,
       move,
@@ -144,7 +147,7 @@ export class Down implements MirrorPart {
       news: loadNews(store, at.ordersSeq, BOUND.rows),
       events: loadEventsAfter(store, at.eventsSeq, BOUND),
       changes: loadChanges(store, CHANGES_MAX),
-      conditions: conditions === this.#conditions ? undefined : conditions,
+      conditions: JSON.stringify(conditions) === this.#conditions ? undefined : conditions,
       head: local.head,
     };
   }
@@ -153,19 +156,13 @@ export class Down implements MirrorPart {
     const { at, news, events, changes, conditions, head } = read;
     const { store, shop } = place;
     const as = { shop, epoch: at.epoch, seq: head };
-    const changed = await loadOrders(
-      store,
-      place.clock,
-      news.events.values().map(({ key }) => key),
-      BOUND.bytes,
-    );
-    const refused = await writeOrders(tx, as, changed.orders);
+    const keys = news.events.values().map(({ key }) => key);
+    const { refused, ...changed } = await copyOrders(tx, as, loadOrders(store, keys, ORDERS_BOUND));
     const walked = await walk(tx, at, { ...place, ...as });
     refused.push(...walked.refused, ...(await writeEvents(tx, shop, events.events)));
-    const batches = rowsOf(changes, "batch", (id) => loadBatchJson(store, id));
-    const held = rowsOf(changes, "quarantine", (id) => loadHeldJson(store, id));
-    refused.push(...(await writeBatches(tx, shop, batches.rows, batches.gone)));
-    refused.push(...(await writeHeld(tx, shop, held.rows, held.gone)));
+    const batches = rowsOf(changes, "batch", (id) => loadBatch(store, id));
+    const held = rowsOf(changes, "quarantine", (id) => loadHeld(store, id));
+    refused.push(...(await writeBatches(tx, shop, batches)), ...(await writeHeld(tx, shop, held)));
     if (conditions !== undefined) await writeConditions(tx, shop, conditions);
     const move: Move = {
       ...read.move,
@@ -173,7 +170,7 @@ export class Down implements MirrorPart {
       eventsSeq: events.upTo,
       ...walked.move,
     };
-    return { move, refused, orders: changed.orders.length + walked.orders, isWalking: walked.isWalking };
+    return { move, refused, orders: changed.orders + walked.orders, isWalking: walked.isWalking };
   }
 }
 
@@ -204,12 +201,32 @@ async function walk(
     };
   }
   const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
-  const { orders, read } = await loadOrders(store, clock, due, BOUND.bytes);
-  const refused = await writeOrders(tx, as, orders);
+  const { orders, read, refused } = await copyOrders(tx, as, loadOrders(store, due, ORDERS_BOUND));
   // Those that differ did not all fit: the next part begins with the first that is left.
   const left = due.findIndex((key) => !read.has(key));
   const walkAfter = left < 0 ? last : (due[left - 1] ?? at.walkAfter);
-  return { move: { walkAfter }, refused, orders: orders.length, isWalking: true };
+  return { move: { walkAfter }, refused, orders, isWalking: true };
+}
+
+/** Writes what is read part by part; the next part is read meanwhile. */
+async function copyOrders(
+  tx: MirrorTx,
+  as: { shop: string; epoch: number; seq: number },
+  parts: AsyncGenerator<OrdersPart, void, void>,
+): Promise<{ orders: number; read: ReadonlySet<number>; refused: Refused[] }> {
+  const ids: string[] = [];
+  const read = new Set<number>();
+  const refused: Refused[] = [];
+  for (let part = await parts.next(); !part.done; ) {
+    const { orders, keys } = part.value;
+    const [refusedHere, next] = await Promise.all([writeOrders(tx, as, orders), parts.next()]);
+    refused.push(...refusedHere);
+    for (const { values } of orders) ids.push(String(values.order_id));
+    for (const key of keys) read.add(key);
+    part = next;
+  }
+  if (ids.length > 0) await notePending(tx, as.shop, ids);
+  return { orders: ids.length, read, refused };
 }
 
 async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: readonly number[]): Promise<number[]> {
@@ -223,7 +240,11 @@ async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: rea
   return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
 }
 
-function rowsOf(changes: readonly Change[], kind: Change["kind"], load: (id: number) => JsonRow | undefined) {
+function rowsOf<C extends Columns>(
+  changes: readonly Change[],
+  kind: Change["kind"],
+  load: (id: number) => DownRow<C> | undefined,
+) {
   const ids = changes.filter((change) => change.kind === kind).map(({ key }) => key);
   const rows = ids.map(load).filter((row) => row !== undefined);
   const there = new Set(rows.map(({ key }) => key));

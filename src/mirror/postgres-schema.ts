@@ -75,6 +75,7 @@ export const orders = pgTable(
     hash: text().notNull(),
     epoch: integer().notNull(),
     seq: big("seq").notNull(),
+    content: big("content"),
   },
   (table) => [primaryKey({ columns: [table.shop, table.orderId] })],
 );

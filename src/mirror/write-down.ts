@@ -1,118 +1,79 @@
 /*
- * The statements of the way down. Each takes all of its rows as one JSON parameter, which PostgreSQL takes apart: one round trip for
- * two thousand orders. A row that is refused is found by halving and written without what may be at fault; nothing waits for it.
+ * The statements of the way down. Each takes its rows as one array for each column, and many rows at a time. A row that is refused
+ * is found by halving and written without what may be at fault; nothing waits for it.
  */
+import { arrayOf } from "./binary-array.ts";
 import type { MirrorTx } from "./connection.ts";
-import type { JsonRow, OrderRow } from "./down-rows.ts";
+import {
+  BATCH_COLUMNS,
+  CONDITION_COLUMNS,
+  type Columns,
+  type DownRow,
+  EVENT_COLUMNS,
+  HELD_COLUMNS,
+  MARK_COLUMNS,
+  ORDER_COLUMNS,
+  type OrderRow,
+  type Values,
+} from "./down-columns.ts";
 import { MirrorError } from "./mirror-error.ts";
 
-const ORDER_COLUMNS = {
-  order_id: "uuid",
-  service_id: "text",
-  number: "text",
-  status: "text",
-  is_cancelled: "boolean",
-  is_open: "boolean",
-  service_created_at: "text",
-  service_updated_at: "text",
-  currency: "text",
-  total: "text",
-  revision: "bigint",
-  erp_revision: "bigint",
-  received_at: "timestamptz",
-  changed_at: "timestamptz",
-  removed_at: "timestamptz",
-  lines: "jsonb",
-  payload: "jsonb",
-  payload_text: "text",
-  hash: "text",
-};
+const kindOf = (type: string | undefined) => (type === "jsonb" ? "jsonb" : "text");
 
-const EVENT_COLUMNS = {
-  seq: "bigint",
-  order_id: "uuid",
-  revision: "bigint",
-  kind: "text",
-  status_changed: "boolean",
-  lines_changed: "boolean",
-  fields_changed: "boolean",
-  old_status: "text",
-  new_status: "text",
-  changes: "jsonb",
-  source: "text",
-  at: "timestamptz",
-};
+/** `unnest($2::text[], $3::jsonb[]) AS r (status, lines)`; the first parameter is the shop. */
+function rowsOf(columns: Columns): string {
+  const arrays = Object.values(columns).map((type, at) => `$${at + 2}::${kindOf(type)}[]`);
+  return `unnest(${arrays.join(", ")}) AS r (${Object.keys(columns).join(", ")})`;
+}
 
-const BATCH_COLUMNS = {
-  id: "bigint",
-  service_batch_id: "text",
-  received_at: "timestamptz",
-  order_count: "integer",
-  state: "text",
-  confirm_attempts: "integer",
-  confirmed_at: "timestamptz",
-  last_error: "text",
-};
+/** `r.order_id::uuid, r.number::text` */
+function valuesOf(columns: Columns): string {
+  return Object.entries(columns)
+    .map(([name, type]) => `r.${name}::${type}`)
+    .join(", ");
+}
 
-const HELD_COLUMNS = {
-  id: "bigint",
-  kind: "text",
-  reference: "text",
-  reason: "text",
-  state: "text",
-  first_seen_at: "timestamptz",
-  last_seen_at: "timestamptz",
-  times: "integer",
-};
+/** The arrays, in the order of the columns. */
+function arraysOf<C extends Columns>(columns: C, rows: readonly Values<C>[]): Buffer[] {
+  return Object.entries(columns).map(([name, type]) =>
+    arrayOf(
+      kindOf(type),
+      rows.map((row) => row[name] ?? null),
+    ),
+  );
+}
 
-const CONDITION_COLUMNS = {
-  rank: "integer",
-  code: "text",
-  severity: "text",
-  subject: "text",
-  since: "timestamptz",
-  params: "jsonb",
-  text: "text",
-  command: "text",
-  seen_at: "timestamptz",
-};
+function setOf(columns: Columns, key: readonly string[]): string {
+  const names = Object.keys(columns).filter((name) => !key.includes(name));
+  return names.map((name) => `${name} = excluded.${name}`).join(", ");
+}
 
-type Columns = Readonly<Record<string, string>>;
-
-/** `r (order_id uuid, …)` */
-function recordOf(columns: Columns): string {
-  return `r (${Object.entries(columns)
-    .map(([name, type]) => `${name} ${type}`)
-    .join(", ")})`;
+function insertOf(table: string, columns: Columns): string {
+  return `INSERT INTO ${table} (shop, ${Object.keys(columns).join(", ")}) SELECT $1, ${valuesOf(columns)} FROM ${rowsOf(columns)}`;
 }
 
 function upsertOf(table: string, columns: Columns, key: readonly string[]): string {
-  const names = Object.keys(columns);
-  const set = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
-  return `INSERT INTO ${table} (shop, ${names.join(", ")})
-    SELECT $1, ${names.map((name) => `r.${name}`).join(", ")} FROM jsonb_to_recordset($2::jsonb) AS ${recordOf(columns)}
-    ON CONFLICT (shop, ${key.join(", ")}) DO UPDATE SET ${set.join(", ")}`;
+  return `${insertOf(table, columns)} ON CONFLICT (shop, ${key.join(", ")}) DO UPDATE SET ${setOf(columns, key)}`;
 }
 
 const ORDER_NAMES = Object.keys(ORDER_COLUMNS);
+const [EPOCH, SEQ] = [`$${ORDER_NAMES.length + 2}`, `$${ORDER_NAMES.length + 3}`];
 
-/** What was read before is never written over what was read later. */
-const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, epoch, seq)
-  SELECT $1, ${ORDER_NAMES.map((name) => `r.${name}`).join(", ")}, $3, $4
-  FROM jsonb_to_recordset($2::jsonb) AS ${recordOf(ORDER_COLUMNS)}
+/** What was read before is never written over what was read later. `content`: of every column as it stands there. */
+const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, epoch, seq)
+  SELECT $1, ${valuesOf(ORDER_COLUMNS)}, hash_record_extended(ROW(${valuesOf(ORDER_COLUMNS)}), 0), ${EPOCH}::integer, ${SEQ}::bigint
+  FROM ${rowsOf(ORDER_COLUMNS)}
   ON CONFLICT (shop, order_id) DO UPDATE SET
-    ${ORDER_NAMES.slice(1)
-      .map((name) => `${name} = excluded.${name}`)
-      .join(", ")}, epoch = excluded.epoch, seq = excluded.seq
+    ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq
   WHERE (orders.epoch, orders.seq) <= (excluded.epoch, excluded.seq)`;
 
+/** Of an order that somebody else has changed there: none. */
+const HASHES = `SELECT order_id,
+    CASE WHEN content = hash_record_extended(ROW(${ORDER_NAMES.join(", ")}), 0) THEN hash END AS hash
+  FROM orders WHERE shop = $1 AND order_id = ANY ($2::uuid[])`;
+
 /** What an ERP had marked in the shop before it came here; what is marked here counts. */
-const MARKS = `INSERT INTO erp_orders (shop, order_id, erp_number, seen_revision, state, block_reason, note)
-  SELECT $1, r.order_id, m.erp_number, m.seen_revision, m.state, m.block_reason, m.note
-  FROM jsonb_to_recordset($2::jsonb) AS r (order_id uuid, mark jsonb)
-  CROSS JOIN jsonb_to_record(r.mark) AS m (erp_number text, seen_revision bigint, state text, block_reason text, note text)
-  WHERE r.mark IS NOT NULL
-  ON CONFLICT DO NOTHING`;
+const MARKS = `${insertOf("erp_orders", MARK_COLUMNS)} ON CONFLICT DO NOTHING`;
 
 const PENDING = `INSERT INTO erp_queue (shop, order_id, since)
   SELECT o.shop, o.order_id, o.changed_at FROM orders o
@@ -137,17 +98,11 @@ export async function writeOrders(
   { shop, epoch, seq }: { shop: string; epoch: number; seq: number },
   rows: readonly OrderRow[],
 ): Promise<Refused[]> {
-  if (rows.length === 0) return [];
-  const refused = await writeInHalves(tx, rows, async (some) => {
-    const json = listOf(some);
-    await tx.run(ORDERS, [shop, json, epoch, seq]);
-    if (some.some(({ json: one }) => one.includes('"mark":'))) await tx.run(MARKS, [shop, json]);
+  const refused = await writeInHalves(tx, rows, async (values) => {
+    await tx.run(ORDERS, [shop, ...arraysOf(ORDER_COLUMNS, values), epoch, seq]);
   });
-  await notePending(
-    tx,
-    shop,
-    rows.map(({ orderId }) => orderId),
-  );
+  const marks = rows.flatMap(({ mark }) => mark ?? []).map((mark) => ({ key: 0, values: mark }));
+  await writeInHalves(tx, marks, (values) => tx.run(MARKS, [shop, ...arraysOf(MARK_COLUMNS, values)]));
   return refused;
 }
 
@@ -156,27 +111,35 @@ export async function notePending(tx: MirrorTx, shop: string, orderIds: readonly
   await tx.run(PENDING, [shop, orderIds]);
 }
 
-export async function writeEvents(tx: MirrorTx, shop: string, rows: readonly JsonRow[]): Promise<Refused[]> {
-  return await writeInHalves(tx, rows, (some) => tx.run(EVENTS, [shop, listOf(some)]));
+export async function writeEvents(
+  tx: MirrorTx,
+  shop: string,
+  rows: readonly DownRow<typeof EVENT_COLUMNS>[],
+): Promise<Refused[]> {
+  return await writeInHalves(tx, rows, (values) => tx.run(EVENTS, [shop, ...arraysOf(EVENT_COLUMNS, values)]));
 }
 
 /** `gone`: numbers of rows that are not there any more. */
-export async function writeBatches(tx: MirrorTx, shop: string, rows: readonly JsonRow[], gone: readonly number[]) {
-  const refused = await writeInHalves(tx, rows, (some) => tx.run(BATCHES, [shop, listOf(some)]));
-  if (gone.length > 0) await tx.run("DELETE FROM batches WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, gone]);
-  return refused;
+export interface Changed<C extends Columns> {
+  rows: readonly DownRow<C>[];
+  gone: readonly number[];
 }
 
-export async function writeHeld(tx: MirrorTx, shop: string, rows: readonly JsonRow[], gone: readonly number[]) {
-  const refused = await writeInHalves(tx, rows, (some) => tx.run(HELD, [shop, listOf(some)]));
+export async function writeBatches(tx: MirrorTx, shop: string, { rows, gone }: Changed<typeof BATCH_COLUMNS>) {
+  if (gone.length > 0) await tx.run("DELETE FROM batches WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, gone]);
+  return await writeInHalves(tx, rows, (values) => tx.run(BATCHES, [shop, ...arraysOf(BATCH_COLUMNS, values)]));
+}
+
+export async function writeHeld(tx: MirrorTx, shop: string, { rows, gone }: Changed<typeof HELD_COLUMNS>) {
   if (gone.length > 0) await tx.run("DELETE FROM quarantine WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, gone]);
-  return refused;
+  return await writeInHalves(tx, rows, (values) => tx.run(HELD, [shop, ...arraysOf(HELD_COLUMNS, values)]));
 }
 
 /** All of them, in the place of those that were there. */
-export async function writeConditions(tx: MirrorTx, shop: string, json: string): Promise<void> {
-  await tx.run(CONDITIONS, [shop, json]);
-  await tx.run("DELETE FROM conditions WHERE shop = $1 AND rank > jsonb_array_length($2::jsonb)", [shop, json]);
+export async function writeConditions(tx: MirrorTx, shop: string, rows: readonly DownRow<typeof CONDITION_COLUMNS>[]) {
+  const values = rows.map((row) => row.values);
+  await tx.run(CONDITIONS, [shop, ...arraysOf(CONDITION_COLUMNS, values)]);
+  await tx.run("DELETE FROM conditions WHERE shop = $1 AND rank > $2", [shop, rows.at(-1)?.key ?? 0]);
 }
 
 /** What is here of these orders. */
@@ -184,11 +147,8 @@ export async function loadHashes(
   tx: MirrorTx,
   shop: string,
   orderIds: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await tx.query<{ order_id: string; hash: string }>(
-    "SELECT order_id, hash FROM orders WHERE shop = $1 AND order_id = ANY ($2::uuid[])",
-    [shop, orderIds],
-  );
+): Promise<Map<string, string | null>> {
+  const rows = await tx.query<{ order_id: string; hash: string | null }>(HASHES, [shop, orderIds]);
   return new Map(rows.map((row) => [row.order_id, row.hash]));
 }
 
@@ -197,19 +157,15 @@ export async function countOrders(tx: MirrorTx, shop: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-function listOf(rows: readonly JsonRow[]): string {
-  return `[${rows.map(({ json }) => json).join()}]`;
-}
-
 /** Writes all rows, and all but those at fault where some are. */
-async function writeInHalves<R extends JsonRow>(
+async function writeInHalves<C extends Columns>(
   tx: MirrorTx,
-  rows: readonly R[],
-  write: (rows: readonly R[]) => Promise<unknown>,
+  rows: readonly DownRow<C>[],
+  write: (values: readonly Values<C>[]) => Promise<unknown>,
 ): Promise<Refused[]> {
   if (rows.length === 0) return [];
   try {
-    await tx.savepoint(() => write(rows));
+    await tx.savepoint(() => write(rows.map(({ values }) => values)));
     return [];
   } catch (error) {
     if (!(error instanceof MirrorError && error.isOfData)) throw error;
@@ -219,8 +175,9 @@ async function writeInHalves<R extends JsonRow>(
       const first = await writeInHalves(tx, rows.slice(0, middle), write);
       return [...first, ...(await writeInHalves(tx, rows.slice(middle), write))];
     }
-    const plain = only.plain();
-    if (plain === only.json) return [{ key: only.key, why: error.message }];
-    return await writeInHalves(tx, [{ ...only, json: plain, plain: () => plain }], write);
+    const { key, plain } = only;
+    return plain === undefined
+      ? [{ key, why: error.message }]
+      : await writeInHalves(tx, [{ key, values: plain() }], write);
   }
 }

@@ -67,16 +67,20 @@ describeWithPostgres("the way down", () => {
 
   it("brings what an ERP had marked before", async () => {
     const shop = await startMirroredShop();
-    createOrders(shop, 3);
+    createOrders(shop, 4);
     await shop.run("orders");
     shop.bridge.store.db.exec(`INSERT INTO erp_orders (order_id, erp_number, seen_revision) SELECT order_id, 'E-' || order_key, 1 FROM orders WHERE order_key = 2;
-      INSERT INTO erp_orders (order_id, state, error) SELECT order_id, 'blocked', 'unknown article' FROM orders WHERE order_key = 3`);
+      INSERT INTO erp_orders (order_id, state, error) SELECT order_id, 'blocked', 'unknown article' FROM orders WHERE order_key IN (3, 4)`);
+    // It has changed since it was blocked.
+    shop.bridge.store.db.exec("UPDATE erp_queue SET blocked = 0 WHERE order_key = 4");
     await shop.mirror();
     expect(
       await shop.there("SELECT erp_number, seen_revision, state, block_reason FROM erp_orders ORDER BY state DESC"),
-    ).toEqual(["E-2|1|taken|", "|0|blocked|unknown article"]);
-    expect(await shop.there("SELECT number FROM orders_pending")).toEqual(
-      shop.rows<{ number: string }>("SELECT number FROM orders WHERE order_key = 1").map(({ number }) => number),
+    ).toEqual(["E-2|1|taken|", "|0|blocked|unknown article", "|0|blocked|unknown article"]);
+    expect(await shop.there("SELECT number FROM orders_pending ORDER BY number")).toEqual(
+      shop
+        .rows<{ number: string }>("SELECT number FROM orders WHERE order_key IN (1, 4) ORDER BY number")
+        .map(({ number }) => number),
     );
     expect(await shop.there("SELECT count(*) FROM orders_blocked")).toEqual(["1"]);
     expect(await shop.there("SELECT count(*) FROM touched")).toEqual(["0"]);
@@ -114,12 +118,22 @@ describeWithPostgres("the way down", () => {
     createOrders(shop, 20);
     await shop.run("orders");
     await shop.mirror();
+    const columns = () =>
+      shop.there("SELECT order_id, total, payload, changed_at, lines FROM orders ORDER BY order_id");
+    const before = await columns();
     await shop.there("DELETE FROM orders WHERE order_id IN (SELECT order_id FROM orders LIMIT 3)");
     await shop.there("DELETE FROM batches");
+    const edits = ["total = '0'", "payload = payload || '{\"edited\": true}'", "changed_at = now()", "lines = '[]'"];
+    for (const [at, edit] of edits.entries())
+      await shop.there(
+        `UPDATE orders SET ${edit} WHERE order_id = (SELECT order_id FROM orders ORDER BY order_id OFFSET ${at} LIMIT 1)`,
+      );
+    expect(await columns()).not.toEqual(before);
     shop.bridge.store.db.exec("UPDATE orders SET number = 'X' WHERE order_key = 7");
     expect(await shop.mirror()).toEqual({});
     await compare(shop);
     await expectMirrored(shop);
+    expect(await columns()).toEqual(before);
     expect(await shop.there("SELECT walk, extra_orders FROM positions")).toEqual(["|0"]);
   });
 

@@ -26,7 +26,12 @@ describeWithPostgres("mirror init", () => {
 
   it("makes the schema once, as drizzle declares it", async () => {
     const database = await testDatabase();
-    expect((await init(database)).applied).toEqual(["0000_mirror", "0001_way_up", "0002_blocked_orders"]);
+    expect((await init(database)).applied).toEqual([
+      "0000_mirror",
+      "0001_way_up",
+      "0002_blocked_orders",
+      "0003_content",
+    ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(
       database.name,
