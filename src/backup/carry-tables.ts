@@ -65,7 +65,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** Facts that grow with the file; what says how it was filled stays as the copy has it. */
-const NEWER_FACTS = ["observed", "reconcile", "alerts"];
+const NEWER_FACTS = ["observed", "reconcile", "alerts", "revision_floor"];
 
 export function carryTables(options: CarryOptions, zone: string): void {
   for (const [table, rule] of Object.entries(RULES)) {

@@ -13,6 +13,7 @@ import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { openDelivery } from "../orders/batch-rows.ts";
+import { raiseRevisions } from "../orders/order-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
 import type { Pair } from "./rows.ts";
@@ -23,7 +24,7 @@ import type { Pair } from "./rows.ts";
  */
 export const SEQ_MARGIN = 10_000_000;
 /** Tables whose numbers others may have noted. */
-const NUMBERED = ["order_event_rows", "status_requests"];
+const NUMBERED = ["order_event_rows", "status_requests", "sync_requests", "quarantine", "batches"];
 
 /** Numbers go on behind those of both files and of what is noted beside them, and behind whatever may have been given and is lost. */
 export function raiseNumbers(
@@ -49,6 +50,7 @@ export function raiseNumbers(
       if (tables.includes(table)) save.run(next, table);
       else if (next > 0n) begin.run(table, next);
     }
+    if (!isComplete) raiseRevisions(to);
   });
 }
 

@@ -20,6 +20,7 @@ import { MirrorLink } from "../mirror/connection.ts";
 import { liftFence } from "../mirror/fenced.ts";
 import { verifySchema } from "../mirror/schema-version.ts";
 import { claimTakeover, lookAtShop, type ShopStanding } from "../mirror/take-over.ts";
+import { raiseRevisions } from "../orders/order-rows.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { freshName, removeName } from "../platform/fresh-file.ts";
@@ -133,6 +134,7 @@ async function takeOver(all: Takeover) {
       const brought = await bringOrders(link, shop, { store, at });
       store.write(() => {
         raiseEvents(store, standing.eventsSeq);
+        raiseRevisions(store);
         liftFence(store, takeoverNo);
       });
       const report = { shop, database, source: source.kind, takeover: takeoverNo, ...brought };

@@ -97,6 +97,8 @@ function settleUnnoted(
   if (isAsNewAsKnown(store, elsewhere)) {
     doubtAcknowledged(store, m.daemon.mayLackSent);
     doubtRequests(store, loaded.config.statuses.map);
+    // Changes that came after the newest batch may be missing, and with them events, revisions and requests.
+    raiseNumbers(store, undefined, { isComplete: false, note: furthest(undefined, elsewhere) });
     return undefined;
   }
   const detail = describeGap(store, loaded, { why: "unnoted", elsewhere });
@@ -145,9 +147,9 @@ function doubt(
   doubtAcknowledged(store, m.daemon.mayLackSent);
   doubtRequests(store, loaded.config.statuses.map);
   if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
-  // Last: from then on the database is not behind any more.
-  store.write(() => settleElsewhere(store, elsewhere));
+  // Last: from then on the database is not behind any more. The numbers first: after a crash in between, what was told is told again.
   raiseNumbers(store, undefined, { isComplete: false, note: furthest(note, elsewhere) });
+  store.write(() => settleElsewhere(store, elsewhere));
 }
 
 interface Gap {

@@ -27,6 +27,7 @@ export type MetaKey =
   | "backfill"
   | "mirror_on"
   | "look_back"
+  | "revision_floor"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -4,6 +4,7 @@
  * crash in the middle nothing of them is there, and the record is served again. SQL, because it is run for every record.
  */
 
+import { saveMeta } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
 import type { NamedRow, Row } from "../database/row.ts";
 import type { orders } from "../database/schema.ts";
@@ -116,8 +117,8 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
       .prepare(
         `INSERT INTO orders (order_id, service_id, number, status, is_cancelled, is_open, service_created_at,
            service_updated_at, currency, total, received_at, changed_at, payload_source, payload_hash, payload,
-           batch_hash, update_hash, snapshot_hash)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           batch_hash, update_hash, snapshot_hash, revision, erp_revision)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${FLOOR} + 1, ${FLOOR} + 1)`,
       )
       .run(
         order.orderId,
@@ -144,10 +145,29 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
   store
     .prepare(
       `INSERT INTO order_event_rows (order_key, revision, kind, status_changed, lines_changed, fields_changed,
-         new_status, source, at) VALUES (?, 1, 'created', 1, 1, 1, ?, ?, ?)`,
+         new_status, source, at)
+       SELECT order_key, revision, 'created', 1, 1, 1, status, ?, ? FROM orders WHERE order_key = ?`,
     )
-    .run(orderKey, values.status, order.source, order.at);
+    .run(order.source, order.at, orderKey);
   return orderKey;
+}
+
+/**
+ * Revisions that may have been given and are lost end here: after a restore the next of each order begins beyond it, so that a
+ * number that the ERP holds never names two contents. Events count with each revision, so their number is a bound of all.
+ */
+const FLOOR = "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'revision_floor'), 0)";
+/** The revision that follows an order's, in an UPDATE of `orders`. */
+export const NEXT_REVISION = `max(revision, ${FLOOR}) + 1`;
+
+/** Inside a write transaction, once the numbers of events go on behind all that may have been given. */
+export function raiseRevisions(store: Store): void {
+  const given = onlyValue<number>(
+    store,
+    `SELECT max(coalesce((SELECT max(revision) FROM orders), 0), ${FLOOR},
+       coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'order_event_rows'), 0))`,
+  );
+  saveMeta(store, "revision_floor", String(given));
 }
 
 /** Replaces the content of an order: its newest composition entirely, never line by line. */
@@ -159,7 +179,8 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
     .prepare(
       `UPDATE orders SET number = ?, status = ?, is_cancelled = ?, is_open = ?, service_created_at = ?,
          service_updated_at = ?, currency = ?, total = ?, payload_source = ?, payload_hash = ?, payload = ?,
-         revision = revision + ?, erp_revision = CASE WHEN ? THEN revision + 1 ELSE erp_revision END,
+         revision = CASE WHEN ? THEN ${NEXT_REVISION} ELSE revision END,
+         erp_revision = CASE WHEN ? THEN ${NEXT_REVISION} ELSE erp_revision END,
          changed_at = CASE WHEN ? THEN ? ELSE changed_at END, removed_at = NULL
        WHERE order_key = ?`,
     )
@@ -205,8 +226,8 @@ export function saveSourceHash(
 export function markOrderRemoved(store: Store, orderKey: number, at: string): boolean {
   const { changes } = store
     .prepare(
-      `UPDATE orders SET removed_at = ?, is_open = 0, revision = revision + 1,
-         erp_revision = CASE WHEN is_open THEN revision + 1 ELSE erp_revision END, changed_at = ?
+      `UPDATE orders SET removed_at = ?, is_open = 0, revision = ${NEXT_REVISION},
+         erp_revision = CASE WHEN is_open THEN ${NEXT_REVISION} ELSE erp_revision END, changed_at = ?
        WHERE order_key = ? AND removed_at IS NULL`,
     )
     .run(at, at, orderKey);

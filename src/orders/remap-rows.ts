@@ -10,7 +10,7 @@ import { select } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { loadLines, saveLines } from "./order-rows.ts";
+import { loadLines, NEXT_REVISION, saveLines } from "./order-rows.ts";
 import { changesText, type MappedOrder, type RemapPlan } from "./remap-order.ts";
 
 const MAPPED = [
@@ -67,7 +67,7 @@ export function applyRemapped(
   store
     .prepare(
       `UPDATE orders SET number = ?, status = ?, is_cancelled = ?, is_open = ?, service_created_at = ?,
-         service_updated_at = ?, currency = ?, total = ?, revision = revision + 1, erp_revision = revision + 1,
+         service_updated_at = ?, currency = ?, total = ?, revision = ${NEXT_REVISION}, erp_revision = ${NEXT_REVISION},
          changed_at = ?
        WHERE order_key = ?`,
     )

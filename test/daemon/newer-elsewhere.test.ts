@@ -121,6 +121,8 @@ describe("a database whose folder was set back as a whole", () => {
     });
     await workOn(places);
     expect(newest()).toBeGreaterThan(before + 1_000_000);
+    const [order] = scene.rows<{ revision: number }>("SELECT revision FROM orders ORDER BY order_key DESC LIMIT 1");
+    expect(order!.revision).toBeGreaterThan(before);
   });
 });
 
