@@ -107,8 +107,8 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/orders/confirm-size.test.ts",
     "a limit of confirms that stays after everything was refused for a while",
-    { in: "#sendParts", find: "if (size === 1)", replace: "if (size === 0)" },
-    "src/orders/confirm-batches.ts",
+    { in: "sendParts", find: "if (size === 1)", replace: "if (size === 0)" },
+    "src/orders/send-confirm.ts",
   ),
   tested(
     "test/service/served-dates.test.ts",

@@ -268,13 +268,13 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   ),
   hostile(
     "a refused confirm sent again after a minute",
-    "src/orders/confirm-batches.ts",
+    "src/orders/confirm-waits.ts",
     ["untilMs: nowMs + Math.max(waitMs, refusedMs)", "untilMs: nowMs + waitMs"],
     { step: lie({ on: "confirm", status: [401, 402, 403] }) },
   ),
   hostile(
     "a confirm that is too large is never divided",
-    "src/orders/confirm-batches.ts",
+    "src/orders/send-confirm.ts",
     ["return confirmNamesOrders(this.#form, batchId);", 'return batchId === "";'],
     { forms: { confirmIds: [1, 2] } },
   ),

@@ -6,6 +6,7 @@ import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { placeIn, totalsOf } from "./list-totals.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
 
 /** `number`: of a name that says nothing; `ids`: a list of ids alone. */
@@ -53,10 +54,8 @@ const NUMBERS_MAX = 30;
 const NAME_MAX = 60;
 /** In larger batches a number that counts lines has shown itself long before. */
 const EXPLAINED_MAX = 1_000;
-const TOTALED_MAX = 200_000;
 /** Characters of a number and its quotes. */
 const NUMBER_MAX = 9;
-const PLACE_MAX = 120;
 /** Places that are told of. */
 const TOLD_MAX = 3;
 
@@ -139,7 +138,7 @@ export function* readMetadataInSlices(
     if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
     someMember(bytes, span, ({ key, value }) => {
       if (skipped.has(value.start) || key.length > NAME_MAX) return false;
-      const at = joined(place, key);
+      const at = placeIn(place, key);
       const leftOut = readLeftOut(bytes, value, { name: plainOf(key), place: at });
       if (leftOut !== undefined && fields.length < FIELDS_MAX) fields.push(leftOut);
       if (isContainer(bytes, value)) {
@@ -162,35 +161,6 @@ export function* readMetadataInSlices(
     totals.has(field.count ?? 0) ? { ...field, isExplained: true as const } : field,
   );
   return { fields: [...fields, ...explained], size, ids };
-}
-
-/** What the records have in all, by the names that lead to it: elements of lists in them, and numbers that are added up. */
-function* totalsOf(bytes: Buffer, root: Span, list: JsonPath): Slices<ReadonlySet<number>> {
-  const found = resolvePath(bytes, root, list);
-  const totals = new Map<string, number>();
-  if (found.state !== "value" || kindOf(bytes, found.span) !== "array") return new Set();
-  const add = (name: string, value: number) => void totals.set(name, (totals.get(name) ?? 0) + value);
-  const waiting = (yield* elementsInSlices(bytes, found.span)).map((span) => ({ span, place: "", depth: 0 }));
-  for (let places = 0; waiting.length > 0 && places < TOTALED_MAX; places++) {
-    if (places % 100 === 99) yield;
-    const { span, place, depth } = waiting.pop() as (typeof waiting)[number];
-    const kind = kindOf(bytes, span);
-    if (kind === "array") {
-      const elements = yield* elementsInSlices(bytes, span);
-      add(`${place}[]`, elements.length);
-      if (depth < DEPTH_MAX) for (const element of elements) waiting.push({ span: element, place, depth: depth + 1 });
-    } else if (kind === "object" && depth < DEPTH_MAX) {
-      someMember(bytes, span, ({ key, value }) => {
-        waiting.push({ span: value, place: joined(place, key), depth: depth + 1 });
-        return false;
-      });
-    } else if (kind === "number" || kind === "string") {
-      const value =
-        span.end - span.start > NUMBER_MAX + 4 ? Number.NaN : Number(textOf(bytes, span).replaceAll('"', ""));
-      if (Number.isFinite(value)) add(place, value);
-    }
-  }
-  return new Set(totals.values());
 }
 
 interface Place {
@@ -249,12 +219,6 @@ export function withEmptyRecords(answer: ListMetadata, path: string, empty: numb
 function isContainer(bytes: Buffer, span: Span): boolean {
   const kind = kindOf(bytes, span);
   return kind === "object" || kind === "array";
-}
-
-/** A key that is an id is another one in each answer. */
-function joined(place: string, key: string): string {
-  const name = readOrderId(key) === undefined ? key : "*";
-  return (place === "" ? name : `${place}.${name}`).slice(0, PLACE_MAX);
 }
 
 function plainOf(key: string): string {
@@ -333,7 +297,7 @@ function readPages(bytes: Buffer, object: Span, place: string): MetadataField | 
     if (key.length > NAME_MAX || kindOf(bytes, value) !== "number") return false;
     const name = plainOf(key);
     if (THIS_PAGE_NAME.test(name)) page = Number(textOf(bytes, value));
-    if (ALL_PAGES_NAME.test(name)) [pages, at] = [Number(textOf(bytes, value)), joined(place, key)];
+    if (ALL_PAGES_NAME.test(name)) [pages, at] = [Number(textOf(bytes, value)), placeIn(place, key)];
     return page !== undefined && pages !== undefined;
   });
   if (page === undefined || pages === undefined) return undefined;

@@ -1,0 +1,204 @@
+/*
+ * Sends the confirm of one batch and says what its answer means. Writes nothing but parts that were accepted and the form of an
+ * answer; after a crash the ids that are left are confirmed again.
+ */
+
+import { elementsInSlices, type Span } from "../answers/json-text.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { atOnce } from "../answers/slices.ts";
+import { m } from "../messages/messages.ts";
+import { type AnswerForms, unknownForm } from "../pass/answer-forms.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
+import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
+import type { AnswerForm } from "../service/answer-form.ts";
+import { confirmBatch } from "../service/orders.ts";
+import { ServiceError } from "../service/service-error.ts";
+import { type BatchRow, saveUnconfirmedIds } from "./batch-rows.ts";
+import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm.ts";
+import type { ConfirmWaits, DoubtedFor } from "./confirm-waits.ts";
+import type { PullPass } from "./pull-pass.ts";
+
+/** Parts of confirms that are sent in one pass; the rest of a batch waits for the next one. */
+const PARTS_PER_PASS = 500;
+const TOO_LARGE = 413;
+
+/** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
+export type Outcome =
+  | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts }
+  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: DoubtedFor };
+
+export class SendConfirm {
+  readonly #context: JobContext;
+  readonly #form: ConfirmForm;
+  readonly #forms: AnswerForms;
+  readonly #waits: ConfirmWaits;
+
+  constructor(context: JobContext, form: ConfirmForm, { forms, waits }: { forms: AnswerForms; waits: ConfirmWaits }) {
+    this.#context = context;
+    this.#form = form;
+    this.#forms = forms;
+    this.#waits = waits;
+  }
+
+  /**
+   * Sends the confirm of a batch, in parts where it names more orders than the service takes at once. A part that was accepted is
+   * committed before the next one leaves: what `order_ids` still holds is to be confirmed. Gives the outcome of the last part that was
+   * sent; undefined where parts are left for the next pass.
+   */
+  async sendParts(
+    { row, wasTried }: { row: BatchRow; wasTried: boolean },
+    pass: PullPass,
+  ): Promise<{ outcome: Outcome; wasTried: boolean } | undefined> {
+    let [left, isRepeat, isWhole] = [row, wasTried, true];
+    while (pass.parts < PARTS_PER_PASS) {
+      const part = this.#partOf(left);
+      const outcome = await this.#send(part.row, isRepeat, pass.signal);
+      const size = idsServed(part.row);
+      const large = tooLargeOf(outcome);
+      if (large !== undefined) {
+        if (size === 1) this.#waits.idsMax = undefined;
+        else if (this.isDivisible(row)) {
+          this.#setIdsMax(Math.ceil(size / 2));
+          continue;
+        }
+        return { outcome: { verdict: "retry", failure: large, isSaid: true }, wasTried: isRepeat };
+      }
+      isWhole &&= part.rest === undefined;
+      if (part.rest === undefined || outcome.verdict !== "confirmed") {
+        if (isWhole || outcome.verdict !== "confirmed") return { outcome, wasTried: isRepeat };
+        const { counts: _ofPart, ...confirmed } = outcome;
+        return { outcome: confirmed, wasTried: isRepeat };
+      }
+      pass.confirmsFailed = 0;
+      pass.parts += 1;
+      const isLater = pass.parts >= PARTS_PER_PASS || this.#context.isStopping();
+      await this.#savePart(left, { rest: part.rest, begun: !isLater }, pass.signal);
+      if (isLater) break;
+      left = { ...left, orderIds: part.rest };
+      isRepeat = row.state === "confirmed";
+    }
+    return undefined;
+  }
+
+  async #savePart(row: BatchRow, part: { rest: string; begun: boolean }, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    await commit(this.#context, signal, () => {
+      if (row.state !== "confirmed") saveUnconfirmedIds(store, row.id, part);
+      this.#waits.save();
+    });
+  }
+
+  /** Whether the confirm names its orders alone: each part of it then covers what it names. */
+  isDivisible({ batchId }: BatchRow): boolean {
+    return confirmNamesOrders(this.#form, batchId);
+  }
+
+  /** The next part that the service takes; `rest`: the ids behind it. */
+  #partOf(row: BatchRow): { row: BatchRow; rest?: string } {
+    const size = this.#waits.idsMax;
+    if (size === undefined || !this.isDivisible(row) || idsServed(row) <= size) return { row };
+    const [part, rest] = divideIds(row.orderIds ?? "[]", size);
+    return { row: { ...row, orderIds: part }, rest };
+  }
+
+  #setIdsMax(size: number): void {
+    this.#waits.idsMax = size;
+    this.#context.log.info({ ids: size }, m.orders.confirmDivided({ size }));
+  }
+
+  async #send(row: BatchRow, wasTried: boolean, signal: AbortSignal): Promise<Outcome> {
+    try {
+      const body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
+      const answer = await confirmBatch(this.#context.client, body, signal);
+      const acceptance = readAcceptance(answer);
+      if (acceptance.kind === "accepted") return await this.#judge({ row, wasTried }, answer.body, acceptance, signal);
+      if (acceptance.kind === "error") {
+        return {
+          verdict: "refused",
+          failure: new BridgeError("request_refused", m.orders.confirmRefused({ words: acceptance.words })),
+          isSaid: true,
+        };
+      }
+      return {
+        verdict: "retry",
+        failure: new BridgeError(
+          "answer_unreadable",
+          m.orders.confirmAnsweredWith({ what: UNREADABLE_WORDS[acceptance.kind] }),
+        ),
+        isSaid: false,
+      };
+    } catch (error) {
+      const failure = asError(error);
+      if (failure.code === "stopped") throw failure;
+      // Only our own words are no ServiceError here: what cannot be written for this batch never can be.
+      const verdict = failure instanceof ServiceError ? classifyConfirmFailure(failure, wasTried) : "refused";
+      return verdict === "confirmed" ? { verdict } : { verdict, failure, isSaid: isOwnRefusal(failure) };
+    }
+  }
+
+  async #judge(
+    sent: { row: BatchRow; wasTried: boolean },
+    body: Buffer,
+    acceptance: Acceptance & { kind: "accepted" },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { short, ...taught } = this.#findShort(sent, readCounts(body, acceptance.root));
+    if (short !== undefined) return short;
+    const judged = this.#forms.judge(body, acceptance);
+    const { form } = judged;
+    if (!judged.isUnusual) return { verdict: "confirmed", usual: form, ...taught };
+    if (await commit(this.#context, signal, () => this.#forms.saveUnusual(form).isUsual))
+      return { verdict: "confirmed" };
+    const failure = new BridgeError("answer_unknown", unknownForm("POST", "/orders/confirm", judged));
+    return { verdict: "retry", failure, isSaid: false, because: { form } };
+  }
+
+  /**
+   * Whether a count of the answer that was the size of every batch is smaller. A repeat may count only what is new, and teaches
+   * nothing, unless it repeats such an answer.
+   */
+  #findShort(
+    { row, wasTried }: { row: BatchRow; wasTried: boolean },
+    counts: AnswerCounts,
+  ): { short?: Outcome; counts?: AnswerCounts } {
+    if (row.state !== "stored" || (wasTried && !this.#waits.isShort(row.id))) return {};
+    if (!this.#waits.mayDoubt(row)) return {};
+    const size = idsServed(row);
+    const short = this.#forms.findShort(counts, { size, isPart: true, needsProof: true });
+    if (short === undefined) return wasTried ? {} : { counts };
+    const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
+    const failure = new BridgeError("answer_unknown", words);
+    return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
+  }
+}
+
+/** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks everybody for. */
+function isOwnRefusal(failure: BridgeError): boolean {
+  if (!(failure instanceof ServiceError) || failure.status === undefined || failure.effect !== "none") return false;
+  return failure.code !== "rate_limited" && failure.retryAfterMs === undefined;
+}
+
+export function idsServed({ orderIds }: BatchRow): number {
+  return (JSON.parse(orderIds ?? "[]") as unknown[]).length;
+}
+
+/** What a refusal for the size says where there is nothing left to divide. */
+function tooLargeOf(outcome: Outcome): ServiceError | undefined {
+  const failure = outcome.verdict === "confirmed" ? undefined : outcome.failure;
+  if (!(failure instanceof ServiceError) || failure.status !== TOO_LARGE) return undefined;
+  const { area, method, path, effect, isWebPage } = failure;
+  const details = { area, method, path, effect, isWebPage, status: TOO_LARGE, cause: failure };
+  return new ServiceError("request_refused", m.orders.confirmTooLarge, details);
+}
+
+/** The first ids of a list and the others, each as it was written. */
+function divideIds(orderIds: string, size: number): [string, string] {
+  const bytes = Buffer.from(orderIds);
+  const elements = atOnce(elementsInSlices(bytes, scanJson(bytes)));
+  const cut = elements[size] as Span;
+  const last = elements[size - 1] as Span;
+  return [`${bytes.toString("utf8", 0, last.end)}]`, `[${bytes.toString("utf8", cut.start)}`];
+}
