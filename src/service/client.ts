@@ -263,7 +263,8 @@ export class ServiceClient {
     const header = (name: string) => firstOf(response.headers[name]);
     const date = header("date");
     const signs = readCacheSigns(header);
-    const oldBy = this.#dates.note({ ...request, date, isCached: signs.isCached }, this.clock.monotonicMs());
+    const isOfOrder = request.target === "order";
+    const oldBy = this.#dates.note({ ...request, date, isCached: signs.isCached, isOfOrder }, this.clock.monotonicMs());
     if (refused === undefined) this.#waits.delete(recordOf(request) ?? "");
     else {
       const preview = await readPreview(response.body);

@@ -11,6 +11,8 @@ interface ServedDate {
 
 /** What is younger is no older than what the next request brings. */
 const FRESH_MS = 60_000;
+/** What an answer's way may take. */
+const WAY_MS = 2_000;
 /** Each order has an address of its own. */
 const PATHS_MAX = 2_000;
 
@@ -19,12 +21,15 @@ export class ServedDates {
   last: ServedDate | undefined;
   readonly #dates = new Map<string, ServedDate>();
 
-  /** Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, where it is one. */
+  /**
+   * Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, where it is one.
+   * @param answer.isOfOrder it is about one order: at the first look a copy of any age looks like a fresh answer
+   */
   note(
-    answer: { method: string; path: string; date: string | undefined; isCached: boolean },
+    answer: { method: string; path: string; date: string | undefined; isCached: boolean; isOfOrder?: boolean },
     nowMs: number,
   ): string | undefined {
-    const { method, path, date, isCached } = answer;
+    const { method, path, date, isCached, isOfOrder } = answer;
     if (date === undefined) return undefined;
     // No cache answers a POST.
     const before = method === "GET" ? this.#dates.get(path) : undefined;
@@ -34,8 +39,15 @@ export class ServedDates {
       this.#dates.set(path, { date, atMs: nowMs });
     }
     // What a cache has kept says nothing of the time.
-    if (!isCached || this.last === undefined) this.last = { date, atMs: nowMs };
+    const isTime = method === "GET" && isOfOrder ? !this.#isBehind(date, nowMs) : !isCached || this.last === undefined;
+    if (isTime) this.last = { date, atMs: nowMs };
     return undefined;
+  }
+
+  /** Whether the service's clock has shown a later time, or none is known yet: what is stored would else look as if it were of the future. */
+  #isBehind(date: string, nowMs: number): boolean {
+    if (this.last === undefined) return true;
+    return Date.parse(date) < Date.parse(this.last.date) + nowMs - this.last.atMs - WAY_MS;
   }
 
   #isOld({ date, atMs }: ServedDate, nowMs: number): boolean {

@@ -93,6 +93,56 @@ describe("the Date of an answer", () => {
   });
 });
 
+describe("the Date of an answer for one order", () => {
+  const dated = (...answers: [string, number, number][]) => {
+    const dates = new ServedDates();
+    for (const [path, date, minutes] of answers)
+      dates.note(
+        { method: "GET", path, date: at(date), isCached: false, isOfOrder: path.startsWith("/order/") },
+        minutes * MINUTE_MS,
+      );
+    return dates.last?.date;
+  };
+
+  it("shows the time only where it is none of before: an address that was never asked may have been kept for long", () => {
+    expect(dated(["/order/1", 0, 5])).toBeUndefined();
+    expect(dated(["/orders", 5, 5], ["/order/1", 0, 6])).toBe(at(5));
+    expect(dated(["/orders", 5, 5], ["/order/1", 5.5, 6])).toBe(at(5));
+    expect(dated(["/orders", 5, 5], ["/order/1", 6, 6])).toBe(at(6));
+    expect(dated(["/orders", 5, 5], ["/order/1", 9, 6])).toBe(at(9));
+  });
+
+  it("replaces nothing newer by a copy: neither at the first look after a start nor later", async () => {
+    const t = await startTestBridge();
+    const [id = ""] = createOrders(t, 1);
+    expect((await t.run("orders")).error).toBeNull();
+    const { service } = t.sandbox;
+    const path = `/api/v1/1c/orders/${id}`;
+    const handle = service.handle.bind(service);
+    let copy: ReturnType<typeof handle> | undefined;
+    service.handle = (request) => {
+      if (request.path !== path) return handle(request);
+      copy ??= handle(request);
+      return copy;
+    };
+    await t.run("reconcile");
+    expect(copy?.status).toBe(200);
+    t.clock.advance(10 * MINUTE_MS);
+    service.changeOrder(id, { status: "cancelled" });
+    service.handle = handle;
+    expect((await t.run("updates")).error).toBeNull();
+    const status = () => t.rows("SELECT status FROM orders");
+    expect(status()).toEqual([{ status: "cancelled" }]);
+    service.handle = (request) => (request.path === path && copy !== undefined ? copy : handle(request));
+    await t.restart();
+    await t.run("reconcile");
+    expect(status()).toEqual([{ status: "cancelled" }]);
+    await t.run("orders");
+    await t.run("reconcile");
+    expect(status()).toEqual([{ status: "cancelled" }]);
+  });
+});
+
 describe("lists that a cache answers without a word", () => {
   it("fail the pass, and leave the clock alone", async () => {
     const t = await startTestBridge();
