@@ -15,14 +15,8 @@ const flag = <Name extends string>(name: Name) => integer(name, { mode: "boolean
 
 export const meta = sqliteTable("meta", { key: text().primaryKey(), value: text().notNull() });
 
-/** Every order, in its newest version. Never deleted. */
-export const orders = sqliteTable("orders", {
-  /** The order's number inside the database. @example 1 */
-  orderKey: integer("order_key").primaryKey(),
-  /** The order's id, a UUID in lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
-  orderId: text("order_id").notNull(),
-  /** The id as the service writes it, where that is not the lower-case form. @example null */
-  serviceId: text("service_id"),
+/** Of the table and of the views that the ERP reads. */
+const orderValues = {
   /** The number that people use. @example "1001" */
   number: text(),
   /** The order's status, in the service's words. @example "new" */
@@ -39,6 +33,8 @@ export const orders = sqliteTable("orders", {
   currency: text(),
   /** The sum, the exact text that the service sent. @example "1490.00" */
   total: text(),
+};
+const orderState = {
   /** Counts the versions of the order, from 1 on. @example 1 */
   revision: integer().notNull(),
   /** The newest revision that the ERP has to see; a status that the ERP itself sent raises only `revision`. @example 1 */
@@ -49,6 +45,18 @@ export const orders = sqliteTable("orders", {
   changedAt: text("changed_at").notNull(),
   /** Since when the service no longer has it; null: it has. @example null */
   removedAt: text("removed_at"),
+};
+
+/** Every order, in its newest version. Never deleted. */
+export const orders = sqliteTable("orders", {
+  /** The order's number inside the database. @example 1 */
+  orderKey: integer("order_key").primaryKey(),
+  /** The order's id, a UUID in lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
+  orderId: text("order_id").notNull(),
+  /** The id as the service writes it, where that is not the lower-case form. @example null */
+  serviceId: text("service_id"),
+  ...orderValues,
+  ...orderState,
   /** Where the newest payload came from. @example "batch" */
   payloadSource: text("payload_source", { enum: ["batch", "update", "snapshot"] }).notNull(),
   /** SHA-256 of the last record in a batch. @example null */
@@ -647,42 +655,18 @@ export const watermarks = sqliteTable("watermarks", {
 const orderColumns = {
   /** The order's id, a UUID in lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
-  /** The number that people use. @example "1001" */
-  number: text(),
-  /** The order's status, in the service's words. @example "new" */
-  status: text(),
-  /** Whether the status is one of `orders.statuses.cancelled`. @example 0 */
-  isCancelled: flag("is_cancelled").notNull(),
-  /** Whether something is still expected: the status is none of `orders.statuses.closed`, and the order is not removed. @example 1 */
-  isOpen: flag("is_open").notNull(),
-  /** When the order was made, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
-  serviceCreatedAt: text("service_created_at"),
-  /** When the order last changed, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
-  serviceUpdatedAt: text("service_updated_at"),
-  /** The currency, as the service writes it. @example "RUB" */
-  currency: text(),
-  /** The sum, the exact text that the service sent. @example "1490.00" */
-  total: text(),
+  ...orderValues,
 };
-const orderState = {
+const orderContent = {
   /** The order as the service sent it, JSON. @example "{\"order_id\":\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\",\"number\":\"1001\"}" */
   payload: text().notNull(),
-  /** Counts the versions of the order, from 1 on. @example 1 */
-  revision: integer().notNull(),
-  /** The newest revision that the ERP has to see; a status that the ERP itself sent raises only `revision`. @example 1 */
-  erpRevision: integer("erp_revision").notNull(),
-  /** When the order was stored first. @example "2026-06-01T12:00:00.000Z" */
-  receivedAt: text("received_at").notNull(),
-  /** When its newest revision was stored. @example "2026-06-01T12:00:00.000Z" */
-  changedAt: text("changed_at").notNull(),
-  /** Since when the service no longer has it; null: it has. @example null */
-  removedAt: text("removed_at"),
+  ...orderState,
 };
 
 /** What the ERP has to take: new or changed since it last looked, oldest first. */
 export const ordersPending = sqliteView("orders_pending", {
   ...orderColumns,
-  ...orderState,
+  ...orderContent,
   /** What the ERP noted for it. @example null */
   erpNumber: any("erp_number"),
   /** What the ERP has seen of it; 0: nothing. @example 0 */
@@ -694,7 +678,7 @@ export const ordersPending = sqliteView("orders_pending", {
 /** Orders that the ERP has put aside. */
 export const ordersBlocked = sqliteView("orders_blocked", {
   ...orderColumns,
-  ...orderState,
+  ...orderContent,
   /** What the ERP noted for it. @example null */
   erpNumber: any("erp_number"),
   /** What the ERP has seen of it. @example 0 */
@@ -712,7 +696,7 @@ export const ordersWide = sqliteView("orders_wide", {
   ...orderColumns,
   /** `total` as a number; may be a cent off. @example 1490.0 */
   totalNum: real("total_num"),
-  ...orderState,
+  ...orderContent,
 }).existing();
 
 const lineColumns = {
