@@ -52,7 +52,7 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
-/** `[` and `{` differ from each other by this bit, and so do `]` and `}`: one comparison tells either. */
+/** `[` and `{` differ from each other by this bit, and so do `]` and `}`: one comparison finds either. */
 const BRACE_BIT = 0x20;
 const ANY_OPEN = 0x7b;
 const ANY_CLOSE = 0x7d;

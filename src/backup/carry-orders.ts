@@ -1,7 +1,7 @@
 /*
  * Brings orders, their lines and their history over from the database that a restore replaces. Keeps the guarantee that
  * nothing that was confirmed is lost: an order is taken with the newest content that either file has, and one that cannot
- * be read there, or whose text does not fit its hash, is owed a read at the service. Numbers of events are never given
+ * be read there, or whose text does not fit its hash, is read at the service again. Numbers of events are never given
  * twice. Works on the file that is being made, so a crash leaves nothing but that file.
  */
 

@@ -189,7 +189,7 @@ export const ORDER_IS_HERE = `SELECT 1 FROM orders WHERE order_id = lower(@id)
   UNION ALL SELECT 1 FROM quarantine INDEXED BY quarantine_record
     WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') IN (@id, lower(@id))`;
 
-/** A batch whose confirm is owed is taken only with all its orders: else the service, which still has it, serves it again. */
+/** A batch that is to be confirmed is taken only with all its orders: else the service, which still has it, serves it again. */
 function isConfirmable({ to, report }: CarryOptions, batch: Record<string, unknown>): boolean {
   if (batch["state"] !== "stored" || typeof batch["order_ids"] !== "string") return true;
   const ids = (JSON.parse(batch["order_ids"]) as unknown[]).map(String);

@@ -1,6 +1,6 @@
 /*
  * Stores batches that the journal holds and a restored database lacks, through the same code as a pull. Confirms
- * nothing: that they were stored is told to the service by the next pull, as for any batch whose confirm is owed. Every
+ * nothing: the next pull confirms them to the service, like any batch that waits for its confirm. Every
  * entry may be read twice; the one that a known batch began with is passed over.
  */
 

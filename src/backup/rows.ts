@@ -67,7 +67,7 @@ export class CarryReport {
   readonly counts: Record<string, number> = {};
   /** Tables of which something could not be read; what the copy had of them stays. */
   readonly damaged = new Set<string>();
-  /** Orders whose newest content could not be read: they are owed a read at the service. */
+  /** Orders whose newest content could not be read: they are read at the service. */
   readonly damagedOrders: string[] = [];
   /** What was left as it was, and why. */
   readonly notes: (Message | string)[] = [];

@@ -82,7 +82,7 @@ export function doubtRequests(to: Store, map: Readonly<Record<string, string>>):
   });
 }
 
-/** A hand-out may have been open: a confirm that names nothing must not confirm it unseen. */
+/** A delivery may have been open: a confirm that names nothing must not confirm it unseen. */
 export function loseDelivery(to: Store, at: string): void {
   to.write(() => {
     openDelivery(to, at);

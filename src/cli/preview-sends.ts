@@ -62,7 +62,7 @@ export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void)
       for (const padded of known) {
         const key = padded.slice(0, rules.keys.length);
         const isThere = isTracked ? loadSourceRows(store, rules, key).length > 0 : seen.has(JSON.stringify(key));
-        // A key that is both acknowledged and owed is met in both lists.
+        // A key that is both acknowledged and waiting stands in both lists.
         if (isThere || (table === "feed_outbox" && loadKeyState(store, rules, key).sent?.gone === false)) continue;
         yield* previewRow(store, rules, key, { kind: "absent" });
       }

@@ -163,7 +163,7 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
   const { log, bridge } = running;
   try {
     if (trouble.kind === "damaged") return refuse(trouble.error, running);
-    // What is met first of a folder that goes away may be the log or the lock.
+    // Where a folder goes away, the log or the lock may be missed first.
     if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
       if (!(await areFilesBack(running)))
         return await leave("error" in trouble ? trouble.error : goneError(bridge), running);

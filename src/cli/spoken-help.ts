@@ -46,7 +46,7 @@ function ruleOf(text: string): Message {
   return [WHOLE_NUMBER, PORT_NUMBER].find((rule) => String(rule) === text) ?? m.common.foreign({ text });
 }
 
-/** What commander says of a command line, which it tells in English only. */
+/** What commander says of a command line, in English only. */
 const REFUSALS: readonly [RegExp, (...parts: string[]) => Message][] = [
   [/^unknown option '(.*)'$/s, (option = "") => m.help.unknownOption({ option })],
   [/^unknown command '(.*)'$/s, (command = "") => m.help.unknownCommand({ command })],

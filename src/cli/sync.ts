@@ -167,7 +167,7 @@ type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; o
 
 /** The holds that concern the named jobs afterwards. */
 async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
-  // Asking first saves the time that taking the lock waits for it; a daemon that starts in between is met below.
+  // Asking first saves the time that taking the lock waits for it; a daemon that starts in between is found below.
   if (isDaemonRunning(loaded)) return await askDaemon(call, loaded, work);
   const log = createTerminalLog(loaded.config, call.terminal);
   let bridge: Bridge;

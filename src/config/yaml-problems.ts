@@ -3,7 +3,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { DocumentProblem } from "./document.ts";
 
-/* Why a text cannot be read as YAML: what keeps the parser from it, and what the parser met. */
+/* Why a text cannot be read as YAML: what keeps the parser from it, and what the parser reports. */
 
 /** Each level of a configuration is one or two of these: its own and that of the value behind a key. */
 const LEVELS_MAX = 100;

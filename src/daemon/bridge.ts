@@ -59,11 +59,11 @@ export interface BridgeOptions {
   loaded: LoadedConfig;
   log: Log;
   clock: Clock;
-  /** Called with every finished pass, instead of the log line that tells of it. */
+  /** Called with every finished pass, instead of its line in the log. */
   onResult?: (job: string, result: RunResult) => void;
   /** What a file system has left; read from the system unless given. */
   readSpace?: ReadSpace;
-  /** What the process has met, over every beginning anew; its own if absent. */
+  /** Troubles of the process, kept over every beginning anew; its own if absent. */
   troubles?: Troubles;
 }
 
@@ -219,7 +219,7 @@ export class Bridge {
     }
   }
 
-  /** What is wrong with the files ends `trouble`; what stands in the way of a look is met by the passes as well. */
+  /** What is wrong with the files ends `trouble`; what stands in the way of a look fails the passes as well. */
   #look(): void {
     this.#lock.signal(this.store.troubles.first);
     try {

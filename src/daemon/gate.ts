@@ -182,7 +182,7 @@ export class HoldGate {
 
   /**
    * Begins or prolongs a hold. Never throws: one that cannot be written is in force all the same.
-   * @param areas of the job that met the error
+   * @param areas of the job that failed
    */
   async hold(
     plan: HoldPlan,

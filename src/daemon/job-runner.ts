@@ -1,6 +1,6 @@
 /*
  * Decides when one job runs: one pass at a time, at once again while more waits, later and later while it fails. A
- * crash forgets nothing that matters here: every job runs at start, and what it owes is in the database.
+ * crash loses nothing that matters here: every job runs at start, and what it has to do is in the database.
  */
 
 import { Liveness } from "../platform/liveness.ts";
@@ -99,7 +99,7 @@ export class JobRunner {
       }
       return result;
     } finally {
-      // Here and not in the caller: a request that comes in between would be taken for one that this run still sees.
+      // Here and not in the caller: a request that comes in between would be taken for one that this run still covers.
       this.#running = undefined;
     }
   }

@@ -21,7 +21,7 @@ import { feedRulesOf, orderRulesOf } from "./build-jobs.ts";
  * runs with a daemon or without one.
  */
 
-/** Brings the database in line with the configuration, at start, inside a write transaction. True where `remap` is owed. */
+/** Brings the database in line with the configuration, at start, inside a write transaction. True where `remap` is to be run. */
 export function applyConfiguration(store: Store, loaded: LoadedConfig, at: string): boolean {
   const { orders, imports, erp } = loaded.config;
   saveWideViews(store, { order: orders.extra, line: orders.line_extra });

@@ -1,5 +1,5 @@
 /*
- * Runs one pass of a job and keeps the books: what it did, what it met, which hold that asks for. A crash in the
+ * Runs one pass of a job and keeps the books: what it did, how it failed, and which hold follows. A crash in the
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
 
@@ -94,7 +94,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
   }
 }
 
-/** A wait that a stop has cut off rejects with the abort itself; a defect that is met meanwhile stays one. */
+/** A wait that a stop has cut off rejects with the abort itself; a defect that shows meanwhile stays one. */
 function isAbort(caught: unknown, signal: AbortSignal): boolean {
   return signal.aborted && (caught === signal.reason || (caught instanceof Error && caught.name === "AbortError"));
 }

@@ -1,6 +1,6 @@
 /*
  * Whether the files that the open connections use still bear the database's names. A log that was removed under the
- * bridge would take commits that nobody ever sees again, and a second shared memory would make two worlds of locks.
+ * bridge would take commits that nobody ever reads again, and a second shared memory would make two worlds of locks.
  * Looks at metadata only.
  */
 
@@ -37,7 +37,7 @@ export class FileWatch {
   }
 
   /**
-   * A database that was renamed over or deleted under a running bridge would take rows that nobody ever sees again, and
+   * A database that was renamed over or deleted under a running bridge would take rows that nobody ever reads again, and
    * the service would be told that they are safe. A second name makes a second log.
    */
   refuseReplacedDatabase(): void {

@@ -25,7 +25,7 @@ export interface LockHolder {
   secret?: { file: string; atMs: number };
   /** Its last sign of life, by the machine's monotonic clock; absent where it gives none. */
   aliveMs?: number;
-  /** What it had met then and cannot write down elsewhere. */
+  /** Its trouble then, which it cannot write down elsewhere. */
   met?: Trouble;
 }
 
@@ -86,7 +86,7 @@ function troubleOf({ message, ...met }: Omit<Trouble, "sentence"> & { sentence: 
 }
 
 /**
- * Written aside and renamed: a reader sees the former words or these, never half of them. For whoever may read the database, and
+ * Written aside and renamed: a reader gets the former words or these, never half of them. For whoever may read the database, and
  * for no other user. Not a reason to fail.
  */
 function saveHolder(lockPath: string, holder: LockHolder): void {

@@ -136,7 +136,7 @@ export class LogKeeper {
       for (let look = 0; look < LOOKS; look++) if (!this.#check.isCut(this.#frames())) return false;
       return true;
     } catch {
-      return false; // what else is wrong with it is met by whoever reads or writes
+      return false; // what else is wrong with it fails whoever reads or writes
     }
   }
 

@@ -41,7 +41,7 @@ export interface OpenOptions {
   /** Where the copy before a migration goes; beside the database if absent. */
   backupFolder?: string;
   now?: () => number;
-  /** Where what the store meets is kept; one of its own if absent. */
+  /** Where the store's troubles are kept; one of its own if absent. */
   troubles?: Troubles | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface Standing extends Progress {
 
 export type ProgressMark = "noted" | "settled";
 
-/** `log`: what only the log held may be lost. `damage`: SQLite has met a damaged page. */
+/** `log`: what only the log held may be lost. `damage`: SQLite has found a damaged page. */
 export type Suspicion = "log" | "damage";
 
 /** `older`: the database is not the one that was there last. */

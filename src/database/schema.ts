@@ -166,7 +166,7 @@ export const statusRequests = sqliteTable("status_requests", {
   httpStatus: integer("http_status"),
   /** When that came. @example "2026-06-01T12:00:00.000Z" */
   answeredAt: text("answered_at"),
-  /** What the last try met. @example null */
+  /** Why the last try failed. @example null */
   lastError: text("last_error"),
   /** The status as it was sent. @example "shipped" */
   statusSent: text("status_sent"),
@@ -208,7 +208,7 @@ export const batches = sqliteTable("batches", {
   confirmAttempts: integer("confirm_attempts").notNull(),
   /** When it was accepted. @example "2026-06-01T12:00:00.000Z" */
   confirmedAt: text("confirmed_at"),
-  /** What the last confirm met, or why it cannot be read. @example null */
+  /** Why the last confirm failed, or why it cannot be read. @example null */
   lastError: text("last_error"),
   /** The ids that a confirm names, JSON. @example "[\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"]" */
   orderIds: text("order_ids"),
@@ -308,7 +308,7 @@ export const runs = sqliteTable("runs", {
   outcome: text({ enum: ["idle", "done", "held", "failed", "stopped"] }).notNull(),
   /** What was done, JSON. @example "{\"created\":3,\"confirmed\":3}" */
   counts: text({ mode: "json" }).$type<Record<string, number>>().notNull(),
-  /** The code of what it met: [Trouble](trouble.md). @example null */
+  /** The code of its failure: [Trouble](trouble.md). @example null */
   errorCode: text("error_code"),
   /** The same in English. @example null */
   error: text(),
@@ -598,7 +598,7 @@ export const owedReads = sqliteTable("owed_reads", {
   since: text().notNull(),
   /** How often it was tried. @example 0 */
   attempts: integer().notNull().default(0),
-  /** What the last try met. @example null */
+  /** Why the last try failed. @example null */
   lastError: text("last_error"),
   /** When it is tried next; null: at once. @example null */
   dueAt: text("due_at"),
@@ -828,7 +828,7 @@ export const syncStatus = sqliteView("sync_status", {
   lastRunAt: text("last_run_at"),
   /** Since when its passes fail. @example null */
   failingSince: text("failing_since"),
-  /** What the last one met. @example null */
+  /** The code of its failure. @example null */
   errorCode: text("error_code"),
   /** The same in English. @example null */
   error: text(),

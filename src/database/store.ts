@@ -1,6 +1,6 @@
 /**
  * The open database. Keeps the guarantee that everything else stands on: when `write` returns, its rows are on disk
- * (`synchronous=FULL`), in the file that bears the database's name. When it throws, this process sees none of them; after a
+ * (`synchronous=FULL`), in the file that bears the database's name. When it throws, this process reads none of them; after a
  * failed fsync and then a crash they may be found stored after all, so callers repeat a failed step and never assume it undone.
  * A crash inside `write` leaves the state before it. The write lock is held only while a synchronous function runs, never
  * across a network call, and a full or failing disk leaves the connection usable for the next try.
@@ -71,7 +71,7 @@ const ABANDONED: Database.Database[] = [];
 class FilesSpoilt extends Error {}
 
 /**
- * Whether SQLite met the damage in the file itself. What is wrong in the content of a virtual table, or with an object of
+ * Whether the damage is in the file itself. What is wrong in the content of a virtual table, or with an object of
  * the ERP's that this SQLite cannot parse, the ERP can put right.
  */
 function isOfFile({ cause }: BridgeError): boolean {
@@ -96,7 +96,7 @@ export class Store {
   readonly #files: FileWatch;
   readonly #keeper: LogKeeper | undefined;
   readonly #note: ProgressNote | undefined;
-  /** Told of trouble with the files, each time that it is met. */
+  /** Called with trouble of the files, each time that it shows. */
   onTrouble: (trouble: FileTrouble) => void = () => {};
   #drizzle: BetterSQLite3Database | undefined;
   readonly #queries = new Map<unknown, object>();
@@ -401,7 +401,7 @@ export class Store {
   }
 
   /**
-   * Called with what a pass or a look has met. Where the database is damaged, nothing is written and nothing is said any
+   * Called with the failure of a pass or a look. Where the database is damaged, nothing is written and nothing is said any
    * more that rests on it; the next start verifies it.
    */
   notice(error: BridgeError): void {
@@ -488,7 +488,7 @@ export class Store {
       const own = this.#note?.last ?? progressOf(this.db, undefined);
       if (own !== undefined) this.#note?.write(own, suspect);
     } catch {
-      // The next start finds the damage as it is met.
+      // The next start finds the damage where it reads it.
     }
   }
 

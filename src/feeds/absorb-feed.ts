@@ -69,7 +69,7 @@ interface Absorbed {
   unseen: readonly FoundKey[];
 }
 
-/** What is taken up in one transaction. */
+/** Rows of one transaction. */
 export interface Work<F extends FoundKey> {
   /** Called inside the transaction. */
   load: () => readonly F[];

@@ -1,6 +1,6 @@
 /*
  * Compares a whole table, whose changes triggers note, with what was acknowledged: at first use, by night, and under
- * other rules. Reads in steps without the write lock; what differs is read once more under it and taken up. What changes
+ * other rules. Reads in steps without the write lock; what differs is read once more under it and absorbed. What changes
  * meanwhile is noted by the triggers, and after a crash everything is compared anew.
  */
 import {
@@ -90,7 +90,7 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
   await files?.forgetOthers(signal);
 }
 
-/** A key that was met before stands for two rows, and neither may be sent: it is looked up. */
+/** A key that came before stands for two rows, and neither may be sent: it is looked up. */
 function splitPage(rules: FeedRules, page: SourcePage, present: KeySet): SplitPage {
   const split: SplitPage = { ...page, found: [], others: [] };
   const here = new KeySet();

@@ -67,7 +67,7 @@ export function diffKeys<F extends FoundKey>(
   return { differences, unseen };
 }
 
-/** The found keys that have to be taken up: nothing would come of the others. */
+/** The found keys that have to be absorbed: nothing would come of the others. */
 export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
   const { differences, unseen } = diffKeys(store, rules, found);
   const changed = differences.filter(({ found: { key, rows }, plan, known }) =>

@@ -1,6 +1,6 @@
 /*
  * When the ERP was last seen to write the table of a feed: its silence is a flow that has stopped, too. Noted in the
- * transaction that takes up what was written; after a crash the dirty keys are still there and are noted then.
+ * transaction that absorbs what was written; after a crash the dirty keys are still there and are noted then.
  */
 
 import type { FeedName } from "../config/feed-names.ts";

@@ -75,7 +75,7 @@ function readRejected(
     const said = shortWords(words);
     // An object without a record, such as { "count": 0 }, may say in its own way that there is none.
     if (index === undefined && isNothing(bytes, found.span)) return none;
-    // A refusal that names no record sent, or more than one, tells that something failed but not what.
+    // A refusal that names no record sent, or more than one, says that something failed but not what.
     if (index === undefined || second !== undefined) return { kind: "refused", words: said };
     if (!rejected.has(index)) rejected.set(index, said);
   }

@@ -14,7 +14,7 @@ const LINE = "\r\n";
  * A form as `multipart/form-data` (RFC 7578), quoted as browsers do: in names only `"`, CR and LF are escaped, by
  * percent signs, and everything else is UTF-8.
  *
- * @param identity text that tells this form from every other one, hashes of its files included: the boundary is made of
+ * @param identity text that differs from that of every other form, hashes of its files included: the boundary is made of
  *   it, so that no content can hold its own boundary, and the same form is always the same bytes.
  */
 export function writeForm(parts: readonly FormPart[], identity: string): { contentType: string; body: Buffer } {

@@ -249,7 +249,7 @@ export class PushImports implements Job {
       this.#isStale = stale > 0;
       if (stale > 0) this.#changes.forgetScan();
       if (rows.length > 0) await this.#sendRows.send(pass, rows);
-      // Their rows are taken up again at once; a file that never stays the same waits for the schedule.
+      // Their rows are absorbed again at once; a file that never stays the same waits for the schedule.
       if (stale > 0) return wasStale;
     }
     return false;

@@ -73,7 +73,7 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     this.#parts.push(rows);
   }
 
-  /** What was answered tells something only after others were. */
+  /** An answer says something only after others were answered. */
   postpone(rows: readonly R[]): void {
     this.#parts.unshift(rows);
   }

@@ -2,7 +2,7 @@ import { m } from "../messages/messages.ts";
 /*
  * Finds what changed among rows that no trigger can watch: those of a view, a SELECT or another file. All rows are read
  * as of one moment and compared with what was acknowledged or waits; only what differs is looked at further. Nothing is
- * kept of a reading, so that after a crash a change is met again. A reading that breaks off takes nothing up, and so
+ * kept of a reading, so that after a crash a change is found again. A reading that breaks off absorbs nothing, and so
  * deletes nothing.
  */
 
@@ -36,7 +36,7 @@ interface Reading {
   rows: number;
   unnamed: SourceRow[];
   present: KeySet;
-  /** A key was met again whose first row may not be staged: everything is read once more, with an eye on such keys. */
+  /** A key came again whose first row may not be staged: everything is read once more, with an eye on such keys. */
   isAmbiguous: boolean;
 }
 
@@ -62,7 +62,7 @@ export class ScanSource {
   }
 
   /**
-   * Reads everything and takes up what differs. Returns how many rows there are.
+   * Reads everything and absorbs what differs. Returns how many rows there are.
    * @param isFull looks at everything that is known besides: the backstop, and what follows other rules
    * @throws BridgeError `table_missing`, `database_busy`, `stopped`
    */

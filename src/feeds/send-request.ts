@@ -60,7 +60,7 @@ export class SendRequest {
     count(pass, "requests", 1);
     const answer = await this.#ask(rows, entries, pass.signal);
     const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
-    // Some may have been taken before the bad one was met, and a service out of order says no to what it has done.
+    // Some may have been accepted before the bad one, and a service out of order refuses what it has done.
     if (outcome.kind !== "accepted") await this.flights.end(rows, "over");
     return outcome;
   }

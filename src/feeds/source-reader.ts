@@ -1,7 +1,7 @@
 /*
  * Rows of a feed that no trigger can watch: those of a view, of a SELECT or of another SQLite file. They are read on a
  * connection of their own that can only read, in one statement and therefore as of one moment, while the bridge's own
- * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is met as it is now.
+ * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is read as it is now.
  */
 
 import { isUtf8 } from "node:buffer";

@@ -42,7 +42,7 @@ const WAL_ALARM_BYTES = 256_000_000;
 const UNANSWERED_MS = 5_000;
 /** It gives a sign of life every second; a busy disk or a large write may stop it for a while. */
 const SILENT_MS = 60_000;
-/** What is owed for so long is told by its age alone, whatever keeps it; passing trouble is shown by the flow itself. */
+/** What has waited for so long is a condition by its age alone, whatever keeps it; passing trouble is shown by the flow itself. */
 const LATE_MS = 15 * 60_000;
 /** A flow that runs so rarely may wait for its first turn: until then its silence says nothing. */
 const RARE_S = 3_600;
@@ -97,7 +97,7 @@ export function exitCodeOfAll(conditions: readonly Condition[]): ExitCode {
   return Object.values(EXIT).find((exit) => exit !== EXIT.ok && codes.includes(exit)) ?? EXIT.ok;
 }
 
-/** The exit code of a command that meets a hold. */
+/** The exit code of a command that finds a hold. */
 export function exitCodeOfHold(reason: string): ExitCode {
   return CONDITIONS[codeOfHold(reason)].exit as ExitCode;
 }
@@ -125,7 +125,7 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
         : make("reload_failed", "configuration", met.since, params),
     );
   }
-  // What the daemon has met of the database says the same.
+  // The daemon's own trouble with the database says the same.
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
   if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));
   if (!isRunning) list.push(make("not_running", "daemon", null, {}));
@@ -239,7 +239,7 @@ function ofReads(facts: Facts, now: Now): Condition[] {
   return late === undefined || isTold ? [] : [make("late_reads", "updates", late.since, { count: late.count, why })];
 }
 
-/** What is owed since long ago. `times`: since when each of it is owed, the oldest first. */
+/** What has waited for long. `times`: since when each of it waits, the oldest first. */
 function findLate(times: readonly string[], nowMs: number): { count: number; since: string } | undefined {
   const late = times.filter((since) => isLongAgo(since, nowMs, LATE_MS));
   return late[0] === undefined ? undefined : { count: late.length, since: late[0] };

@@ -67,7 +67,7 @@ export interface Facts {
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */
   journalSince?: string | undefined;
-  /** What the daemon itself has met; known to it alone. */
+  /** The daemon's own trouble; no other process has it. */
   met?: Trouble | undefined;
   /** Since when the daemon, if it runs, has left a request of `sync` untaken. */
   unanswered?: string | undefined;

@@ -47,7 +47,7 @@ export class SettleTimes {
     if (corrections === undefined) return;
     let moved = 0;
     for (const column of TIMES) {
-      // In one transaction a column: a row that was moved must not be met again.
+      // In one transaction a column: a row that was moved must not come again.
       moved += await commit(this.#context, signal, () => settle(store, { column, corrections }, clock.nowMs()));
     }
     if (moved > 0) log.info({ times: moved }, m.health.timesPutRight);

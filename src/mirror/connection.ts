@@ -122,7 +122,7 @@ export class MirrorLink {
       socket.destroy();
       throw this.#explain(thrown, m.mirror.connecting);
     }
-    // A server that closes the connection at once is met by the first use.
+    // A server that closes the connection at once fails the first use.
     this.#client = client;
     return client;
   }

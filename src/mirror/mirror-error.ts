@@ -128,7 +128,7 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
 
 function partsOf(thrown: unknown): { code: string | undefined; message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
-  // Node tries several addresses and tells of each.
+  // Node tries several addresses and reports each.
   const first = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
   const { code } = (first ?? thrown) as { code?: unknown };
   return { code: typeof code === "string" ? code : undefined, message: thrown.message };

@@ -22,7 +22,7 @@ const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writer
   orders_seq AS "ordersSeq", events_seq AS "eventsSeq", walk, walk_after AS "walkAfter",
   compared_at AS "comparedAt", extra_orders AS "extraOrders", up_no AS "upNo", turn`;
 
-/** What an idle look sees, in one statement that locks nothing. */
+/** What an idle look reads, in one statement that locks nothing. */
 export interface Seen extends Position {
   /** Something waits in `touched`. */
   isTouched: boolean;

@@ -24,7 +24,7 @@ import {
 } from "./position.ts";
 import { verifySchema } from "./schema-version.ts";
 
-/** So often the head office hears of a shop in which nothing happens. */
+/** So often a shop in which nothing happens writes a sign of life. */
 const HEARD_MS = 15_000;
 /** Silence of so long is worth a word there, at least. */
 export const SILENT_MIN_S = 120;

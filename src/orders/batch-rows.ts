@@ -1,6 +1,6 @@
 /*
- * Batches and the mark of an open hand-out. A batch becomes `stored` in the transaction that stores its last orders;
- * only then may it be confirmed. After a crash, `stored` rows say which confirms are still owed and `pull_mark` says
+ * Batches and the mark of an open delivery. A batch becomes `stored` in the transaction that stores its last orders;
+ * only then may it be confirmed. After a crash, `stored` rows say which confirms are still to be sent and `pull_mark` says
  * whether an answer of GET /orders may be missing. SQL, because each poll runs it, and names the index of the few batches in
  * that state.
  */
@@ -18,7 +18,7 @@ import type { AnswerForm } from "../service/answer-form.ts";
 
 const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt"] as const;
 /**
- * `orderIds`: JSON array of the ids served, as written; null once nothing is owed. `journalOwed`: 1 where its body must still go
+ * `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. `journalOwed`: 1 where its body must still go
  * to the journal; until then it is not confirmed.
  */
 export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & {
@@ -33,7 +33,7 @@ export function loadBatch(store: Store, fingerprint: string): BatchRow | undefin
   return store.prepare<BatchRow>(`SELECT ${COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint);
 }
 
-/** Stored batches whose confirm is owed, least tried first, so that one that always fails never keeps the others waiting. */
+/** Stored batches that are to be confirmed, least tried first, so that one that always fails never keeps the others waiting. */
 export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
   return store
     .prepare<BatchRow>(
@@ -113,7 +113,7 @@ export function loadJournalOwed(store: Store): JournalOwed | undefined {
   return select(store, batches, JOURNAL_OWED, rest).get();
 }
 
-/** Fenced by the body that was written: a newer one that was served meanwhile stays owed. */
+/** Fenced by the body that was written: a newer one that was served meanwhile still has to be written. */
 export function markJournaled(store: Store, { id, body, bodyId }: Pick<JournalOwed, "id" | "body" | "bodyId">): void {
   updateRows(store, batches, { id, state: "stored", body, bodyId }, { body: null, bodyId: null });
 }
@@ -244,7 +244,7 @@ export function loadUnreadBody(store: Store, mapping: string): UnreadBody | unde
     .get(mapping);
 }
 
-/** The service's time when the oldest body that is still unread was handed out. */
+/** The service's time when the oldest body that is still unread was delivered. */
 export function loadOldestUnreadDate(store: Store): string | undefined {
   const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1";
   return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? undefined;
@@ -373,12 +373,12 @@ export function markUnreadUntried(store: Store): void {
     .run();
 }
 
-// ------------------------------------------------------------------------------------- the mark of a hand-out
+// ------------------------------------------------------------------------------------- the mark of a delivery
 
 export interface OpenDelivery {
   /** When the oldest GET whose answer is missing left. */
   openedAt: string;
-  /** The answer of an earlier GET is missing: whatever it handed out is not stored. */
+  /** The answer of an earlier GET is missing: whatever it delivered is not stored. */
   lost: boolean;
 }
 
@@ -414,7 +414,7 @@ export function closeDelivery(store: Store): void {
 
 /**
  * A batch was served and is stored now; `known` where it was stored before. A batch that was first served after the
- * loss and now comes again says that the service has come round, the lost hand-out included: the mark ends. One that
+ * loss and now comes again says that the service has come round, the lost delivery included: the mark ends. One that
  * was served before the loss says nothing, because it may stand in the row before the lost one. True where it ended.
  */
 export function settleDelivery(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {

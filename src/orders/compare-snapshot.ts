@@ -9,7 +9,7 @@ const DIFFERENCES_MAX = 10_000;
 
 /**
  * Where a stored record and a snapshot of the order contradict each other. They may come from different answers, one
- * of which tells more: a key that only one side has is no difference, a list of another length is.
+ * of which says more: a key that only one side has is no difference, a list of another length is.
  */
 export function sharedDifferences(stored: string, snapshot: string, ignore: readonly JsonPath[]): Difference[] {
   const all = diffJson(stored, snapshot, { ignore, limit: DIFFERENCES_MAX });

@@ -87,7 +87,7 @@ export class ConfirmBatches {
     pass.confirmsFailed = Math.max(pass.confirmsFailed, FAILURES_IN_ROW_MAX - 1);
   }
 
-  /** Confirms that are owed from earlier passes or an earlier life of the program. True where more are left. */
+  /** Confirms that are left from earlier passes or an earlier process. True where more are left. */
   async confirmOwed(pass: PullPass): Promise<boolean> {
     // One confirm that names nothing covers them all.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
@@ -103,7 +103,7 @@ export class ConfirmBatches {
     return owed.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
 
-  /** The service has answered what it hands out, and all of it is stored. What it does not serve again it has let go. */
+  /** The service has answered what it has to deliver, and all of it is stored. What it does not serve again counts as confirmed. */
   async noteAnswered(pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
     for (const doubt of this.#waits.listUnserved()) {
@@ -146,7 +146,7 @@ export class ConfirmBatches {
     // Of a refused one that is served again every attempt would be a write.
     if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
       await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
-    // The service forgets what it hears of: from here on the orders are in the database file, whatever becomes of its log.
+    // The service drops what is confirmed: from here on the orders are in the database file, whatever becomes of its log.
     store.secure();
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     const sent = await this.#sender.sendParts({ row, wasTried }, pass);
@@ -250,7 +250,7 @@ export class ConfirmBatches {
     if (isRound) await commit(this.#context, signal, () => saveServedUnnamed(store, served));
   }
 
-  /** A confirm that names nothing covers whatever was handed out: all of it must be stored, read and journaled. */
+  /** A confirm that names nothing covers whatever was delivered: all of it must be stored, read and journaled. */
   #isAllStored(): boolean {
     const { store } = this.#context;
     return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadJournalOwed(store) === undefined;

@@ -97,7 +97,7 @@ export class ConfirmWaits {
     return true;
   }
 
-  /** The service has answered what it hands out: batches that it has not served again for long enough. */
+  /** The service has answered what it has to deliver: batches that it has not served again for long enough. */
   listUnserved(): readonly Doubt[] {
     const sinceMs = this.#context.clock.monotonicMs() - UNSERVED_MS;
     for (const doubt of this.#doubts.values()) doubt.polls += 1;

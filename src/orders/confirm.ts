@@ -35,8 +35,8 @@ export function confirmNeedsBatchId(form: ConfirmForm): boolean {
 }
 
 /**
- * Whether a confirm tells the service which hand-out it means. One that does not confirms everything handed out so
- * far, an answer that was lost on the way included; it needs the committed mark and a closed hand-out.
+ * Whether a confirm names the delivery that it means. One that does not confirms everything delivered so
+ * far, an answer that was lost on the way included; it needs the committed mark and a closed delivery.
  */
 export function confirmNames(form: ConfirmForm): boolean {
   return form.auto || form.names !== "nothing";

@@ -76,7 +76,7 @@ export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
 export const ORDER_KINDS = Object.values(BAD_KIND);
 
 /**
- * Stores one record of whole orders, owes a read of it, or quarantines it. `doubtful` orders are owed a read even
+ * Stores one record of whole orders, queues a read of it, or quarantines it. `doubtful` orders are read even
  * where they are stored: the answer held them twice and did not say which record counts.
  */
 export function ingestRecord(

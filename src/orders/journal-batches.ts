@@ -45,7 +45,7 @@ export class JournalBatches {
     }
   }
 
-  /** Makes up for what could not be written before; without a journal nothing is owed to one. */
+  /** Writes what could not be written before; without a journal nothing is to be written. */
   async keepOwed(pass: PullPass): Promise<void> {
     const { store, clock } = this.#context;
     for (let made = 0; made < OWED_PER_PASS; made++) {

@@ -12,7 +12,7 @@ import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 
 const HOUR_MS = 3_600_000;
-/** Times after what was said, each longer than any trouble that the one before may have met. */
+/** Times after what was said, each longer than any trouble that may have spoilt the one before. */
 const LATER_MS = [1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS);
 /** Reads in one pass: the others follow in the next. */
 const READS_PER_PASS = 100;

@@ -23,7 +23,7 @@ const AREA = "mapping";
 
 /**
  * Notes the mapping that orders are read with from now on, inside a write transaction. True where the columns of
- * stored orders may be those of another one: nothing stops, and a hold says that `remap` is owed.
+ * stored orders may be those of another one: nothing stops, and a hold says that `remap` is to be run.
  */
 export function noteMapping(store: Store, signature: string, at: string): boolean {
   return note(store, signature, { inUse: signature, at });

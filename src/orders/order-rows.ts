@@ -220,7 +220,7 @@ export function saveSourceHash(
 }
 
 /**
- * The service does not have the order any more. It is kept and closed; the ERP sees it once more, unless it was over
+ * The service does not have the order any more. It is kept and closed; the ERP gets it once more, unless it was over
  * already. Returns whether it was not marked before.
  */
 export function markOrderRemoved(store: Store, orderKey: number, at: string): boolean {
@@ -241,7 +241,7 @@ export function markOrderRemoved(store: Store, orderKey: number, at: string): bo
   return true;
 }
 
-/** Everything that tells whether something of the order was stored in between; undefined: it is not stored. */
+/** Everything that shows whether something of the order was stored in between; undefined: it is not stored. */
 export interface OrderFence {
   revision: number;
   hashes: string;

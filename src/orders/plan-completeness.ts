@@ -22,12 +22,12 @@ interface KnownField {
   short?: ShortCount;
 }
 
-/** A count of records, or of all that waits: what becomes of it tells. */
+/** A count of records, or of all that waits: what becomes of it decides which. */
 interface ShortCount {
   batch: string;
   count: number;
   size: number;
-  /** The batch was as large as any: the service may hand out no more at once. */
+  /** The batch was as large as any: the service may deliver no more at once. */
   isFull: boolean;
   /** How often the number was another one while the batch was the same. */
   changes: number;
@@ -54,7 +54,7 @@ const KNOWN_MAX = 60;
 const EQUAL_TIMES = 3;
 /** One whose name says nothing, after so many, and two sizes of them. */
 const UNNAMED_EQUAL_TIMES = 5;
-/** A service that hands out no more than so many orders at once is none that is known. */
+/** No service is known that delivers no more than so many orders at once. */
 const LIMIT_MIN = 10;
 /** A number that was another one so often beside the same batch is not that of its records, however small the batch. */
 const CHANGES_MAX = 3;
@@ -106,12 +106,12 @@ function isLearnedCount(field: MetadataField, known: KnownField | undefined): bo
   return field.kind === "count" && !isPages(field) && (known?.equal ?? 0) >= EQUAL_TIMES;
 }
 
-/** Whether a field of {@link findShortfall} may as well count all that waits, of which the service hands out a part at a time. */
+/** Whether a field of {@link findShortfall} may as well count all that waits, of which the service delivers a part at a time. */
 export function mayCountWaiting(field: MetadataField): boolean {
   return field.kind === "number" || (field.kind === "count" && !isSize(field));
 }
 
-/** Whether the batch of such fields may be all that the service hands out at once. */
+/** Whether the batch of such fields may be all that the service delivers at once. */
 export function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadata, "size">): boolean {
   return size >= Math.max(sizeMax, LIMIT_MIN);
 }

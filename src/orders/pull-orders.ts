@@ -1,6 +1,6 @@
 /*
  * Pulls batches of new orders. Keeps the first guarantee: an order is on disk before the service is notified that it may
- * forget it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is owed, or the
+ * forget it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is to be sent, or the
  * committed mark of the pull says that an answer may be missing.
  */
 
@@ -137,7 +137,7 @@ export class PullOrders implements Job {
     const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass));
     const old = findOld(answer, "/orders");
     if (old !== undefined) {
-      // The service itself has handed out nothing.
+      // The service itself has delivered nothing.
       await this.#closeMark(pass.signal);
       pass.failure ??= old;
     }
@@ -156,7 +156,7 @@ export class PullOrders implements Job {
       pass.isAnswered = answer.oldBy === undefined;
       return answer;
     } catch (error) {
-      // A refusal and a connection that was never made hand out nothing; everything else may have.
+      // A refusal and a connection that was never made deliver nothing; everything else may have.
       if (error instanceof ServiceError && error.effect === "none") await this.#closeMark(signal);
       throw error;
     }
@@ -184,7 +184,7 @@ export class PullOrders implements Job {
 
   /**
    * Whether a lost answer has been waited for long enough. By the monotonic clock from when this process first saw it;
-   * the wall clock only tells how much of the wait was over by then, and may be wrong by years.
+   * the wall clock only shows how much of the wait was over by then, and may be wrong by years.
    */
   #hasWaited(openedAt: string): boolean {
     const { clock } = this.#context;

@@ -56,7 +56,7 @@ export function isUnchanged(store: Store, order: Pick<MappedOrder, "orderKey" | 
   );
 }
 
-/** Replaces columns and lines; the payload stays. The ERP sees the order once more, because what it reads has changed. */
+/** Replaces columns and lines; the payload stays. The ERP gets the order once more, because what it reads has changed. */
 export function applyRemapped(
   store: Store,
   order: MappedOrder,

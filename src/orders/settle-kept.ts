@@ -46,7 +46,7 @@ export class SettleKept {
   #after = 0;
   /** Monotonic: every answer that has come since then could be read. */
   #readableSinceMs: number;
-  /** This process has met an answer that could not be read. */
+  /** This process has had an answer that could not be read. */
   #hasMetUnread = false;
 
   constructor(context: JobContext, rules: OrderRules) {

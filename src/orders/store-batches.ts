@@ -69,7 +69,7 @@ const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
 /** With so many bodies that could not be read, pulling is held, and one request every five minutes tries again. */
 const UNREAD_MAX = 20;
-/** Those are kept up to here, a day of them: a service that hands out each batch once never serves it again. */
+/** Those are kept up to here, a day of them: a service that delivers each batch once never serves it again. */
 const UNREAD_HELD_MAX = 300;
 const UNREAD_BYTES_MAX = 256_000_000;
 
@@ -132,7 +132,7 @@ export class StoreBatches {
 
   /**
    * An answer that has come and could not be written, because the disk is full or the program that holds the lock
-   * went on for too long. It goes first: a service that hands out each batch once would never serve it again.
+   * went on for too long. It goes first: a service that delivers each batch once would never serve it again.
    */
   get waiting(): ServiceAnswer | undefined {
     return this.#waiting;
@@ -273,7 +273,7 @@ export class StoreBatches {
 
   /**
    * Stores a batch in transactions of a bounded size; it turns `stored` in the last one. A giant batch is kept as a
-   * body first, so that a crash between its parts loses nothing where the service hands out each batch once.
+   * body first, so that a crash between its parts loses nothing where the service delivers each batch once.
    *
    * Undefined: the orders are stored, and their batch is not to be confirmed. Beside an error there may be more orders in
    * it than the answer shows; only a confirm that names the stored ones covers no other.
@@ -441,7 +441,7 @@ export class StoreBatches {
           error: withTexts(error.text, client.hideSecrets),
           at,
         });
-        // The body is on disk: this hand-out is not lost, only unread.
+        // The body is on disk: this delivery is not lost, only unread.
         closeDelivery(store);
       }
       const now = countUnread(store).count;

@@ -45,7 +45,7 @@ export function scopeOfReason(reason: HoldReason): HoldScope {
 
 const PUT_RIGHT = { states: m.pass.causePutRight };
 /**
- * How each hold ends. `itself`: by a probe or by what the bridge sees, so that to lift one costs a request at most.
+ * How each hold ends. `itself`: by a probe or by what the bridge finds, so that to lift one costs a request at most.
  * `approve`: by that command alone. Otherwise by a person who states something that nobody can take back.
  */
 const ENDINGS: Record<HoldReason, "itself" | "approve" | { states: Message }> = {
@@ -120,7 +120,7 @@ export interface Verdict {
 export const OF_FLOW_OR_AREA: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment", "rate limit"]);
 
 /**
- * Whether refused credentials, a refused payment or a wait that was asked for hold the whole area or only the flow that met
+ * Whether refused credentials, a refused payment or a wait that was asked for hold the whole area or only the flow that got
  * them: the area, unless another flow was accepted, since the last of the others was refused.
  *
  * @example
@@ -129,7 +129,7 @@ export const OF_FLOW_OR_AREA: ReadonlySet<HoldReason> = new Set<HoldReason>(["cr
  * scopeOfRefusal("stocks", [
  *   { flow: "prices", isAccepted: true, atMs: 5 },
  *   { flow: "catalog", isAccepted: false, atMs: 9 },
- * ]); // "area": what prices met is older than the trouble
+ * ]); // "area": the failure of prices is older than the trouble
  * @param standing the scope of the flow's hold before this refusal, which may come from before a restart
  */
 export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], standing?: HoldScope): HoldScope {
@@ -143,7 +143,7 @@ export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], stand
 /**
  * The hold that an error asks for, or undefined where the job's own backoff is enough. What one order was answered
  * never holds more than the flow that asked, but for a time that the service names.
- * @param flow the flow that met the error
+ * @param flow the flow that failed
  * @param scope what an answer holds that may be about the whole area: see {@link scopeOfRefusal}
  */
 export function planHold(error: unknown, flow: string, scope: HoldScope = "area"): HoldPlan | undefined {
@@ -176,7 +176,7 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
 /** What a failure concerns: the record that was asked for, the flow that asked, the area of the service, or the machine. */
 export type Reach = "record" | "flow" | "area" | "machine";
 
-/** Errors of the program's own that one record may cause. A defect that a record meets must not stop the others. */
+/** Errors of the program's own that one record may cause. A defect at one record must not stop the others. */
 const OF_ONE_RECORD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["answer_unreadable", "answer_too_large", "internal"]);
 
 /** A record that was answered with a wait so often is to blame for it itself. */
@@ -236,7 +236,7 @@ const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "disk_failed",
 ]);
 
-/** Whether an error met at a collection ends the pass. A wait that was asked for is everybody's. */
+/** Whether an error at a collection ends the pass. A wait that was asked for is everybody's. */
 export function stopsPass(error: unknown): boolean {
   if (!(error instanceof BridgeError) || STOPPING.has(error.code)) return true;
   return error instanceof ServiceError && error.retryAfterMs !== undefined;

@@ -1,6 +1,6 @@
 /*
- * Positions and what is owed on the way to them. A watermark moves only in the transaction that stores the rows it
- * covers, or the rows owed for them (`owed_reads`). After a crash the older position asks for the same changes
+ * Positions, and the queue of reads on the way to them. A watermark moves only in the transaction that stores the rows it
+ * covers, or queues their reads (`owed_reads`). After a crash the older position asks for the same changes
  * again, and they are recognised. SQL is what is run for every record, and what says more than drizzle can (CASE,
  * strftime, json_each).
  */
@@ -45,7 +45,7 @@ export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: 
 const NO_RECORD = Buffer.alloc(32);
 
 /**
- * A read that no record asks for: somebody has met the order and could not settle it. What is owed already stays.
+ * A read that no record asks for: a pass could not settle the order. What is queued already stays.
  * @param order `serviceId`: as the service writes it; of a stored order the form that is stored counts, because some
  *   services know an order by no other.
  */
@@ -97,7 +97,7 @@ export function loadQueuedRead(store: Store, orderId: string): QueuedRead | unde
   return findRow(store, owedReads, { orderId });
 }
 
-/** Settles a read. Fenced by the record that caused it: a newer change in between stays owed. */
+/** Settles a read. Fenced by the record that caused it: a newer change in between stays queued. */
 export function deleteQueuedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
   return deleteRows(store, owedReads, { orderId, recordHash }) > 0;
 }
@@ -120,7 +120,7 @@ export function loadSeenChanges(store: Store, orderIds: readonly string[]): Name
     .all(JSON.stringify(orderIds));
 }
 
-/** Inside the transaction that acts on the changes, or that owes a read for them. */
+/** Inside the transaction that acts on the changes, or that queues a read for them. */
 export function saveSeenChanges(store: Store, orderId: string, seen: Buffer): void {
   store
     .prepare(

@@ -59,7 +59,7 @@ export function openRegular(file: string, flags: number = O_RDWR): number {
 }
 
 /**
- * Writes a file aside and puts it in the place of `file`: a reader sees the former content or this. What earlier ones
+ * Writes a file aside and puts it in the place of `file`: a reader gets the former content or this. What earlier ones
  * left is removed, so only one process may write the file at a time.
  */
 export function replaceFile(file: string, content: string, options: { mode: number; flush: boolean }): void {

@@ -1,5 +1,5 @@
 /*
- * What the daemon itself meets: files that it may not write, a disk that is full, a reload that failed. It is kept in memory,
+ * The daemon's own troubles: files that it may not write, a disk that is full, a reload that failed. It is kept in memory,
  * because what stands in the way of the database stands in the way of writing it down, and it comes first wherever
  * the state of the daemon is shown.
  */
@@ -39,7 +39,7 @@ export class Troubles {
   /** @param folder of the database, which is not shown */
   note(of: TroubleOf, error: BridgeError, folder?: string): void {
     const before = this.#standing.get(of);
-    // What a look has met is met by the write that asked for it too.
+    // What fails a look fails the write that asked for it too.
     if ([...this.#standing.values()].some((other) => other.error === error)) return;
     const sinceMs = before?.code === error.code ? before.sinceMs : this.#nowMs();
     const { text, hint } = error;

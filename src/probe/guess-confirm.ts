@@ -1,7 +1,7 @@
 /*
  * What the body of a confirm may be, after one was refused: from the names in the words of the refusal, and from the name under
  * which the service itself gives a batch's id. Only bodies that name the batch or its orders: `{}` might confirm what was
- * never handed out.
+ * never delivered.
  */
 import { nested } from "../config/edit-config.ts";
 

@@ -59,7 +59,7 @@ export function observeStatus(status: string | null, rules: ObserveRules): Obser
 }
 
 /**
- * Counts the optional paths that are missing in an order, and tells of those that stopped matching or match again.
+ * Counts the optional paths that are missing in an order, and lists those that stopped matching or match again.
  * An explicit null is a match: the field is there.
  */
 export function observePaths(

@@ -68,7 +68,7 @@ export function loadProbeKnowledge(store: Store) {
 }
 
 /**
- * A record that the service acknowledged, of a row with nothing owed: sending it again changes nothing there as long
+ * A record that the service acknowledged, of a row with nothing waiting: sending it again changes nothing there as long
  * as no bridge sends a newer value meanwhile, so the caller holds the instance lock.
  */
 export function loadAcknowledged(store: Store, feed: string): string | undefined {

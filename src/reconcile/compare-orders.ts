@@ -1,6 +1,6 @@
 /*
  * Compares one stored order with what the service says of it now, and repairs what differs. Fenced: if anything of
- * the order was stored while the answer was on its way, or a read of it is owed, that is newer or will be, and this
+ * the order was stored while the answer was on its way, or a read of it is queued, that is newer or will be, and this
  * answer is dropped. After a crash the order is compared again in its turn.
  */
 
@@ -42,7 +42,7 @@ export class CompareOrders {
   }
 
   /**
-   * Asks for the order. Where the service says that it has none, a read is owed, and with it the question whether that is
+   * Asks for the order. Where the service says that it has none, a read is queued, and with it the question whether that is
    * so is somebody else's.
    */
   async compare(

@@ -26,7 +26,7 @@ export interface ReconcileState {
 
 export interface Round {
   phase: Phase;
-  /** Where this part began, and whether it has come to the end of the table since: a round meets no order twice. */
+  /** Where this part began, and whether it has come to the end of the table since: a round reads no order twice. */
   from: number;
   wrapped: boolean;
   /** Orders that this part may still look at. */

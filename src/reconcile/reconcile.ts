@@ -148,7 +148,7 @@ export class Reconcile implements Job {
     return { after, upTo: round.wrapped ? round.from : Number.MAX_SAFE_INTEGER };
   }
 
-  /** The end of the table was met: on with its beginning, once. True where that was done already. */
+  /** The end of the table was reached: on with its beginning, once. True where that was done already. */
   #wrap({ state, round }: Pass): boolean {
     if (round.wrapped || round.from === 0 || round.phase === "damaged") return true;
     round.wrapped = true;
@@ -237,7 +237,7 @@ export class Reconcile implements Job {
       }
       if (!isOwn) throw error;
       add(round.counts, "failed", 1);
-      // A limit of reads meets whichever order comes next, tomorrow as well.
+      // A limit of reads stops whichever order comes next, tomorrow as well.
       if (asError(error).code === "rate_limited") await this.#oweReads([order], signal);
       failure = error;
     }

@@ -1,7 +1,7 @@
 /*
  * Owes a read to the orders whose records are held. A record may have been bad for a while only: written in another
  * encoding, or put right since without anything that looks new. What the service says of the order now settles it: a good
- * snapshot releases what is held, a bad one stays held. In one transaction; after a crash the reads are owed again.
+ * snapshot releases what is held, a bad one stays held. In one transaction; after a crash the reads are queued again.
  */
 
 import { readOrderId } from "../answers/uuid.ts";

@@ -1,6 +1,6 @@
 /*
  * Finds stored payloads that are no longer what was stored: a flipped bit on the disk, or a program that wrote where
- * it should not. No check of SQLite's own sees that; the hash beside each payload does. What is found is quarantined
+ * it should not. No check of SQLite's own finds that; the hash beside each payload does. What is found is quarantined
  * with the damaged text, and the order is read again from the service. After a crash the same rows are looked at again.
  */
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Deliverer } from "./delivery.ts";
 import type { SandboxRequest, SandboxResponse } from "./messages.ts";
 
-/** More than any sane request; a larger one is refused before the model sees it. */
+/** More than any sane request; a larger one is refused before the model gets it. */
 const BODY_BYTES_MAX = 512 * 1024 * 1024;
 const CONNECTIONS_MAX = 256;
 /** Longer than any client keeps an idle connection, so that a reused one is never closed under a request. */

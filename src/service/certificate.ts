@@ -58,7 +58,7 @@ export function describeCertificateFault(
 }
 
 /**
- * Looks at the certificate that is shown at an address, with a connection over which nothing is sent: the failed one tells
+ * Looks at the certificate that is shown at an address, with a connection over which nothing is sent: the failed one says
  * only that it failed.
  */
 export function lookAtCertificate({ hostname, port }: URL): Promise<ShownCertificate | undefined> {

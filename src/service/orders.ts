@@ -6,7 +6,7 @@ import { ServiceError } from "./service-error.ts";
 
 const ORDERS = "/api/v1/1c/orders";
 
-/** Asks for the next batch. Never repeated here: a second call may hand out the following batch. */
+/** Asks for the next batch. Never repeated here: a second call may deliver the following batch. */
 export function fetchBatch(
   client: ServiceClient,
   query: readonly (readonly [string, string])[],

@@ -61,7 +61,7 @@ export class ChangePage {
   readonly #timestamps: (ServedTimestamp | undefined)[] = [];
   #form: TimestampForm | undefined;
   readonly #newest: Anchor[] = [];
-  /** The changes that were met on this page, and how often those that were met again. */
+  /** The changes of this page, and how often those that came again. */
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
 

@@ -71,7 +71,7 @@ export class ChangeCollector {
   #bytes = 0;
   #records = 0;
   #fresh = 0;
-  /** Those that hold a record, in the order in which they were met. */
+  /** Those that hold a record, in the order in which they came. */
   readonly #waiting = new Set<OrderChanges>();
   #news = 0;
 
@@ -211,7 +211,7 @@ export class ChangeCollector {
     this.#waiting.add(order);
   }
 
-  /** What was told before of the orders that this pass meets for the first time. */
+  /** What was named before of the orders that this pass reads for the first time. */
   #recall(changes: readonly ServedChange[]): void {
     const met = new Set<string>();
     for (const { record } of changes) if (record.ok && !this.#orders.has(record.orderId)) met.add(record.orderId);

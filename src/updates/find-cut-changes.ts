@@ -1,7 +1,7 @@
 /*
  * Looks for changes that a page has left out, because the service answers the newest first and so many a page: open orders are
  * read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
- * of each of those orders is over or owed. After a crash the search goes on where it was.
+ * of each of those orders is over or queued. After a crash the search goes on where it was.
  */
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

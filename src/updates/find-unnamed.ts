@@ -98,7 +98,7 @@ export class FindUnnamed {
         ? stored
         : [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
     const orders = named
-      // An order whose read is owed has a time of its own, and comes with it.
+      // An order whose read is queued has a time of its own, and comes with it.
       .filter(({ orderId }) => loadQueuedRead(store, orderId) === undefined)
       .filter(({ orderId }) => record.kind === "change" || this.#mayBe(held, orderId));
     if (orders.length === 0) return "none";

@@ -98,7 +98,7 @@ export class HeldRecords {
     const serviceIds = new Map(held.map(({ reference, serviceId }) => [readOrderId(reference), serviceId]));
     for (const [orderId, serviceId] of serviceIds) {
       if (isStopping()) return;
-      // An order whose read is owed has a time of its own.
+      // An order whose read is queued has a time of its own.
       if (orderId === undefined || loadQueuedRead(store, orderId) !== undefined) continue;
       if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
     }

@@ -35,7 +35,7 @@ export class LostLooks {
     if (look === "vain" || !(await reads.shows(lost, orderId))) return first;
     const again = await read();
     if (this.#lostOf(again?.value) !== lost) return again;
-    // Of two machines that answer in turn the other one is met now.
+    // Of two machines that answer in turn the other one answers now.
     if (look === "second") return await read(lost);
     const { serviceNow } = client;
     if (serviceNow !== undefined) await commit(this.#context, signal, () => saveFirstLook(store, orderId, serviceNow));

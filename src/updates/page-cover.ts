@@ -64,7 +64,7 @@ export function mayLackOldest(
   return first !== undefined && !(isRising && last !== first);
 }
 
-/** Fewer are in some order by chance, and a question about them costs more than it tells. */
+/** Fewer are in some order by chance, and a question about them costs more than it shows. */
 const MIXED_MIN = 3;
 /**
  * The shares of a page, from its oldest change, that narrower answers leave out: so much room they have for what the page lacked. Another one
@@ -150,7 +150,7 @@ export function showsHole(page: Timestamps, narrower: Timestamps, fromNs: bigint
 export interface Wider {
   /** How many changes the page held. */
   size: number;
-  /** All of them have the same timestamp: where the page was cut, that is a tie, whatever the order. */
+  /** All of them have the same timestamp: where the page was cut, the order of equal timestamps is open. */
   isLevel: boolean;
   /** Whether the wider answer goes down to what was covered before the page. */
   isReached: boolean;

@@ -24,7 +24,7 @@ export interface PositionFacts {
  * `reached`: how far the pass has come, undefined where nothing shows it. `watermark`: the position to save, undefined where it stays. Each is
  * verbatim what the service sent: its token, a timestamp, or its `Date` where its clock was set back.
  *
- * A position moves only over what is stored, or what a read is owed for. Pages are read from their oldest timestamps on, so that everything up to the
+ * A position moves only over what is stored, or what a read is queued for. Pages are read from their oldest timestamps on, so that everything up to the
  * largest one was served, unless a page was cut: then the search for what it lacked comes first, and moves the position at its end.
  */
 export function planPosition(

@@ -99,7 +99,7 @@ export class OrderReader {
     );
   }
 
-  /** Where it is answered with an order that is not stored, a read of that one is owed. */
+  /** Where it is answered with an order that is not stored, a read of that one is queued. */
   async #read(order: ReadableOrder, signal: AbortSignal): Promise<SnapshotRead> {
     const { store, clock } = this.#context;
     try {
@@ -133,7 +133,7 @@ export class OrderReader {
     return undefined;
   }
 
-  /** Stores an answer, or owes another read where it is older than what is stored. Inside the transaction. */
+  /** Stores an answer, or queues another read where it is older than what is stored. Inside the transaction. */
   readonly store = (answer: OrderAnswer, at: string, believed?: LostPart): IngestResult => {
     if (!this.isStale(answer)) return this.storeAnyway(answer, at, believed);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
@@ -290,7 +290,7 @@ export class OrderReader {
       return { kind: "order", status: this.#statusOf(order, answer), timestamp: this.timestampOf(answer) };
     }
     const isGone = (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
-    // ReadOrders finds out whether it is missing, whoever met it first.
+    // ReadOrders finds out whether it is missing, whichever pass read it first.
     if (!isGone) requestRead(store, order, at);
     return { kind: isGone ? "gone" : "doubted", error: refreshed.error };
   }

@@ -212,7 +212,7 @@ export class ReadOrders {
 
   /**
    * In the transaction that has stored the snapshot: the hash of the record that asked for it, and the end of the debt.
-   * Where something of the order was stored while the answer was on its way, that may be newer: the read stays owed.
+   * Where something of the order was stored while the answer was on its way, that may be newer: the read stays queued.
    */
   #settle(
     owed: QueuedRead,

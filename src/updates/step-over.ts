@@ -10,7 +10,7 @@ import { isLater } from "./follow.ts";
 import type { Pass } from "./follow-pass.ts";
 import { deleteTie, saveTie, type TieRange } from "./tie-rows.ts";
 
-/** A page that was stepped over, until the next one tells whether something was left behind it. */
+/** A page that was stepped over, until the next one shows whether something was left behind it. */
 export interface Tie {
   /** None: the changes carry no timestamps at all. */
   timestamp: string | undefined;

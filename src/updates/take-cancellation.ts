@@ -1,6 +1,6 @@
 /*
  * A change that says itself that its order is cancelled, of an order that cannot be read: taken over as far as it goes, because goods that are
- * shipped do not come back. Runs inside the transaction that postpones the read, which stays owed: whatever the order says
+ * shipped do not come back. Runs inside the transaction that postpones the read, which stays queued: whatever the order says
  * later counts over it. After a crash neither is there.
  */
 

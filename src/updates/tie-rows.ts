@@ -1,5 +1,5 @@
 /*
- * Where a page of changes may have been cut at one timestamp, beside the hold that tells of it. In the transaction of the hold; after
+ * Where a page of changes may have been cut at one timestamp, beside the hold that says so. In the transaction of the hold; after
  * a crash before that, the same page comes once more.
  */
 

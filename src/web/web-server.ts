@@ -13,7 +13,7 @@ import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import type { Answer, WebRequest } from "./answer-request.ts";
 import type { LoopWatch } from "./event-loop.ts";
 
-/** A person who frees the port sees the page within a minute. */
+/** Once the port is free, the page is there within a minute. */
 const RETRY_MS = 30_000;
 /** Browsers and scrapers send a few hundred bytes. */
 const HEADER_BYTES_MAX = 8 * 1024;

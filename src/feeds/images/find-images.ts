@@ -1,7 +1,7 @@
 /*
- * The files behind the rows of the images feed. Looks at them before their rows are taken up, so that a row of the outbox
+ * The files behind the rows of the images feed. Looks at them before their rows are absorbed, so that a row of the outbox
  * names the content (its SHA-256) and never holds it; reads the bytes only when a request is built, and only those that
- * were committed. A file that changed in between is looked at again and its row taken up anew: the newest wins. After a
+ * were committed. A file that changed in between is looked at again and its row absorbed anew: the newest wins. After a
  * crash at any point the files are simply looked at once more.
  */
 

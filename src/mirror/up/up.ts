@@ -95,7 +95,7 @@ export class Up implements MirrorPart {
     return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
   }
 
-  /** The next passes go through every row that PostgreSQL has: also what no note tells, and what was refused. */
+  /** The next passes go through every row that PostgreSQL has: also those without a note, and those that were refused. */
   compareAll(): void {
     this.#isComparisonDue = true;
   }
