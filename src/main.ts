@@ -139,8 +139,9 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     );
   add(program, "approve", m.help.approve, "approve stocks")
     .argument("<feed>", say(m.help.approveFeed))
-    .action((feed: string, common: Common) =>
-      act(async () => (await import("./cli/approve.ts")).approve, common, { feed }),
+    .option("--former <decision>", say(m.help.approveFormer))
+    .action((feed: string, options: Common & { former?: string }) =>
+      act(async () => (await import("./cli/approve.ts")).approve, options, { feed, former: options.former }),
     );
   const config = addGroup(program, say, "config", m.help.config, "config show");
   add(config, "show", m.help.configShow, "config show").action((common: Common) =>

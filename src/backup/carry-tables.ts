@@ -57,6 +57,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   feed_sent: "theirs",
   feed_outbox: "theirs",
   feed_drops: "theirs",
+  feed_former: "theirs",
   image_files: "anew",
   stock: "erp",
   prices: "erp",

@@ -6,10 +6,11 @@
 import type { Store } from "../database/store.ts";
 import { loadKnownKeys } from "../feeds/acknowledged-rows.ts";
 import { KNOWN, localRow } from "../feeds/diff.ts";
-import { type FeedRules, keyTexts, referenceOf, type SourceRow } from "../feeds/feed.ts";
-import { loadKeyState } from "../feeds/feed-rows.ts";
+import { type FeedRules, keyTexts, referenceOf, renderDeletion, type SourceRow } from "../feeds/feed.ts";
+import { loadFormerLevels, loadKeyState } from "../feeds/feed-rows.ts";
 import { loadSourcePage, loadSourceRows, type PageEnd } from "../feeds/feed-source.ts";
 import { readSourceKind } from "../feeds/feed-triggers.ts";
+import { listFormer } from "../feeds/former-rows.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../feeds/plan-feed.ts";
 import { openSource } from "../feeds/source-reader.ts";
 import type { Message } from "../messages/message.ts";
@@ -67,6 +68,11 @@ export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void)
         yield* previewRow(store, rules, key, { kind: "absent" });
       }
     }
+  }
+  for (const { name: key, record, state } of listFormer(store, rules.name)) {
+    const deletion = renderDeletion(rules, record, loadFormerLevels(store, rules));
+    if (deletion === undefined || (state !== "gone" && state !== "away")) continue;
+    yield { key, old: record, new: deletion, why: m.sync.gone, isDrop: true };
   }
 }
 

@@ -66,8 +66,10 @@ const SOURCES = `### Where rows may come from, and what that costs
 - Rows that name another one as their \`parent\` go after it was accepted.
 - A key that stands twice is quarantined with both rows, and neither is sent.
 - Another \`key\`, \`table\`, \`query\`, \`file\`, \`record\`, \`parent\` or \`scope\` takes nothing off sale: everything is compared with what was
-  sent. Under another \`key\` what was sent is named anew first, by the source where it still has the former columns, otherwise by the
-  record that was sent. Rows that neither can name stay on the site as they are; the log says how many.
+  sent. Under another \`key\` what was sent is named anew first: by the row whose record says the same where the former key stood, by the
+  former columns where the source still has them, or by the template read backwards. What the source then lacks goes away as any row
+  does, after \`delete_after\` and counted by the guard. Of what cannot be named, nothing is sent until
+  [a person decides](operations.md#feed-n-rows-on-the-site-cannot-be-named-by-the-new-key-keys).
 - A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request.
 `;
 

@@ -16,6 +16,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
   ],
   ...[
     "conditions",
+    "feed_former",
     "feed_outbox",
     "feed_sent",
     "feeds",

@@ -365,6 +365,21 @@ export const feedDrops = sqliteTable("feed_drops", {
   count: integer().notNull(),
 });
 
+export const feedFormer = sqliteTable(
+  "feed_former",
+  {
+    feedId: integer("feed_id").notNull(),
+    former: text().notNull(),
+    key: text().notNull(),
+    record: text().notNull(),
+    sentAt: text("sent_at").notNull(),
+    live: flag("live").notNull(),
+    since: text().notNull(),
+    state: text({ enum: ["waiting", "away", "gone", "kept"] }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.feedId, table.former, table.key] })],
+);
+
 export const feedOutbox = sqliteTable("feed_outbox", {
   id: integer().primaryKey({ autoIncrement: true }),
   feedId: integer("feed_id").notNull(),

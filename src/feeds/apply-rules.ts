@@ -12,7 +12,7 @@ import { saveRekey } from "./feed-rekey.ts";
 import { type FeedRow, markQueuedDirty, requestCompare, saveFeedRules, saveSentHow, sentHow } from "./feed-rows.ts";
 import { formerKeyOf } from "./former-key.ts";
 import { clearSetAside, loadRefused, markRefusedWaiting } from "./refused-rows.ts";
-import { dropMoved } from "./rekey-feed.ts";
+import { endRekey } from "./rekey-feed.ts";
 
 /** Rows marked in one transaction. */
 const ROWS_PER_COMMIT = 1_000;
@@ -34,7 +34,7 @@ export async function applyRules(
   const because = feed.template === null ? m.feeds.firstUse : m.feeds.rulesChanged;
   const former = formerKeyOf(feed.template, feed.keyColumns);
   const isRenamed = former !== undefined && feed.keyColumns !== JSON.stringify(rules.keys);
-  if (isRenamed && feed.rekeyFrom !== null) await dropMoved(context, rules, signal);
+  const from = isRenamed ? await endRekey(context, rules, former, signal) : undefined;
   // A row that waits is planned anew where another row must go before it.
   if (feed.sentHow !== null && feed.sentHow !== sentHow(rules)) {
     let afterId = 0;
@@ -52,7 +52,7 @@ export async function applyRules(
   });
   await commit(context, signal, () => {
     saveFeedRules(store, rules, formerLevels(feed, rules));
-    if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });
+    if (from !== undefined) saveRekey(store, rules, { from, isMoved: false });
     deleteHold(store, rules.name, "refused");
     requestCompare(store, rules.name, because);
   });

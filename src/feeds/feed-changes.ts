@@ -27,7 +27,7 @@ import {
 } from "./feed-triggers.ts";
 import { isSentViewCurrent, saveSentView } from "./feed-views.ts";
 import { recheckRefused } from "./images/recheck-refused.ts";
-import { rekeyFeed } from "./rekey-feed.ts";
+import { rekeyFeed, settleFormer } from "./rekey-feed.ts";
 import { ScanSource } from "./scan-source.ts";
 
 /** How long what was read through counts as seen while its backlog drains. */
@@ -81,6 +81,7 @@ export class FeedChanges {
 
   /** Brings the outbox up to date. @param only the one key that is looked at */
   async absorb(pass: FeedPass, only?: readonly string[]): Promise<void> {
+    if (only === undefined) await settleFormer(this.#context, this.#rules, pass.signal);
     if (only !== undefined) await this.#absorbOne(pass, only);
     else if (this.#kind === "tracked") await this.#absorbTable(pass);
     else await this.#readThrough(pass);

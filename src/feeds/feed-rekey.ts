@@ -7,7 +7,13 @@ import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { paddedKey, UNSHOWN } from "./feed-rows.ts";
-import type { FormerKey } from "./former-key.ts";
+import { type FormerKey, formerName, type Naming } from "./former-key.ts";
+import type { Rename } from "./former-names.ts";
+import { deleteFormer, listFormerRows, saveFormer, saveFormerState } from "./former-rows.ts";
+import { isLive } from "./plan-feed.ts";
+
+/** Of an acknowledgement that does not say what is on the site now. */
+const UNKNOWN_EPOCH = -1;
 
 /** `isMoved`: every row has its new name, and goes back to its place. */
 export interface Rekey {
@@ -39,55 +45,97 @@ interface SentRow {
   epoch: number;
 }
 
-/** Of one key, before: the record that was acknowledged. Undefined where it is not known what the row is called now. */
-export type Rename = (key: readonly string[], record: string) => readonly string[] | undefined;
+/** Of the rows that are moved: how they were named, and when that is. */
+export interface RenameStep {
+  rename: Rename;
+  from: FormerKey;
+  at: string;
+  limit: number;
+}
 
-/** Moves some acknowledged rows aside. Returns how many, and how many of them could not be named. */
-export function moveSent(
-  store: Store,
-  rules: FeedRules,
-  step: { rename: Rename; formerKeys: number; limit: number },
-): { moved: number; lost: number } {
+/** Moves some acknowledged rows aside, or among those of a former key. Returns how many. */
+export function moveSent(store: Store, rules: FeedRules, step: RenameStep): number {
   const rows = store
     .prepare<SentRow>(
       `SELECT k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch FROM feed_sent WHERE feed_id = ? LIMIT ?`,
     )
     .all(rules.feedId, step.limit);
-  // Of two rows that are one now neither says what the site shows: it is sent anew.
-  const put = store.prepare(
-    `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET record = iif(gone > excluded.gone, excluded.record, record), gone = min(gone, excluded.gone),
-       live = max(live, excluded.live), epoch = -1`,
-  );
-  const count = store.prepare(
-    "SELECT count(*) AS n FROM feed_sent WHERE feed_id = ? AND live = 1 AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?",
-  );
-  const liveAt = (key: readonly string[]) => (count.get(-rules.feedId, ...paddedKey(key)) as { n: number }).n;
   const take = store.prepare("DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
-  let lost = 0;
-  let liveChange = 0;
   for (const row of rows) {
-    const key = step.rename([row.k0, row.k1, row.k2, row.k3].slice(0, step.formerKeys), row.record);
+    const key = [row.k0, row.k1, row.k2, row.k3].slice(0, step.from.keys.length);
     take.run(rules.feedId, row.k0, row.k1, row.k2, row.k3);
-    liveChange -= row.live;
-    if (key === undefined) {
-      if (row.gone === 0) lost += 1;
-      continue;
-    }
-    liveChange -= liveAt(key);
-    put.run(-rules.feedId, ...paddedKey(key), row.record, row.sentAt, row.gone, row.live, row.epoch);
-    liveChange += liveAt(key);
+    countLive(store, rules, -row.live);
+    const naming = nameRow(store, rules, { key, record: row.record }, step);
+    if (naming.kind === "named") putAside(store, rules, naming.key, row);
+    else if (row.gone === 0) saveFormer(store, rules, { ...step, ...row, key, state: naming.kind });
   }
-  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(liveChange, rules.feedId);
-  return { moved: rows.length, lost };
+  return rows.length;
+}
+
+/** Names rows that no former change of key could name, some of those after `after`. Returns the last of them; undefined: there is none. */
+export function moveFormer(
+  store: Store,
+  rules: FeedRules,
+  step: RenameStep & { after: string | undefined },
+): string | undefined {
+  const rows = listFormerRows(store, rules, step);
+  for (const row of rows) {
+    const naming = nameRow(store, rules, row, step);
+    // What a person said of it stands, unless the source has it.
+    if (row.state === "kept" && !(naming.kind === "named" && naming.isPresent)) continue;
+    if (naming.kind === "named") {
+      deleteFormer(store, rules, step.from, row.key);
+      putAside(store, rules, naming.key, { ...row, gone: 0, epoch: UNKNOWN_EPOCH });
+    } else if (row.state !== "gone") saveFormerState(store, rules, step.from, { key: row.key, state: naming.kind });
+  }
+  return rows.at(-1)?.keyText;
+}
+
+/** A source that the bridge sends whole, or whose absent rows send nothing, needs nobody who decides. */
+function nameRow(
+  store: Store,
+  rules: FeedRules,
+  row: { key: readonly string[]; record: string },
+  { rename, from }: RenameStep,
+): Naming {
+  const naming = rename(row.key, row.record);
+  const isTaken = naming.kind === "named" && countAside(store, rules, naming.key) > 0;
+  if (naming.kind === "named" && !isTaken) return naming;
+  if (rules.scope === "whole" || rules.deletion === null)
+    return { kind: "named", key: [formerName(from, row.key)], isPresent: false, else: "waiting" };
+  return naming.kind === "named" ? { kind: naming.else } : naming;
+}
+
+function countAside(store: Store, rules: FeedRules, key: readonly string[]): number {
+  const sql =
+    "SELECT count(*) AS n FROM feed_sent WHERE feed_id = ? AND gone = 0 AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
+  return onlyRow(store.prepare<{ n: number }>(sql).get(-rules.feedId, ...paddedKey(key))).n;
+}
+
+function putAside(
+  store: Store,
+  rules: FeedRules,
+  key: readonly string[],
+  row: Pick<SentRow, "record" | "sentAt" | "gone" | "live" | "epoch">,
+): void {
+  // Of two rows that are one now, of which one is gone, the other counts.
+  const { changes } = store
+    .prepare(
+      `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET record = excluded.record, gone = excluded.gone, live = excluded.live, epoch = ${UNKNOWN_EPOCH}
+       WHERE excluded.gone = 0`,
+    )
+    .run(-rules.feedId, ...paddedKey(key), row.record, row.sentAt, row.gone, row.live, row.epoch);
+  if (changes > 0) countLive(store, rules, row.live);
+}
+
+function countLive(store: Store, rules: FeedRules, change: number): void {
+  if (change === 0) return;
+  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(change, rules.feedId);
 }
 
 /** The same for the outbox: only what may be on the site without an acknowledgement is kept, the rest is found anew. */
-export function moveQueued(
-  store: Store,
-  rules: FeedRules,
-  step: { rename: Rename; formerKeys: number; limit: number },
-): number {
+export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): number {
   const rows = store
     .prepare<{
       id: number;
@@ -105,12 +153,14 @@ export function moveQueued(
      WHERE id = ?`,
   );
   for (const row of rows) {
-    const key =
-      row.flight === null
-        ? undefined
-        : step.rename([row.k0, row.k1, row.k2, row.k3].slice(0, step.formerKeys), row.flight);
-    if (key === undefined) drop.run(row.id);
-    else keep.run(-rules.feedId, ...paddedKey(key), row.id);
+    const key = [row.k0, row.k1, row.k2, row.k3].slice(0, step.from.keys.length);
+    const naming = row.flight === null ? undefined : step.rename(key, row.flight);
+    if (naming?.kind === "named") keep.run(-rules.feedId, ...paddedKey(naming.key), row.id);
+    else drop.run(row.id);
+    // Its request may have been taken.
+    if (row.flight === null || naming === undefined || naming.kind === "named") continue;
+    const live = Number(isLive(rules, { record: row.flight, gone: false }));
+    saveFormer(store, rules, { ...step, key, record: row.flight, sentAt: step.at, live, state: naming.kind });
   }
   return rows.length;
 }
@@ -133,53 +183,36 @@ export function forgetFormerNames(store: Store, rules: FeedRules): void {
   store.prepare("UPDATE quarantine SET state = 'released' WHERE kind = ? AND state = 'held'").run(rules.name);
 }
 
-/** A second change before the first was done: what is aside has names that nobody can assign any more. */
-export function forgetMoved(store: Store, rules: FeedRules, limit: number): number {
-  return store
-    .prepare(
-      `DELETE FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) IN (SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? LIMIT ?)`,
+/**
+ * A second change before the first was done: what is aside has names of the rules in between, and is named once more with the
+ * rows of former keys.
+ */
+export function leaveMoved(
+  store: Store,
+  rules: FeedRules,
+  step: { from: FormerKey; at: string; limit: number },
+): number {
+  const some = (table: string) => `DELETE FROM ${table} WHERE feed_id = ? AND (k0, k1, k2, k3) IN
+    (SELECT k0, k1, k2, k3 FROM ${table} WHERE feed_id = ? LIMIT ?)`;
+  const values = [-rules.feedId, -rules.feedId, step.limit] as const;
+  const sent = store
+    .prepare<SentRow>(`${some("feed_sent")} RETURNING k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch`)
+    .all(...values);
+  const keyOf = ({ k0, k1, k2, k3 }: Pick<SentRow, "k0" | "k1" | "k2" | "k3">) =>
+    [k0, k1, k2, k3].slice(0, step.from.keys.length);
+  for (const row of sent) {
+    countLive(store, rules, -row.live);
+    if (row.gone === 0) saveFormer(store, rules, { ...step, ...row, key: keyOf(row), state: "waiting" });
+  }
+  const queued = store
+    .prepare<Pick<SentRow, "k0" | "k1" | "k2" | "k3"> & { flight: string | null }>(
+      `${some("feed_outbox")} RETURNING k0, k1, k2, k3, doubt_record AS flight`,
     )
-    .run(-rules.feedId, -rules.feedId, limit).changes;
-}
-
-/** Former names and present ones, side by side, as the source has them; in a temporary table. */
-export class NameList {
-  readonly #store: Store;
-  readonly #table: string;
-
-  constructor(store: Store, rules: FeedRules) {
-    this.#store = store;
-    this.#table = `temp.rekeyed_${rules.name}`;
+    .all(...values);
+  for (const row of queued) {
+    if (row.flight === null) continue;
+    const live = Number(isLive(rules, { record: row.flight, gone: false }));
+    saveFormer(store, rules, { ...step, key: keyOf(row), record: row.flight, sentAt: step.at, live, state: "waiting" });
   }
-
-  open(): void {
-    this.close();
-    this.#store.db.exec(
-      `CREATE TABLE ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3, isTwice DEFAULT 0, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID`,
-    );
-  }
-
-  close(): void {
-    this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#table}`);
-  }
-
-  add(pairs: readonly { former: readonly string[]; present: readonly string[] }[]): void {
-    const put = this.#store.prepare(
-      `INSERT INTO ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET isTwice = 1 WHERE (n0, n1, n2, n3) <> (excluded.n0, excluded.n1, excluded.n2, excluded.n3)`,
-    );
-    this.#store.db.transaction(() => {
-      for (const { former, present } of pairs) put.run(...paddedKey(former), ...paddedKey(present));
-    })();
-  }
-
-  /** What the row of a former name is called now, where the source has exactly one. */
-  find(former: readonly string[]): string[] | undefined {
-    return this.#store
-      .prepare<string[]>(
-        `SELECT n0, n1, n2, n3 FROM ${this.#table} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND isTwice = 0`,
-      )
-      .raw(true)
-      .get(...paddedKey(former));
-  }
+  return sent.length + queued.length;
 }

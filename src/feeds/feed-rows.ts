@@ -198,10 +198,14 @@ export function loadDifferent(
       found: JSON.stringify(found.map(({ key, record, parent }) => [...key, record, parent])),
     });
   if (rows.length === 0) return [];
-  const loadFormer = store.prepare<string | null>("SELECT former_levels FROM feeds WHERE feed_id = ?").pluck();
-  const former = onlyRow(loadFormer.get(rules.feedId));
-  const formerLevels = former === null ? {} : { formerLevels: JSON.parse(former) as RecordPlace[] };
-  return rows.map((row) => ({ at: row.at, known: { ...formerLevels, ...keyState(row) } }));
+  const formerLevels = loadFormerLevels(store, rules);
+  return rows.map((row) => ({ at: row.at, known: { formerLevels, ...keyState(row) } }));
+}
+
+/** Where the level stood in records of earlier templates. */
+export function loadFormerLevels(store: Store, rules: Pick<FeedRules, "feedId">): readonly RecordPlace[] {
+  const load = store.prepare<string | null>("SELECT former_levels FROM feeds WHERE feed_id = ?").pluck();
+  return JSON.parse(onlyRow(load.get(rules.feedId)) ?? "[]") as RecordPlace[];
 }
 
 function keyState(row: KeyStateRow): FeedKeyState {

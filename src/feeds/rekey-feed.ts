@@ -1,59 +1,67 @@
 /*
  * A feed whose key columns were changed: what was acknowledged keeps its meaning under the new names, so that nothing
- * goes to zero for the change and the guard counts what it counted before. The source tells both names of a row where
- * it still has the former columns; otherwise the former key and the record that was sent do.
+ * goes to zero for the change and the guard counts what it counted before. What nothing names stays as a row of its
+ * former key, and goes away as any other, or waits for a person: see `planName`.
  */
 import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { type FeedRules, keyText, keyTexts } from "./feed.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type FeedRules, renderDeletion } from "./feed.ts";
 import {
   forgetFormerNames,
-  forgetMoved,
+  leaveMoved,
   loadRekey,
   moveBack,
+  moveFormer,
   moveQueued,
   moveSent,
-  NameList,
-  type Rename,
+  type Rekey,
   saveRekey,
 } from "./feed-rekey.ts";
-import { MissingColumns } from "./feed-triggers.ts";
-import { renameBy } from "./former-key.ts";
-import { openRows, type SourceRows } from "./source-rows.ts";
+import { loadFormerLevels } from "./feed-rows.ts";
+import { markKeyDirty } from "./feed-source.ts";
+import type { FormerKey } from "./former-key.ts";
+import { type Rename, withNames } from "./former-names.ts";
+import {
+  countFormerWaiting,
+  deleteFormer,
+  type FormerRow,
+  hasDueFormer,
+  isDue,
+  listFormerKeys,
+  listFormerRows,
+  queueFormer,
+  saveFormerState,
+} from "./former-rows.ts";
 
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
 
 /** Names everything anew where that is due. @throws BridgeError where the source cannot be read: nothing is moved then. */
 export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
-  const { store, log } = context;
+  const { store, log, clock } = context;
   const rekey = loadRekey(store, rules);
   if (rekey === undefined) return;
   const { from } = rekey;
   const inSteps = (step: () => number) => commitUntilDone(context, signal, step);
   if (!rekey.isMoved) {
-    const names = new NameList(store, rules);
-    names.open();
-    try {
-      if (rules.keys.some((column) => !from.keys.includes(column)))
-        await listNames(context, rules, from.keys, names, signal);
-      const byRecord = renameBy(from, rules.keys);
-      const rename: Rename = (key, record) => names.find(key)?.slice(0, rules.keys.length) ?? byRecord(key, record);
-      const step = { rename, formerKeys: from.keys.length, limit: ROWS_PER_COMMIT };
-      let lost = 0;
-      await inSteps(() => {
-        const done = moveSent(store, rules, step);
-        lost += done.lost;
-        return done.moved;
+    const at = isoTime(clock.nowMs());
+    for (const former of listFormerKeys(store, rules.feedId)) {
+      await withNames(context, rules, former, signal, async (rename) => {
+        let after: string | undefined;
+        const step = () => ({ rename, from: former, at, limit: ROWS_PER_COMMIT, after });
+        await inSteps(() => {
+          after = moveFormer(store, rules, step());
+          return after === undefined ? 0 : 1;
+        });
       });
-      await inSteps(() => moveQueued(store, rules, step));
-      if (lost > 0) {
-        log.warn({ feed: rules.name, rows: lost }, m.feeds.rowsLost({ name: rules.name, rows: lost }));
-      }
-    } finally {
-      names.close();
     }
+    await withNames(context, rules, from, signal, async (rename) => {
+      const step = { rename, from, at, limit: ROWS_PER_COMMIT };
+      await inSteps(() => moveSent(store, rules, step));
+      await inSteps(() => moveQueued(store, rules, step));
+    });
     await commit(context, signal, () => {
       forgetFormerNames(store, rules);
       saveRekey(store, rules, { from, isMoved: true });
@@ -62,43 +70,74 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
   await inSteps(() => moveBack(store, rules, ROWS_PER_COMMIT));
   await commit(context, signal, () => saveRekey(store, rules, null));
   log.info({ feed: rules.name, key: rules.keys }, m.feeds.rekeyed({ name: rules.name, columns: rules.keys }));
+  const rows = countFormerWaiting(store, rules);
+  if (rows > 0) log.warn({ feed: rules.name, rows }, m.feeds.formerRows({ name: rules.name, rows }));
 }
 
-/** A key that was changed once more before the rows had their names: what stands aside is found anew. */
-export async function dropMoved(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
-  await commitUntilDone(context, signal, () => forgetMoved(context.store, rules, ROWS_PER_COMMIT));
-}
-
-async function listNames(
+/**
+ * A key that was changed once more before all rows had their names. Where they had, they go back to their place first; else those that
+ * had are named with the rows of former keys, and the others from the name that they still have.
+ * @param between the rules in between
+ * @returns under which rules the rows in their place are named
+ */
+export async function endRekey(
   context: JobContext,
   rules: FeedRules,
-  former: readonly string[],
-  names: NameList,
+  between: FormerKey,
   signal: AbortSignal,
-): Promise<void> {
-  const reader = await openNames(context, { ...rules, columns: [...new Set([...former, ...rules.keys])] });
-  if (reader === undefined) return;
-  try {
-    for await (const step of reader.steps(false, ROWS_PER_COMMIT)) {
-      const pairs = step.flatMap((row) => {
-        const was = former.map((column) => keyText(row[column] ?? null));
-        const present = keyTexts(rules, row);
-        return present === undefined || !was.every((part) => part !== undefined) ? [] : [{ former: was, present }];
+): Promise<FormerKey> {
+  const { store, clock } = context;
+  const rekey: Rekey | undefined = loadRekey(store, rules);
+  if (rekey === undefined) return between;
+  if (rekey.isMoved) {
+    await commitUntilDone(context, signal, () => moveBack(store, rules, ROWS_PER_COMMIT));
+    return between;
+  }
+  const step = { from: between, at: isoTime(clock.nowMs()), limit: ROWS_PER_COMMIT };
+  await commitUntilDone(context, signal, () => leaveMoved(store, rules, step));
+  return rekey.from;
+}
+
+/** Rows of former keys that go away: a person said so, or their article has not come back. */
+export async function settleFormer(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  const nowMs = clock.nowMs();
+  const awayBefore = isoTime(nowMs - rules.deleteAfterMs);
+  if (!hasDueFormer(store, rules, awayBefore)) return;
+  for (const from of listFormerKeys(store, rules.feedId)) {
+    await withNames(context, rules, from, signal, async (rename) => {
+      let after: string | undefined;
+      await commitUntilDone(context, signal, () => {
+        const rows = listFormerRows(store, rules, { from, after, limit: ROWS_PER_COMMIT });
+        for (const row of rows)
+          if (isDue(row, awayBefore))
+            settleRow(context, rules, row, { from, rename, at: isoTime(nowMs), nowMs: clock.monotonicMs() });
+        after = rows.at(-1)?.keyText;
+        return rows.length;
       });
-      names.add(pairs);
-      await context.clock.sleep(0, signal);
-    }
-  } finally {
-    reader.close();
+    });
   }
 }
 
-/** Undefined where the source has the former columns no more. */
-async function openNames({ store, isStopping }: JobContext, rules: FeedRules): Promise<SourceRows | undefined> {
-  try {
-    return await openRows(rules, { databasePath: store.path, isStopping });
-  } catch (error) {
-    if (error instanceof MissingColumns) return undefined;
-    throw error;
+/** The source may have the article by now, under a name that nothing told before: then that row says what it is. */
+function settleRow(
+  { store }: JobContext,
+  rules: FeedRules,
+  row: FormerRow,
+  { from, rename, at, nowMs }: { from: FormerKey; rename: Rename; at: string; nowMs: number },
+): void {
+  const naming = rename(row.key, row.record);
+  if (naming.kind === "named" && naming.isPresent) {
+    deleteFormer(store, rules, from, row.key);
+    markKeyDirty(store, rules, naming.key);
+    return;
   }
+  if (row.state === "away" && naming.kind === "waiting") {
+    saveFormerState(store, rules, from, { key: row.key, state: "waiting" });
+    return;
+  }
+  const deletion = renderDeletion(rules, row.record, loadFormerLevels(store, rules));
+  // Nothing is sent of a row that is gone, and nothing of this one.
+  if (deletion === undefined) saveFormerState(store, rules, from, { key: row.key, state: "kept" });
+  else queueFormer(store, rules, from, { ...row, deletion, at, nowMs });
 }

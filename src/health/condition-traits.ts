@@ -69,6 +69,8 @@ export interface Params extends Record<HoldCode, Hold> {
   refused_statuses: Count;
   refused_rows: Count;
   quarantined: Count;
+  /** Rows on the site that were sent under a former key and that nothing names; the first of their keys. */
+  former_rows: Count & { keys: string };
   blocked_orders: Count;
   /** Only a person can help; `why`: what it is and what to do. */
   mirror_stopped: { error: string | null; why: Message | null };
@@ -178,6 +180,7 @@ export const CONDITIONS = {
   late_reads: trait("error", { settleMs: AFTER_A_PASS, alert: "late reads" }),
   orders_untaken: trait("error", { unhealthy: "untaken", settleMs: AFTER_A_PASS, alert: "erp reads" }),
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
+  former_rows: trait("error", { alert: "rows of a former key $", command: "erp-bridge approve $ --former list" }),
   hold_cut: hold("cut", "warning"),
   hold_answer: hold("answer", "warning"),
   unsettled_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "unsettled status requests" }),

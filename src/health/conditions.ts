@@ -245,8 +245,9 @@ function findLate(times: readonly string[], nowMs: number): { count: number; sin
   return late[0] === undefined ? undefined : { count: late.length, since: late[0] };
 }
 
-function ofFeeds({ flows, erpWrites = [] }: Facts, { nowMs }: Now): Condition[] {
+function ofFeeds({ flows, erpWrites = [], formerRows = [] }: Facts, { nowMs }: Now): Condition[] {
   return [
+    ...formerRows.map(({ feed, since, count, keys }) => make("former_rows", feed, since, { count, keys })),
     ...flows.flatMap(({ flow, refused }) =>
       refused > 0 ? [make("refused_rows", flow, null, { count: refused })] : [],
     ),

@@ -109,6 +109,29 @@ function loadErpWrites(store: Store) {
     .all();
 }
 
+/** Keys of rows that are named in a sentence. */
+const KEYS_NAMED = 5;
+
+/** Rows that were sent under a former key and wait for a person, and the first of their keys. */
+function loadFormerRows(store: Store): NonNullable<Facts["formerRows"]> {
+  const named = store
+    .prepare<string>(
+      `SELECT key FROM feed_former INDEXED BY feed_former_state
+       WHERE feed_id = ? AND state = 'waiting' ORDER BY since, key LIMIT ${KEYS_NAMED}`,
+    )
+    .pluck();
+  return store
+    .prepare<{ id: number; feed: string; count: number; since: string }>(
+      `SELECT feed_id AS id, name AS feed, count(*) AS count, min(since) AS since
+       FROM feed_former JOIN feeds USING (feed_id) WHERE state = 'waiting' GROUP BY feed_id`,
+    )
+    .all()
+    .map(({ id, count, ...rest }) => {
+      const keys = named.all(id).map((text) => (JSON.parse(text) as string[]).filter((part) => part !== "").join("/"));
+      return { ...rest, count, keys: keys.join(", ") + (count > keys.length ? ", …" : "") };
+    });
+}
+
 /**
  * Since when the newest request waits for a daemon that shows no other sign of life; also where the command that left it
  * has given up. While another request is being answered, it waits for that.
@@ -187,6 +210,7 @@ export function loadFacts(store: Store): Facts {
       failing === null ? [] : [{ channel, ...failing }],
     ),
     pageSilent: loadPageSilent(store),
+    formerRows: loadFormerRows(store),
     mirrorRefused: countMirrorRefused(store),
     doubt: loadDoubt(store),
     journalSince: journalSince(store.path),

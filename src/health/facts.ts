@@ -61,6 +61,8 @@ export interface Facts {
   undelivered?: { channel: string; since: string; error: string }[];
   /** The address that the status page cannot have, because another program listens there. */
   pageSilent?: { address: string; since: string; error: string } | undefined;
+  /** Rows on the site that were sent under a former key and wait for a person. */
+  formerRows?: { feed: string; count: number; since: string; keys: string }[];
   /** Rows that the mirror's other side does not take, both ways. */
   mirrorRefused?: number;
   /** What speaks against the database until the daemon has started anew. */

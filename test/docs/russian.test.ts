@@ -62,9 +62,9 @@ describe("docs/operations.ru.md", () => {
     const flow = ["quarantined", "refused_rows", "flow_stale", "flow_failing", "flow_starting", "first_pass"];
     const lines = CODES.filter((code) => !ofOthers(code)).map((code) => {
       const text = conditionsRu[code].text as (shown: object) => string;
-      const subject = code === "erp_silent" ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
+      const subject = ["erp_silent", "former_rows"].includes(code) ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
       const error = code === "page_silent" ? "EADDRINUSE" : "CODE";
-      const words = { names: "NAMES", address: "ADDRESS", why: code === "flow_failing" ? "WHY" : "" };
+      const words = { names: "NAMES", keys: "KEYS", address: "ADDRESS", why: code === "flow_failing" ? "WHY" : "" };
       return text({
         subject,
         error,

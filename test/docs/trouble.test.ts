@@ -76,9 +76,14 @@ const OF_OTHERS: ReadonlySet<Code> = new Set(
 function textOf(code: Code): string {
   const text = conditionsEn[code].text as (shown: object) => string;
   const flow = ["quarantined", "refused_rows", "flow_stale", "flow_failing", "flow_starting", "first_pass"];
-  const subject = code === "erp_silent" ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
+  const subject = ["erp_silent", "former_rows"].includes(code) ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
   const times = { since: "TIME", ageS: 600, offsetS: 600 };
-  const words = { names: "NAMES", address: "ADDRESS", error: code === "page_silent" ? "EADDRINUSE" : "CODE" };
+  const words = {
+    names: "NAMES",
+    keys: "KEYS",
+    address: "ADDRESS",
+    error: code === "page_silent" ? "EADDRINUSE" : "CODE",
+  };
   const why = code === "flow_failing" ? "WHY" : "";
   return text({ subject, ...times, ...words, why, count: 2, times: 1, free: 2 ** 29, bytes: 2 ** 29 });
 }

@@ -85,6 +85,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   flow_stale: flows("orders", { isStale: true, ageS: 7_300, lastSuccessAt: ago(122) }),
   flow_failing: flows("orders", { failingSince: ago(2), errorCode: "unreachable" }),
   mirror_stopped: flows("mirror", { failingSince: ago(2), errorCode: "mirror_right" }),
+  former_rows: { formerRows: [{ feed: "stocks", count: 7, since: ago(5), keys: "c, z" }] },
   mirror_refused: { mirrorRefused: 2 },
   erp_objects: { notices: [{ name: "objects", since: ago(5), names: "t (orders)" }] },
   unread_batches: { unread: 2, unreadSince: ago(5) },

@@ -73,6 +73,21 @@ export const command = {
   observationsRead: ({ names }: { names: readonly string[] }) =>
     `observations: not shown any more (${names.join(", ")}).`,
   nothingWaits: ({ name }: { name: string }) => `${name}: nothing waits for approval.`,
+  formerDecision: "decision about rows of a former key",
+  noFormer: ({ name }: { name: string }) =>
+    `${name}: nothing was sent under a former key that the present one does not name.`,
+  formerRow: ({ key, record, state }: { key: string; record: string; state: Said }) => `${key}  ${state}  ${record}`,
+  formerState: ({ state }: { state: "waiting" | "away" | "gone" | "kept" }) =>
+    ({
+      waiting: "waits for a person",
+      away: "not in the source, goes after delete_after",
+      gone: "goes with the next pass",
+      kept: "stays on the site",
+    })[state],
+  formerWays: ({ name }: { name: string }) =>
+    `Take those that wait off sale: erp-bridge approve ${name} --former gone. Leave them on the site as they are: erp-bridge approve ${name} --former keep. Under the former key they are told apart again.`,
+  formerKept: ({ name, rows }: { name: string; rows: number }) =>
+    `${name}: ${counted(rows, "row")} of a former key stay on the site as they are.`,
   job: "job",
   feed: "feed",
   hold: "hold",

@@ -33,8 +33,8 @@ export const feeds = {
   rowsGuarded: ({ name }: { name: string }) => `${name}: rows that go to zero wait for approval.`,
   sourceEmpty: ({ source }: { source: Said }) =>
     `${source} is empty, and sending it whole would empty the site. Nothing is sent.`,
-  rowsLost: ({ name, rows }: { name: string; rows: number }) =>
-    `${name}: ${counted(rows, "row")} on the site cannot be told from others after the change of key, and will stay there until the ERP names the same article again.`,
+  formerRows: ({ name, rows }: { name: string; rows: number }) =>
+    `${name}: ${counted(rows, "row")} on the site cannot be named by the new key. They wait for a person: erp-bridge approve ${name} --former list`,
   rekeyed: ({ name, columns }: { name: string; columns: readonly string[] }) =>
     `${name}: what was sent is kept by ${columns.join(", ")} now.`,
   sourceGrown: ({ name, source, rowsMax }: { name: string; source: Said; rowsMax: number }) =>

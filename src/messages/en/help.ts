@@ -24,6 +24,8 @@ export const help = {
   resumeArea: "orders, updates, statuses, imports, reconcile, a feed, account, or observations",
   resumeHold: "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
   approve: "let through what a feed's guard holds",
+  approveFormer:
+    "of rows that were sent under a former key and cannot be named: list, gone (off sale) or keep (on the site)",
   approveFeed: "stocks, prices, catalog or images",
   config: "the configuration",
   configShow: "the effective configuration, without secrets",

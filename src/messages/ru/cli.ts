@@ -64,6 +64,20 @@ export const command = {
   noHold: ({ area, hold }) => `${area}: остановки «${hold}» нет.`,
   observationsRead: ({ names }) => `observations: больше не показывается (${names.join(", ")}).`,
   nothingWaits: ({ name }) => `${name}: разрешения ничто не ждёт.`,
+  formerDecision: "решения о строках прежнего ключа",
+  noFormer: ({ name }) => `${name}: под прежним ключом не отправлено ничего, чего не определял бы нынешний.`,
+  formerRow: ({ key, record, state }) => `${key}  ${state}  ${record}`,
+  formerState: ({ state }) =>
+    ({
+      waiting: "ждёт решения человека",
+      away: "нет в источнике, уйдёт через delete_after",
+      gone: "уйдёт при следующем проходе",
+      kept: "остаётся на сайте",
+    })[state],
+  formerWays: ({ name }) =>
+    `Снять ожидающие с продажи: erp-bridge approve ${name} --former gone. Оставить их на сайте как есть: erp-bridge approve ${name} --former keep. С прежним ключом они снова различаются.`,
+  formerKept: ({ name, rows }) =>
+    `${name}: ${rows} ${plural("ru", rows, { one: "строка прежнего ключа остаётся", few: "строки прежнего ключа остаются", many: "строк прежнего ключа остаются" })} на сайте как есть.`,
   job: "задания",
   feed: "выгрузки",
   hold: "остановки",

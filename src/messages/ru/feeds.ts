@@ -27,8 +27,8 @@ export const feeds = {
     `Обнулились или исчезли бы строки: ${pending} из ${live}. Они ждут, остальные уходят. Если так и должно быть: erp-bridge approve ${name}`,
   rowsGuarded: ({ name }) => `${name}: обнуляемые строки ждут разрешения.`,
   sourceEmpty: ({ source }) => `${source}: пусто; отправка целиком очистила бы сайт. Ничего не отправляется.`,
-  rowsLost: ({ name, rows }) =>
-    `${name}: после смены ключа ${rows} ${plural("ru", rows, { one: "строку", few: "строки", many: "строк" })} на сайте нельзя отличить от других; там всё остаётся как есть, пока ERP не назовёт их снова.`,
+  formerRows: ({ name, rows }) =>
+    `${name}: новый ключ не определяет ${rows} ${plural("ru", rows, { one: "строку", few: "строки", many: "строк" })} на сайте. Нужно решение человека: erp-bridge approve ${name} --former list`,
   rekeyed: ({ name, columns }) => `${name}: отправленное теперь учитывается по ${columns.join(", ")}.`,
   sourceGrown: ({ name, source, rowsMax }) =>
     `${name}: ${source}: больше ${rowsMax} строк, вдвое больше, чем только что.`,

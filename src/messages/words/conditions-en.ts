@@ -204,6 +204,12 @@ export const conditionsEn = {
     "See which records could not be used, and why:",
     (flow) => `quarantine of ${flow}`,
   ),
+  former_rows: {
+    text: ({ count, keys, subject }: { count: number; keys: string; subject: string }) =>
+      `${capitalized(subject)}: ${counted(count, "row")} on the site cannot be named by the new key: ${keys}.`,
+    next: "Take them off sale (gone) or leave them as they are (keep). See them first:",
+    recovery: (subject: string) => `${subject}: no row of a former key waits for a person any more.`,
+  },
   blocked_orders: counts(
     (n) => `${counted(n, "order")} blocked by the ERP.`,
     "Look at the orders that the ERP has put aside: the view orders_blocked.",

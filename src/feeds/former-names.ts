@@ -1,0 +1,136 @@
+/*
+ * What rows that were sent under a former key are called now. The source is read once, and what it says stands in temporary
+ * tables while the rows are named.
+ */
+import type { Store } from "../database/store.ts";
+import type { JobContext } from "../pass/job.ts";
+import { type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
+import { paddedKey } from "./feed-rows.ts";
+import { MissingColumns } from "./feed-triggers.ts";
+import { type FormerKey, KeyReader, type Naming, planName } from "./former-key.ts";
+import { KeySet } from "./key-set.ts";
+import { openRows, proveSource, type SourceRows } from "./source-rows.ts";
+
+const ROWS_PER_READ = 500;
+
+/** Of a former key, and the record that was acknowledged under it. */
+export type Rename = (key: readonly string[], record: string) => Naming;
+
+/**
+ * Reads the source and hands over what names rows that were sent under `from`.
+ * @throws BridgeError where the source cannot be read
+ */
+export async function withNames(
+  context: JobContext,
+  rules: FeedRules,
+  from: FormerKey,
+  signal: AbortSignal,
+  work: (rename: Rename) => Promise<void>,
+): Promise<void> {
+  const bySource = new NameList(context.store, `${rules.name}_source`);
+  const byRecord = new NameList(context.store, `${rules.name}_record`);
+  bySource.open();
+  byRecord.open();
+  try {
+    const reader = new KeyReader(from, rules);
+    const present = new KeySet();
+    for await (const { rows, hasFormer } of readSource(context, rules, from.keys)) {
+      const named = rows.flatMap((row) => {
+        const key = keyTexts(rules, row);
+        return key === undefined ? [] : [{ row, key: key }];
+      });
+      for (const { key } of named) present.add(key);
+      byRecord.add(named.map(({ row, key }) => ({ former: reader.saidOf(row), present: key })));
+      if (hasFormer) bySource.add(named.map(({ row, key }) => ({ former: keyOf(from.keys, row), present: key })));
+      await context.clock.sleep(0, signal);
+    }
+    const parts = rules.keys.length;
+    const isSameKey = JSON.stringify(from.keys) === JSON.stringify(rules.keys);
+    await work((key, record) => {
+      if (isSameKey) return { kind: "named", key, isPresent: present.has(key), else: "waiting" };
+      const said = reader.saidBy(record);
+      return planName({
+        byRecord: said && byRecord.find(said)?.slice(0, parts),
+        bySource: bySource.find(key)?.slice(0, parts),
+        byTemplate: reader.byTemplate(key, record),
+        isPresent: (name) => present.has(name),
+        agrees: (name) => reader.agrees(name, record),
+        canCompare: reader.canCompare(record),
+      });
+    });
+  } finally {
+    bySource.close();
+    byRecord.close();
+  }
+}
+
+function keyOf(columns: readonly string[], row: SourceRow): string[] | undefined {
+  const key = columns.map((column) => keyText(row[column] ?? null));
+  return key.every((part) => part !== undefined) ? key : undefined;
+}
+
+/** All rows in steps, with the former columns where the source still has them. */
+async function* readSource(
+  context: JobContext,
+  rules: FeedRules,
+  former: readonly string[],
+): AsyncGenerator<{ rows: SourceRow[]; hasFormer: boolean }> {
+  const place = { databasePath: context.store.path, isStopping: context.isStopping };
+  const open = (columns: readonly string[]): Promise<SourceRows> =>
+    openRows({ ...rules, columns: [...new Set(columns)] }, place);
+  let hasFormer = true;
+  const reader = await open([...former, ...rules.columns]).catch((error: unknown) => {
+    if (!(error instanceof MissingColumns)) throw error;
+    hasFormer = false;
+    return open(rules.columns);
+  });
+  try {
+    if (reader.mayNotEnd) await proveSource(rules, place);
+    for await (const rows of reader.steps(false, ROWS_PER_READ)) yield { rows, hasFormer };
+  } finally {
+    reader.close();
+  }
+}
+
+/** Former names and present ones, side by side, as the source has them; in a temporary table. */
+class NameList {
+  readonly #store: Store;
+  readonly #table: string;
+
+  constructor(store: Store, name: string) {
+    this.#store = store;
+    this.#table = `temp.named_${name}`;
+  }
+
+  open(): void {
+    this.close();
+    this.#store.db.exec(
+      `CREATE TABLE ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3, isTwice DEFAULT 0, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID`,
+    );
+  }
+
+  close(): void {
+    this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#table}`);
+  }
+
+  add(pairs: readonly { former: readonly string[] | undefined; present: readonly string[] }[]): void {
+    const put = this.#store.prepare(
+      `INSERT INTO ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET isTwice = 1 WHERE (n0, n1, n2, n3) <> (excluded.n0, excluded.n1, excluded.n2, excluded.n3)`,
+    );
+    this.#store.db.transaction(() => {
+      for (const { former, present } of pairs)
+        if (former !== undefined) put.run(...paddedKey(former), ...paddedKey(present));
+    })();
+  }
+
+  /** What the row of a former name is called now, where the source has exactly one. */
+  find(former: readonly string[]): string[] | undefined {
+    return this.#store
+      .prepare<string[]>(
+        `SELECT n0, n1, n2, n3 FROM ${this.#table} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND isTwice = 0`,
+      )
+      .raw(true)
+      .get(...paddedKey(former));
+  }
+}

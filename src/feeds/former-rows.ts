@@ -1,0 +1,143 @@
+/*
+ * What the service acknowledged under a former key and nothing names under the present one. It is on the site, so no such
+ * row is ever deleted here but in the transaction that gives it a name, or puts what takes it off sale in the outbox.
+ */
+import type { FeedName } from "../config/feed-names.ts";
+import { onlyRow } from "../database/only-row.ts";
+import type { Store } from "../database/store.ts";
+import { FEED_IDS, type FeedRules } from "./feed.ts";
+import { paddedKey, UNSHOWN } from "./feed-rows.ts";
+import { type FormerKey, formerName } from "./former-key.ts";
+
+/**
+ * `waiting`: a person decides. `away`: its article is not in the source, and it goes after `delete_after`. `gone`, `kept`: a person
+ * has decided.
+ */
+export type FormerState = "waiting" | "away" | "gone" | "kept";
+
+export interface FormerRow {
+  key: readonly string[];
+  /** As it is kept. */
+  keyText: string;
+  record: string;
+  sentAt: string;
+  live: number;
+  since: string;
+  state: FormerState;
+}
+
+export function saveFormer(
+  store: Store,
+  rules: FeedRules,
+  row: Pick<FormerRow, "key" | "record" | "sentAt" | "live" | "state"> & { from: FormerKey; at: string },
+): void {
+  store
+    .prepare(
+      `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO NOTHING`,
+    )
+    .run(
+      ...[rules.feedId, JSON.stringify(row.from), JSON.stringify(row.key)],
+      ...[row.record, row.sentAt, row.live, row.at, row.state],
+    );
+}
+
+export function saveFormerState(
+  store: Store,
+  rules: FeedRules,
+  from: FormerKey,
+  { key, state }: Pick<FormerRow, "key" | "state">,
+): void {
+  store
+    .prepare("UPDATE feed_former SET state = ? WHERE feed_id = ? AND former = ? AND key = ?")
+    .run(state, rules.feedId, JSON.stringify(from), JSON.stringify(key));
+}
+
+export function deleteFormer(store: Store, rules: FeedRules, from: FormerKey, key: readonly string[]): void {
+  store
+    .prepare("DELETE FROM feed_former WHERE feed_id = ? AND former = ? AND key = ?")
+    .run(rules.feedId, JSON.stringify(from), JSON.stringify(key));
+}
+
+/** The rules under which rows of the feed were sent that have no name. */
+export function listFormerKeys(store: Store, feedId: number): FormerKey[] {
+  return store
+    .prepare<string>("SELECT DISTINCT former FROM feed_former WHERE feed_id = ? ORDER BY former")
+    .pluck()
+    .all(feedId)
+    .map((text) => JSON.parse(text) as FormerKey);
+}
+
+/** The next rows of one former key, after the one that is kept as `after`. */
+export function listFormerRows(
+  store: Store,
+  rules: Pick<FeedRules, "feedId">,
+  { from, after = "", limit }: { from: FormerKey; after?: string | undefined; limit: number },
+): FormerRow[] {
+  return store
+    .prepare<Omit<FormerRow, "key">>(
+      `SELECT key AS keyText, record, sent_at AS sentAt, live, since, state FROM feed_former
+       WHERE feed_id = ? AND former = ? AND key > ? ORDER BY key LIMIT ?`,
+    )
+    .all(rules.feedId, JSON.stringify(from), after, limit)
+    .map((row) => ({ ...row, key: JSON.parse(row.keyText) as string[] }));
+}
+
+/** Whether a row of a former key is to go: a person said so, or it has been away for long enough. */
+export function isDue({ state, since }: Pick<FormerRow, "state" | "since">, awayBefore: string): boolean {
+  return state === "gone" || (state === "away" && since <= awayBefore);
+}
+
+export function hasDueFormer(store: Store, rules: FeedRules, awayBefore: string): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = @feed AND state = 'gone')
+    OR EXISTS (SELECT 1 FROM feed_former WHERE feed_id = @feed AND state = 'away' AND since <= @awayBefore) AS due`;
+  return onlyRow(store.prepare<{ due: number }>(sql).get({ feed: rules.feedId, awayBefore })).due === 1;
+}
+
+/** A row that nothing names goes away: under its former name, which no row of the source has. */
+export function queueFormer(
+  store: Store,
+  rules: FeedRules,
+  from: FormerKey,
+  row: FormerRow & { deletion: string; at: string; nowMs: number },
+): void {
+  const key = paddedKey([formerName(from, row.key)]);
+  deleteFormer(store, rules, from, row.key);
+  const { changes } = store
+    .prepare(
+      `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
+       SELECT feed_id, ?, ?, ?, ?, ?, ?, 0, ?, epoch FROM feeds WHERE feed_id = ? ON CONFLICT DO NOTHING`,
+    )
+    .run(...key, row.record, row.sentAt, row.live, rules.feedId);
+  if (changes > 0)
+    store.prepare("UPDATE feeds SET live_count = live_count + ? WHERE feed_id = ?").run(row.live, rules.feedId);
+  // What a person has decided is covered by no other approval; it is counted as gone to zero all the same.
+  const round = row.live === 0 ? "NULL" : row.state === "gone" ? "f.approved_round" : String(UNSHOWN);
+  store
+    .prepare(
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, waiting_since)
+       SELECT feed_id, ?, ?, ?, ?, ?, 1, ?, ${round}, 0, ? FROM feeds f WHERE feed_id = ? ON CONFLICT DO NOTHING`,
+    )
+    .run(...key, row.deletion, row.nowMs - rules.deleteAfterMs, row.at, rules.feedId);
+}
+
+/** A person decides about the rows that wait. Returns how many. */
+export function decideFormer(store: Store, name: FeedName, state: "gone" | "kept"): number {
+  return store
+    .prepare("UPDATE feed_former SET state = ? WHERE feed_id = ? AND state = 'waiting'")
+    .run(state, FEED_IDS[name]).changes;
+}
+
+/** Every row of a feed's former keys, by its former name. */
+export function listFormer(store: Store, name: FeedName): { name: string; record: string; state: FormerState }[] {
+  return listFormerKeys(store, FEED_IDS[name]).flatMap((from) =>
+    listFormerRows(store, { feedId: FEED_IDS[name] }, { from, limit: -1 }).map(({ key, record, state }) => ({
+      ...{ name: formerName(from, key), record, state },
+    })),
+  );
+}
+
+export function countFormerWaiting(store: Store, rules: FeedRules): number {
+  const sql = "SELECT count(*) AS n FROM feed_former WHERE feed_id = ? AND state = 'waiting'";
+  return onlyRow(store.prepare<{ n: number }>(sql).get(rules.feedId)).n;
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { startShop } from "../support/shop.ts";
+
+async function startFormer() {
+  const shop = await startShop();
+  await shop.command("sync");
+  for (const sku of ["b", "c"])
+    shop.write(
+      `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state) VALUES
+         (1, '{"keys":["sku"],"record":{}}', '["${sku}"]', '{"sku":"${sku}","quantity":5}', '', 1, '2026-01-01T00:00:00.000Z', 'waiting')`,
+    );
+  const states = () => shop.rows<{ state: string }>("SELECT state FROM feed_former").map(({ state }) => state);
+  return { ...shop, states };
+}
+
+describe("approve --former", () => {
+  it("lists each row with what was sent, and a command for each way", async () => {
+    const { command } = await startFormer();
+    const { code, out } = await command("approve", "stocks", "--former", "list");
+    expect(code).toBe(2);
+    expect(out).toContain('{"sku":"c"}  waits for a person  {"sku":"c","quantity":5}');
+    expect(out).toMatch(/approve stocks --former gone.*approve stocks --former keep/);
+    expect(JSON.parse((await command("approve", "stocks", "--former", "list", "--json")).out)).toMatchObject({
+      former: [{ name: '{"sku":"b"}', state: "waiting" }, { name: '{"sku":"c"}' }],
+    });
+    expect((await command("status")).out).toContain("Stocks: 2 rows on the site cannot be named by the new key: b, c.");
+  });
+
+  it.each([
+    ["gone", "gone", "stocks: 2 rows may go at the next pass."],
+    ["keep", "kept", "stocks: 2 rows of a former key stay on the site as they are."],
+  ])("%s decides about all that wait, once", async (word, state, said) => {
+    const { command, states } = await startFormer();
+    expect(await command("approve", "stocks", "--former", word)).toMatchObject({ code: 0, out: said });
+    expect(states()).toEqual([state, state]);
+    expect((await command("approve", "stocks", "--former", word)).out).toBe("stocks: nothing waits for approval.");
+    expect((await command("approve", "stocks", "--former", "list")).code).toBe(0);
+  });
+
+  it("leaves them where only the guard is meant, and refuses another word", async () => {
+    const { command, states } = await startFormer();
+    await command("approve", "stocks");
+    expect(states()).toEqual(["waiting", "waiting"]);
+    expect((await command("approve", "stocks", "--former", "kep")).err).toContain("Did you mean keep?");
+  });
+});

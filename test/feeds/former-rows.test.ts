@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import { FEED_IDS } from "../../src/feeds/feed.ts";
+import { decideFormer, listFormer } from "../../src/feeds/former-rows.ts";
+import { listConditions } from "../../src/health/conditions.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
+import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+
+type Settings = Record<string, unknown>;
+
+/** Table, columns, and record of a table of the ERP's own with its own names, and how it is filled. */
+const OWN = {
+  stocks: {
+    own: { table: "goods", key: ["article"], record: { sku: "{article}", warehouse: "", quantity: "{available}" } },
+    before: "INSERT INTO stock (sku, quantity) VALUES ('a', 1), ('b', 2), ('c', 5)",
+    after:
+      "CREATE TABLE goods (article, quantity, reserved DEFAULT 0); INSERT INTO goods (article, quantity) VALUES ('a', 3), ('z', 4)",
+    off: { sku: "c", quantity: 0 },
+  },
+  catalog: {
+    own: { table: "goods", key: ["article"], record: { sku: "{article}", name: "{title}", active: "{active|bool}" } },
+    before: "INSERT INTO products (sku, name) VALUES ('a', 'A'), ('b', 'B'), ('c', 'C')",
+    after:
+      "CREATE TABLE goods (article, title, active DEFAULT 1); INSERT INTO goods (article, title) VALUES ('a', 'A'), ('z', 'Z')",
+    off: { sku: "c", active: false },
+  },
+} as const;
+
+async function startOwn(feed: "stocks" | "catalog", settings: Settings = {}): Promise<PushedFeeds> {
+  const test = await startFeeds({
+    settings: { imports: { [feed]: { path: `/api/v1/import/${feed}`, delete_after: "10m", ...settings } } },
+    arm: [feed],
+  });
+  test.erp.exec(OWN[feed].before);
+  await test.minute(feed);
+  return test;
+}
+
+const conditions = ({ bridge, clock }: PushedFeeds) =>
+  listConditions(loadFacts(bridge.store), { nowMs: clock.nowMs(), isRunning: true }, { erpReadWithinMs: 1e12 })
+    .filter(({ code }) => code === "former_rows")
+    .map(({ subject, params }) => ({ subject, params }));
+
+const decide = ({ bridge }: PushedFeeds, how: "gone" | "kept") =>
+  bridge.store.write(() => decideFormer(bridge.store, "stocks", how));
+
+const former = ({ bridge }: PushedFeeds) =>
+  listFormer(bridge.store, "stocks").map(({ name, state }) => ({ name, state }));
+
+const OLD = { delete_after: "10m", table: "old", key: ["id"], record: { sku: "{name}", quantity: "{available}" } };
+
+/** Neither the key of before nor that of now stands in a record, and no row has both. */
+async function startUntold(): Promise<PushedFeeds> {
+  const test = await startFeeds();
+  test.erp.exec(`CREATE TABLE old (id, name, quantity, reserved DEFAULT 0);
+    INSERT INTO old (id, name, quantity) VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 5)`);
+  await test.restart({ imports: { stocks: OLD } });
+  await test.minute();
+  test.erp.exec(`CREATE TABLE goods (code, name, quantity, reserved DEFAULT 0);
+    INSERT INTO goods (code, name, quantity) VALUES ('x', 'a', 3)`);
+  await test.restart({ imports: { stocks: { ...OLD, table: "goods", key: ["code"] } } });
+  await test.minute();
+  return test;
+}
+
+describe("what was sent under a former key", () => {
+  it.each(["stocks", "catalog"] as const)(
+    "is named by the new template and goes away where the new source lacks it: %s",
+    async (feed) => {
+      const { own, after, off } = OWN[feed];
+      const test = await startOwn(feed);
+      test.erp.exec(after);
+      await test.restart({ imports: { [feed]: { path: `/api/v1/import/${feed}`, delete_after: "10m", ...own } } });
+      await test.minute(feed);
+      expect(test.site(feed)).toHaveProperty("b");
+      for (let passed = 0; passed < 12; passed++) await test.minute(feed);
+      expect(test.site(feed)["c"]).toMatchObject(off);
+      expect(test.site(feed)["a"]).not.toMatchObject({ quantity: 0 });
+      expect([test.holds(), former(test)]).toEqual([[], []]);
+      expect(test.rows(`SELECT state FROM ${feed === "stocks" ? "stock_sent" : "products_sent"}`)).toHaveLength(4);
+    },
+  );
+
+  it("goes away under its former name where the new key cannot name it, and its article is not there", async () => {
+    const test = await startOwn("stocks");
+    test.erp.exec(
+      "CREATE TABLE goods (code, article, quantity, reserved DEFAULT 0); INSERT INTO goods (code, article, quantity) VALUES (1, 'a', 3), (2, 'b', 4)",
+    );
+    const record = { sku: "{article}", quantity: "{available}" };
+    await test.restart({ imports: { stocks: { delete_after: "10m", table: "goods", key: ["code"], record } } });
+    await test.minutes(2);
+    expect([test.level("a"), test.level("c"), former(test)]).toEqual([
+      ...[3, 5],
+      [{ name: '{"sku":"c","warehouse":""}', state: "away" }],
+    ]);
+    await test.minutes(12);
+    expect([test.level("a"), test.level("b"), test.level("c"), former(test)]).toEqual([3, 4, 0, []]);
+    expect(test.rows("SELECT * FROM feed_outbox")).toEqual([]);
+  });
+
+  it("stays on sale where its article comes to the new source under a name that nothing told before", async () => {
+    const test = await startOwn("stocks");
+    test.erp.exec("CREATE TABLE goods (code, article, quantity, reserved DEFAULT 0)");
+    test.erp.exec("INSERT INTO goods (code, article, quantity) VALUES (1, 'a', 3), (2, 'b', 4)");
+    const record = { sku: "{article}", quantity: "{available}" };
+    await test.restart({ imports: { stocks: { delete_after: "10m", table: "goods", key: ["code"], record } } });
+    await test.minutes(2);
+    test.erp.exec("INSERT INTO goods (code, article, quantity) VALUES (3, 'c', 7)");
+    await test.minutes(15);
+    expect([test.levels("c"), former(test)]).toEqual([[5, 7], []]);
+  });
+
+  it("waits for a person where the record of before does not tell, with its keys", async () => {
+    const test = await startUntold();
+    await test.minutes(15);
+    expect(conditions(test)).toEqual([{ subject: "stocks", params: { count: 3, keys: "1, 2, 3" } }]);
+    expect([test.level("a"), test.level("b"), test.level("c"), test.holds()]).toEqual([3, 2, 5, []]);
+    expect(decide(test, "gone")).toBe(3);
+    await test.minute();
+    expect([test.level("b"), test.level("c"), test.holds(), conditions(test)]).toEqual([0, 0, [], []]);
+  });
+
+  it("stays as it is where a person says so, and is known again under its former key", async () => {
+    const test = await startUntold();
+    decide(test, "kept");
+    await test.minutes(15);
+    expect([test.level("c"), conditions(test)]).toEqual([5, []]);
+    test.erp.exec("DELETE FROM old WHERE id = 2");
+    await test.restart({ imports: { stocks: OLD } });
+    await test.minute();
+    test.erp.exec("DELETE FROM old WHERE id = 3");
+    await test.minutes(15);
+    // Of what was not there any more stays what a person has said.
+    expect([test.level("b"), test.level("c")]).toEqual([2, 0]);
+    expect(former(test)).toContainEqual({ name: '{"id":"2"}', state: "kept" });
+  });
+
+  it("waits for a person where one row stands for two of before", async () => {
+    const test = await startOwn("stocks");
+    test.erp.exec("INSERT INTO stock (sku, warehouse, quantity) VALUES ('d', 'east', 2), ('d', 'west', 3)");
+    await test.minute();
+    const stocks = {
+      ...{ delete_after: "10m", available: "quantity", key: ["sku"] },
+      query: "SELECT sku, sum(quantity) AS quantity FROM stock GROUP BY sku",
+      record: { sku: "{sku}", warehouse: "", quantity: "{available}" },
+    };
+    await test.restart({ imports: { stocks } });
+    await test.minutes(15);
+    expect(test.site()).toMatchObject({ d: { quantity: 5 }, "d east": { quantity: 2 }, "d west": { quantity: 3 } });
+    expect(conditions(test)).toEqual([{ subject: "stocks", params: { count: 2, keys: "d/east, d/west" } }]);
+    decide(test, "gone");
+    await test.minute();
+    expect(test.site()).toMatchObject({ d: { quantity: 5 }, "d east": { quantity: 0 }, "d west": { quantity: 0 } });
+    expect([test.level("a"), test.level("b"), test.level("c")]).toEqual([1, 2, 5]);
+  });
+
+  it("is counted by the guard", async () => {
+    const test = await startOwn("stocks", { guard: { percent: 30, from: 2 } });
+    test.erp.exec(OWN.stocks.after);
+    const { own } = OWN.stocks;
+    await test.restart({ imports: { stocks: { delete_after: "10m", guard: { percent: 30, from: 2 }, ...own } } });
+    await test.minutes(15);
+    expect([test.holds(), test.level("b"), test.level("c")]).toEqual([[{ area: "stocks", reason: "guard" }], 2, 5]);
+  });
+
+  it("is not forgotten where the key is changed once more before all rows have their names", async () => {
+    const test = await startOwn("stocks");
+    await test.restart({ imports: { stocks: { ...OWN.stocks.own, table: "missing", delete_after: "10m" } } });
+    await test.minute();
+    // Some rows had their names when the daemon ended.
+    test.erp.exec(`UPDATE feed_sent SET feed_id = -${FEED_IDS.stocks} WHERE k0 <> 'b'`);
+    test.erp.exec("CREATE TABLE wares (code, quantity, reserved DEFAULT 0)");
+    test.erp.exec("INSERT INTO wares (code, quantity) VALUES ('a', 3)");
+    const record = { sku: "{code}", warehouse: "", quantity: "{available}" };
+    await test.restart({ imports: { stocks: { delete_after: "10m", table: "wares", key: ["code"], record } } });
+    await test.minutes(15);
+    expect([test.levels("a"), test.level("b"), test.level("c"), former(test)]).toEqual([[1, 3], 0, 0, []]);
+  });
+});
+
+describe("another table under the same key", () => {
+  it("is guarded as any other loss of rows", async () => {
+    const stocks = { delete_after: "10m", guard: { percent: 30, from: 2 } };
+    const test = await startOwn("stocks", stocks);
+    test.erp.exec(
+      "CREATE TABLE other AS SELECT * FROM stock WHERE 0; INSERT INTO other (sku, warehouse, quantity) VALUES ('z', '', 4)",
+    );
+    test.erp.exec("UPDATE other SET reserved = 0");
+    await test.restart({ imports: { stocks: { ...stocks, table: "other" } } });
+    await test.minutes(15);
+    expect([test.holds(), test.level("a"), test.level("z")]).toEqual([[{ area: "stocks", reason: "guard" }], 1, 4]);
+  });
+});
