@@ -372,7 +372,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
   hostile(
     "a changed key that forgets what was sent",
     "src/feeds/apply-rules.ts",
-    ["    if (isRenamed) saveRekey(store, rules, { from: former, isMoved: false });\n", ""],
+    ["    if (from !== undefined) saveRekey(store, rules, { from, isMoved: false });\n", ""],
     { step: { do: "reload", what: "other key" } },
   ),
   hostile(
