@@ -129,7 +129,8 @@ function whyOwed({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, out
 export function* previewStatuses(store: Store, rules: StatusRules, limit: number): Generator<PreviewRow> {
   for (const request of loadNextRequests(store, limit)) {
     const order = loadRequestedOrder(store, request.orderId.toLowerCase());
-    const cancelledSince = request.state === "pending" ? loadCancelledSince(store, request.id) : undefined;
+    const cancelledSince =
+      request.state === "pending" ? loadCancelledSince(store, request.id, rules.cancelled) : undefined;
     const plan = planStatus({ ...request, cancelledSince }, order, rules);
     const old = order?.status === null || order === undefined ? null : JSON.stringify(order.status);
     const row = (status: string | null, why: Message) => ({

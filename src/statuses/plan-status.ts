@@ -74,6 +74,35 @@ export type StatusPlan =
   | { kind: "done"; status: string }
   | { kind: "send"; status: string; path: string; body: string };
 
+/** What an event of an order says of its status. */
+export interface StatusEvent {
+  /** The status before; null also where there was no order. */
+  was: string | null;
+  status: string | null;
+  at: string;
+  /** The bridge itself has sent that status: one that comes back with other changes is no cancellation by the service. */
+  isOwn: boolean;
+}
+
+/**
+ * The last event that turned an order which was not cancelled into one that is, by the meaning that statuses have now, whatever they meant
+ * when they came.
+ * @param history `known`: the status that the ERP knew; undefined where the history does not reach back so far. `events`: all since.
+ */
+export function findCancellation(
+  { known, events }: { known: string | null | undefined; events: readonly StatusEvent[] },
+  cancelled: ReadonlySet<string>,
+): WantedStatus["cancelledSince"] {
+  let found: WantedStatus["cancelledSince"];
+  let wasCancelled = known === undefined || cancelled.has(known ?? "");
+  for (const { was, status, at, isOwn } of events) {
+    const isCancelled = cancelled.has(status ?? "");
+    if (isCancelled && !isOwn && !(wasCancelled && cancelled.has(was ?? ""))) found = { status, at };
+    wasCancelled = isCancelled;
+  }
+  return found;
+}
+
 /** Decides what a request becomes; everything that keeps it from being sent is a reason in words, never an exception. */
 export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefined, rules: StatusRules): StatusPlan {
   if (wanted.isTooLarge) return refuse(m.statuses.tooLarge);

@@ -211,7 +211,9 @@ export class StatusSettler {
     const request = loadOpenRequest(store, id);
     if (request?.state !== "pending") return undefined;
     const order = loadRequestedOrder(store, request.orderId);
-    const plan = planStatus({ ...request, cancelledSince: loadCancelledSince(store, id) }, order, this.#options.rules);
+    const { rules } = this.#options;
+    const cancelledSince = loadCancelledSince(store, id, rules.cancelled);
+    const plan = planStatus({ ...request, cancelledSince }, order, rules);
     const at = isoTime(clock.nowMs());
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });

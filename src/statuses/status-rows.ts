@@ -15,7 +15,13 @@ import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import type { OrderMoves, RequestedOrder, WantedStatus } from "./plan-status.ts";
+import {
+  findCancellation,
+  type OrderMoves,
+  type RequestedOrder,
+  type StatusEvent,
+  type WantedStatus,
+} from "./plan-status.ts";
 import { findNotUtf8 } from "./utf8.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
@@ -120,25 +126,63 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
   return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
 }
 
+/** Events of an order that are looked at for a cancellation: the newest. */
+const EVENTS_SINCE = 1_000;
+
+interface KnownOrder {
+  orderKey: number;
+  status: string | null;
+  changedAt: string;
+  known: number;
+  /** Undefined in the database: no event of that revision, or of one before it, is there any more. */
+  statusKnown: string | null;
+  isKnown: 0 | 1;
+}
+
 /**
- * When, and as what, the order of a request was cancelled after the request was made, where it is cancelled now and the bridge has
- * not sent that status itself: one that comes back with other changes is a change by the service, and no cancellation. A revision that
- * the order has not got yet is knowledge of none.
+ * When, and as what, the order of a request was cancelled after the revision that the ERP knew. A revision that the order has not
+ * got yet is knowledge of none.
  */
-export function loadCancelledSince(store: Store, id: bigint): WantedStatus["cancelledSince"] {
-  return store
-    .prepare<{ status: string | null; at: string }>(
-      `SELECT e.new_status AS status, e.at
-       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) JOIN order_event_rows e ON e.order_key = o.order_key
-       WHERE r.id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own'
-         AND e.revision > iif(r.known_revision > o.revision, 0, r.known_revision)
-         AND NOT EXISTS (SELECT 1 FROM status_requests s
-           WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.status_sent = e.new_status AND s.revision_before < e.revision
-             AND NOT EXISTS (SELECT 1 FROM order_event_rows p WHERE p.order_key = e.order_key AND p.status_changed
-               AND p.revision > s.revision_before AND p.revision < e.revision))
-       ORDER BY e.seq DESC LIMIT 1`,
+export function loadCancelledSince(
+  store: Store,
+  id: bigint,
+  cancelled: ReadonlySet<string>,
+): WantedStatus["cancelledSince"] {
+  const order = store
+    .prepare<KnownOrder>(
+      `WITH known (order_key, status, changed_at, revision) AS MATERIALIZED (
+         SELECT o.order_key, o.status, o.changed_at, iif(r.known_revision > o.revision, 0, r.known_revision)
+         FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ? AND r.known_revision IS NOT NULL)
+       SELECT k.order_key AS orderKey, k.status, k.changed_at AS changedAt, k.revision AS known, e.new_status AS statusKnown,
+         e.seq IS NOT NULL AS isKnown
+       FROM known k LEFT JOIN order_event_rows e ON e.seq = (
+         SELECT max(p.seq) FROM order_event_rows p WHERE p.order_key = k.order_key AND p.revision <= k.revision)`,
     )
     .get(id);
+  if (order === undefined || !cancelled.has(order.status ?? "")) return undefined;
+  const events = loadEventsSince(store, id, order);
+  const known = order.known === 0 ? null : order.isKnown === 1 ? order.statusKnown : undefined;
+  return findCancellation({ known, events }, cancelled);
+}
+
+function loadEventsSince(store: Store, id: bigint, order: KnownOrder): StatusEvent[] {
+  const { orderKey, known, status, changedAt } = order;
+  const events = store
+    .prepare<Omit<StatusEvent, "isOwn"> & { isOwn: 0 | 1 }>(
+      `SELECT e.old_status AS was, e.new_status AS status, e.at, e.source = 'own' OR EXISTS (
+           SELECT 1 FROM status_requests r JOIN status_requests s ON s.order_id = r.order_id
+           WHERE r.id = @id AND s.state = 'sent' AND s.status_sent = e.new_status AND s.revision_before < e.revision
+             AND NOT EXISTS (SELECT 1 FROM order_event_rows p WHERE p.order_key = e.order_key AND p.status_changed
+               AND p.revision > s.revision_before AND p.revision < e.revision)) AS isOwn
+       FROM order_event_rows e WHERE e.order_key = @orderKey AND e.revision > @known ORDER BY e.seq DESC LIMIT ${EVENTS_SINCE}`,
+    )
+    .all({ id, orderKey, known })
+    .map((event) => ({ ...event, isOwn: event.isOwn === 1 }))
+    .reverse();
+  if (events.length > 0 || known > 0) return events;
+  // The history of so long ago was removed.
+  const orderId = onlyValue<string>(store, "SELECT order_id FROM orders WHERE order_key = ?", orderKey);
+  return [{ was: null, status, at: changedAt, isOwn: loadLastSent(store, orderId)?.status === status }];
 }
 
 /** Orders that are looked at for the names of statuses: the newest. */

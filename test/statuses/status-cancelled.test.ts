@@ -1,5 +1,9 @@
+import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { remap } from "../../src/daemon/repair.ts";
+import { findCancellation } from "../../src/statuses/plan-status.ts";
+import { collectingLog, configFor } from "../support/bridge.ts";
+import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 
 /** The order is being edited: its status waits. Meanwhile somebody gives the order another status. */
 async function waitWhile(bridge: StatusBridge, status: string, wanted = "packed"): Promise<number> {
@@ -126,5 +130,85 @@ describe("a status that waits while its order is cancelled", () => {
       ["sent", "sent"],
       ["cancelled", "new"],
     ]);
+  });
+
+  it("is refused where only the configuration of today calls the status a cancellation, before and after remap", async () => {
+    const bridge = await startStatusBridge({ orders: 2 });
+    const { ids, erp, sandbox, run, clock, send } = bridge;
+    clock.advance(60_000);
+    for (const id of ids) sandbox.service.changeOrder(id, { status: "annulled" });
+    await run("updates");
+    const insert = erp.prepare(
+      "INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'packed', ?)",
+    );
+    const names = ["cancelled", "annulled"];
+    const settings = { statuses: { path: STATUS_PATH }, orders: { statuses: { cancelled: names, closed: names } } };
+    await bridge.restart(settings);
+    insert.run(ids[0], 1);
+    await send();
+    const { store } = bridge.bridge;
+    const loaded = configFor(sandbox, path.dirname(store.path), settings);
+    const { signal } = new AbortController();
+    await remap(store, loaded, { clock, log: collectingLog([]), dryRun: false, onProgress: () => {}, signal });
+    expect(bridge.order(ids[1]!)).toMatchObject({ status: "annulled", is_cancelled: 1, revision: 3 });
+    insert.run(ids[1], 1);
+    await send();
+    expect([bridge.states(), bridge.effects()]).toEqual([["refused", "refused"], []]);
+    // The ERP read it as what it is now: it knows, although the word meant nothing when it came.
+    insert.run(ids[1], 2);
+    await send();
+    expect([bridge.states().at(-1), bridge.effects()]).toEqual(["sent", ["packed"]]);
+  });
+
+  it("is refused where the ERP has never read the order, which came as cancelled", async () => {
+    const { erp, sandbox, run, send, states, effects } = await startStatusBridge();
+    const id = sandbox.service.createOrder({ status: "cancelled" });
+    await run("orders");
+    const insert = erp.prepare(
+      "INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'packed', ?)",
+    );
+    insert.run(id, 0);
+    await send();
+    expect([states(), effects()]).toEqual([["refused"], []]);
+    insert.run(id, 1);
+    await send();
+    expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
+  });
+
+  it("is refused by revision 0 where the history of the order was removed", async () => {
+    const { ids, erp, sandbox, run, clock, send, states, effects } = await startStatusBridge();
+    clock.advance(60_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    await run("updates");
+    erp.exec("DELETE FROM order_event_rows");
+    erp.prepare("INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'packed', 0)").run(ids[0]);
+    await send();
+    expect([states(), effects()]).toEqual([["refused"], []]);
+  });
+});
+
+describe("findCancellation", () => {
+  const event = (was: string | null, status: string | null, isOwn = false) => ({
+    was,
+    status,
+    at: status ?? "",
+    isOwn,
+  });
+  const CANCELLED = new Set(["off", "void"]);
+  it.each([
+    ["nothing since", "new", [], undefined],
+    ["cancelled", "new", [event("new", "off")], "off"],
+    ["cancelled and changed again", "new", [event("new", "off"), event("off", "off")], "off"],
+    ["by the ERP itself", "new", [event("new", "off", true)], undefined],
+    ["by the ERP itself, in other words later", "new", [event("new", "off", true), event("off", "void")], undefined],
+    ["known as cancelled, in other words now", "off", [event("off", "void")], undefined],
+    ["known as cancelled, opened and cancelled again", "off", [event("off", "new"), event("new", "void")], "void"],
+    ["known as cancelled, ours was accepted and set back", "off", [event("new", "off")], "off"],
+    ["came as cancelled", null, [event(null, "off")], "off"],
+    ["unknown what the ERP knew, cancelled since", undefined, [event("new", "off")], "off"],
+    ["unknown what the ERP knew, cancelled before", undefined, [event("off", "off")], undefined],
+    ["the word means it only now, and came without a change of status", "new", [event("off", "off")], "off"],
+  ])("%s", (_name, known, events, expected) => {
+    expect(findCancellation({ known, events }, CANCELLED)?.status).toBe(expected);
   });
 });
