@@ -232,6 +232,22 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/find-cut-changes.ts",
   ),
   tested(
+    "test/backup/restore.test.ts",
+    "a revision given twice after a restore",
+    { in: "raiseNumbers", find: "if (!isComplete) raiseRevisions(to);", replace: "" },
+    "src/backup/settle.ts",
+  ),
+  tested(
+    "test/statuses/status-cancelled.test.ts",
+    "a word that means a cancellation only now is none",
+    {
+      in: "findCancellation",
+      find: '!(wasCancelled && cancelled.has(was ?? ""))',
+      replace: '!cancelled.has(was ?? "")',
+    },
+    "src/statuses/plan-status.ts",
+  ),
+  tested(
     "test/updates/missing-orders.test.ts",
     "an order that is marked as removed is looked for at night alone",
     {

@@ -313,9 +313,9 @@ const OF_SERVICES: readonly PlantedBug[] = [
     ["const repeatMs = UNSEEN_REPEATS_MS[repeats];", "const repeatMs = UNSEEN_REPEATS_MS[repeats - repeats];"],
     { step: lie({ on: "status", body: "queued", of: "all", ageMs: 86_400_000, span: { ms: 30 * 3_600_000 } }) },
   ),
-  hostile("a waiting status undoes a cancellation", "src/statuses/status-rows.ts", [
-    "AND e.revision > iif(",
-    "AND e.revision < iif(",
+  hostile("a waiting status undoes a cancellation", "src/statuses/plan-status.ts", [
+    "if (isCancelled && !isOwn && ",
+    "if (isCancelled && isOwn && ",
   ]),
   hostile(
     "a limit of since is never learned",
