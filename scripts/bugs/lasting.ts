@@ -320,7 +320,7 @@ const OF_SERVICES: readonly PlantedBug[] = [
   hostile(
     "a limit of since is never learned",
     "src/updates/since-limits.ts",
-    ["  if (age !== undefined && age <= AGE_MIN_MS) return undefined;", "  if (age !== undefined) return undefined;"],
+    ["  if (isYoung(asked, serviceNow)) return undefined;", "  if (age !== undefined) return undefined;"],
     { forms: { sinceAgeMax: [3_600_000, 18_000_000], next: "none" } },
   ),
   hostile(

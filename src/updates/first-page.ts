@@ -9,12 +9,24 @@ import { loadNewestTimestamp, loadWatermark } from "../pass/position-rows.ts";
 import { areOrdersAnswered } from "../pass/runs.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { COVERED_STREAM, loadCut } from "./cut-rows.ts";
-import { type Asked, type FollowRules, instantOf, type Page, planFirstAsk } from "./follow.ts";
+import { type Asked, askAt, type FollowRules, instantOf, type Page, planFirstAsk } from "./follow.ts";
 import type { Pass, ReadPage } from "./follow-pass.ts";
-import { ageOf, isAnswered, isRefused, NARROWED_MAX, noteAnswered, noteRefused, planSince } from "./since-limits.ts";
+import { LeastTime } from "./least-time.ts";
+import {
+  ageOf,
+  isAnswered,
+  isRefused,
+  isYoung,
+  NARROWED_MAX,
+  noteAnswered,
+  noteRefused,
+  planSince,
+} from "./since-limits.ts";
 
 /** The time up to which changes are covered ({@link COVERED_STREAM}) is saved no more often than this. */
 const COVERED_STEP_MS = 600_000;
+/** Where such a search found nothing it is not the age of `since`. */
+const SEARCH_AGAIN_MS = 3_600_000;
 /** What a 4xx says of something else than `since`. */
 const OTHER_REFUSALS: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 408, 429]);
 
@@ -29,18 +41,28 @@ export class FirstPages {
   readonly #context: JobContext;
   readonly #follow: FollowRules;
   readonly #read: (pass: Pass, since: string) => Promise<ReadPage>;
+  readonly #least: LeastTime;
   /** The largest age of a `since` that this process was answered, and up to which time of the service it has seen all changes. */
   #answeredMs: number | undefined;
   #coveredNs: bigint | undefined;
+  /** Monotonic: when the earliest `since` that is answered may be searched for again. */
+  #searchAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: JobContext, follow: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
     this.#context = context;
     this.#follow = follow;
     this.#read = read;
+    this.#least = new LeastTime(context, follow);
+  }
+
+  /** The service's time, or the least that it can be where it sends none. */
+  get leastNow(): string | undefined {
+    return this.#context.client.serviceNow ?? this.#least.now;
   }
 
   /** A pass has come to its end: up to this time of the service no change is missing. */
   noteCovered(covered: string | undefined): void {
+    this.#least.note([covered]);
     this.#coveredNs = instantOf(covered, this.#follow.timezone) ?? this.#coveredNs;
   }
 
@@ -58,12 +80,8 @@ export class FirstPages {
    */
   async readFirst(pass: Pass, position: string | undefined, serviceNow: string | undefined): Promise<FirstPage> {
     const { store, client, log } = this.#context;
-    const { overlapMs } = this.#follow;
-    const newest = loadNewestTimestamp(store) ?? undefined;
-    const plan = (now: string | undefined, rules: FollowRules) =>
-      planSince({ position, serviceNow: now, newest, learned: pass.learned }, { ...rules, plainOverlapMs: overlapMs });
     const plain = planFirstAsk({ watermark: position, serviceNow, form: pass.learned.form }, this.#follow);
-    let planned = plan(serviceNow, pass.rules);
+    let planned = this.#plan(pass, position, serviceNow);
     for (let narrowed = 0; ; narrowed++) {
       const { asked, isNarrowed } = planned;
       try {
@@ -71,20 +89,55 @@ export class FirstPages {
         return await this.#proveLimit(pass, position, { asked, isNarrowed, read });
       } catch (error) {
         if (!isSinceRefused(error) || !areOrdersAnswered(store)) throw error;
-        this.#learnRefused(pass, asked);
-        planned = plan(client.serviceNow, pass.rules);
+        if (client.serviceNow === undefined && isYoung(asked, this.leastNow)) await this.#searchLimit(pass);
+        else this.#learnRefused(pass, asked);
+        planned = this.#plan(pass, position, client.serviceNow);
         log.warn({ since: asked.since, next: planned.asked.since }, m.updates.timeRefused);
-        const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, client.serviceNow);
+        const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, this.leastNow);
         if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
       }
     }
   }
 
+  #plan(pass: Pass, position: string | undefined, serviceNow: string | undefined) {
+    const { store } = this.#context;
+    const { overlapMs } = this.#follow;
+    const newest = loadNewestTimestamp(store) ?? undefined;
+    this.#least.note([newest, position, loadWatermark(store, COVERED_STREAM)]);
+    return planSince(
+      { position, serviceNow, leastNow: serviceNow ?? this.#least.now, newest, learned: pass.learned },
+      { ...pass.rules, plainOverlapMs: overlapMs },
+    );
+  }
+
   #learnRefused(pass: Pass, asked: Asked): void {
     const { limits } = pass.learned;
     const answeredMs = limits?.answeredMs ?? this.#answeredMs;
-    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.#context.client.serviceNow, answeredMs) };
+    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.leastNow, answeredMs) };
     this.#answeredMs = pass.learned.limits?.answeredMs;
+  }
+
+  /**
+   * Nothing that the service has written is young enough, and how late it is nothing tells: what is refused and answered shows it. What was
+   * learned by an earlier time that was wrong is forgotten.
+   */
+  async #searchLimit(pass: Pass): Promise<void> {
+    const { clock } = this.#context;
+    if (clock.monotonicMs() < this.#searchAtMs) return;
+    this.#searchAtMs = clock.monotonicMs() + SEARCH_AGAIN_MS;
+    const found = await this.#least.search(async (ns) => {
+      try {
+        await this.#read(pass, askAt(ns, pass.learned.form, this.#follow).since);
+        return true;
+      } catch (error) {
+        if (!isSinceRefused(error)) throw error;
+        return false;
+      }
+    });
+    if (found === undefined) return;
+    const now = this.leastNow;
+    const refused = noteRefused(undefined, { ns: found.refused }, now, ageOf({ ns: found.answered }, now));
+    pass.learned = { ...pass.learned, limits: refused };
   }
 
   /**
@@ -96,10 +149,10 @@ export class FirstPages {
     const { client } = this.#context;
     const follow = this.#follow;
     const { asked, isNarrowed } = first;
-    const age = ageOf(asked, client.serviceNow);
+    const age = ageOf(asked, this.leastNow);
     if (age !== undefined && age > (this.#answeredMs ?? 0)) this.#answeredMs = age;
     const { limits, form } = pass.learned;
-    pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, client.serviceNow) };
+    pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, this.leastNow) };
     if (!isNarrowed) return first;
     const plain = planFirstAsk({ watermark: position, serviceNow: client.serviceNow, form }, follow);
     pass.isNarrowed = asked.ns > plain.ns;
@@ -130,10 +183,24 @@ export class FirstPages {
     return [...known, this.#coveredNs ?? 0n].reduce((max, ns) => (ns > max ? ns : max), 0n);
   }
 
+  /**
+   * A page from a time on, or from as far back as the service is known to go: undefined where it refuses that, and the next one is asked for
+   * from a later time.
+   */
+  async readFrom(pass: Pass, time: string): Promise<ReadPage | undefined> {
+    const { asked } = this.#plan(pass, time, this.#context.client.serviceNow);
+    try {
+      return await this.#read(pass, asked.since);
+    } catch (error) {
+      if (!isSinceRefused(error) || !areOrdersAnswered(this.#context.store)) throw error;
+      this.#learnRefused(pass, asked);
+      return undefined;
+    }
+  }
+
   /** A page from before what was asked; undefined where the service does not go back so far. */
   async readBefore(pass: Pass, asked: Asked): Promise<Page | undefined> {
-    const { client } = this.#context;
-    if (isRefused(asked, pass.learned.limits, client.serviceNow)) return undefined;
+    if (isRefused(asked, pass.learned.limits, this.leastNow)) return undefined;
     try {
       return (await this.#read(pass, asked.since)).page;
     } catch (error) {

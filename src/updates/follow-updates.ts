@@ -152,6 +152,7 @@ export class FollowUpdates implements Job {
     const { watermark, isSweep, rest } = pass;
     const { follow } = this.#options;
     const { store } = this.#context;
+    const leastNow = this.#pages.first.leastNow;
     let isComplete: boolean;
     try {
       isComplete = await this.#pages.readPages(pass, this.#context.client.serviceNow);
@@ -168,7 +169,8 @@ export class FollowUpdates implements Job {
     this.#tellFuture(pass.future);
     const found = await this.#judge.judge(pass);
     const { serviceDate, high, skipped, token, serviceNow, at } = pass;
-    const covered = isComplete && rest === undefined ? (serviceDate ?? high?.text ?? skipped?.to) : undefined;
+    const covered =
+      isComplete && rest === undefined ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
     const { timezone } = follow;
     const cut = planCut({ standing: loadCut(store), at, watermark, timezone, high, found, skipped, covered });
     if (found?.verdict === "cut" && !found.isMixed) pass.learned = learnCut(pass.learned, found.size);

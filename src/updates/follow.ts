@@ -378,7 +378,7 @@ export function askAt(instantNs: bigint, form: TimestampForm | undefined, rules:
   if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownTimestamp: false };
   const since = formatTimestamp(ns, form ?? ISO_FORM, rules.timezone);
   // Read back, because a form may cut off more than its own unit where the zone's day begins elsewhere.
-  return { since, ns: instantOf(since, rules.timezone) ?? 0n, isKnownTimestamp: false };
+  return { since, ns: instantOf(since, rules.timezone) ?? ns, isKnownTimestamp: false };
 }
 
 export function instantOf(text: string | null | undefined, timezone: string): bigint | undefined {

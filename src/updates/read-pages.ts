@@ -123,11 +123,12 @@ export class ReadPages {
     const { clock, log } = this.#context;
     if (clock.monotonicMs() < this.#lookAtMs) return false;
     this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
-    const { rules, metadata, serviceNow, learned } = pass;
+    const { rules, metadata } = pass;
     const known = pass.high !== undefined && isLater(pass.high.text, time, rules) ? pass.high.text : time;
-    const asked = planFirstAsk({ watermark: time, serviceNow, form: learned.form }, rules);
     try {
-      const { token } = await this.readPage(pass, asked.since);
+      const read = await this.#first.readFrom(pass, time);
+      if (read === undefined) return false;
+      const { token } = read;
       if (pass.high === undefined || !isLater(pass.high.text, known, rules)) return false;
       if (token !== undefined && isBefore(token, watermark, rules.timezone))
         log.warn({ watermark, token }, m.updates.positionsWentBack);

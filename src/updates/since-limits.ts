@@ -31,7 +31,9 @@ export const NARROWED_MAX = 3;
 export interface SinceWanted {
   position: string | undefined;
   serviceNow: string | undefined;
-  /** The timestamp of the newest order: where the service sends no time, nothing later is known to be in the past. */
+  /** The same, or the least that it can be where the service sends none: by it ages are measured. */
+  leastNow: string | undefined;
+  /** The timestamp of the newest order: where nothing is known of the service's time, nothing later is known to be in the past. */
   newest: string | undefined;
   learned: Pick<Learned, "form" | "limits">;
 }
@@ -45,26 +47,29 @@ export interface SinceWanted {
  * // 4 d + sweep, 4 d + overlap, 4 d, 2 d (answered). From then on: 2 d before now.
  */
 export function planSince(
-  { position, serviceNow, newest, learned }: SinceWanted,
+  { position, serviceNow, leastNow, newest, learned }: SinceWanted,
   rules: FollowRules & { plainOverlapMs: number },
 ): { asked: Asked; isNarrowed: boolean } {
   const { form } = learned;
-  const limits = validLimits(learned.limits, serviceNow);
+  const limits = validLimits(learned.limits, leastNow);
   const from = (overlapMs: number) => planFirstAsk({ watermark: position, serviceNow, form }, { ...rules, overlapMs });
   const widest = from(rules.overlapMs);
-  if (limits === undefined || !isRefused(widest, limits, serviceNow)) return { asked: widest, isNarrowed: false };
-  const nowNs = instantOf(serviceNow, "UTC");
+  if (limits === undefined || !isRefused(widest, limits, leastNow)) return { asked: widest, isNarrowed: false };
+  const nowNs = instantOf(leastNow, "UTC");
   const answeredMs = limits.answeredMs ?? Number.POSITIVE_INFINITY;
   const ages = [answeredMs, Math.min(answeredMs, (limits.refusedMs ?? 0) / 2)].filter(Number.isFinite);
   const newestNs = instantOf(newest, rules.timezone);
+  const fromNewest = newestNs === undefined ? undefined : askAt(newestNs, form, rules);
+  // Without a position everything was asked for, and what is older than the newest order that is stored is found by reading them.
+  const usefulNs = position === undefined ? (fromNewest?.ns ?? 0n) : 0n;
   const narrower = [
     from(rules.plainOverlapMs),
     from(0),
     ...(nowNs === undefined ? [] : ages.map((age) => askAt(nowNs - BigInt(Math.round(age)) * MS_NS, form, rules))),
-    ...(nowNs === undefined && newestNs !== undefined ? [askAt(newestNs, form, rules)] : []),
-  ].filter((asked) => asked.ns > widest.ns);
+    ...(fromNewest !== undefined && (nowNs === undefined || position === undefined) ? [fromNewest] : []),
+  ].filter(({ ns }) => ns > widest.ns && ns >= usefulNs);
   const oldestFirst = narrower.sort((a, b) => (a.ns < b.ns ? -1 : 1));
-  const open = oldestFirst.find((asked) => !isRefused(asked, limits, serviceNow));
+  const open = oldestFirst.find((asked) => !isRefused(asked, limits, leastNow));
   return { asked: open ?? oldestFirst.at(-1) ?? widest, isNarrowed: true };
 }
 
@@ -103,7 +108,7 @@ export function noteRefused(
 ): SinceLimits | undefined {
   const before = validLimits(limits, serviceNow);
   const age = ageOf(asked, serviceNow);
-  if (age !== undefined && age <= AGE_MIN_MS) return undefined;
+  if (isYoung(asked, serviceNow)) return undefined;
   const refusedMs = age === undefined ? before?.refusedMs : Math.min(age, before?.refusedMs ?? age);
   const answered = before?.answeredMs ?? answeredMs;
   return {
@@ -113,6 +118,12 @@ export function noteRefused(
     atMs: msOf(serviceNow) ?? before?.atMs,
     isProven: before?.isProven === true,
   };
+}
+
+/** Whether such a `since` cannot be refused for its age. */
+export function isYoung(asked: Pick<Asked, "ns">, serviceNow: string | undefined): boolean {
+  const age = ageOf(asked, serviceNow);
+  return age !== undefined && age <= AGE_MIN_MS;
 }
 
 /** After an answer. Undefined where it was given to what had been refused: there is no such limit, or none any more. */

@@ -110,12 +110,28 @@ describe("a service that refuses a since of more than three days", () => {
     expect(test.snapshots() - snapshots).toBe(1);
   });
 
-  it("that tells no time is followed again from a new order on", async () => {
+  it("that sends no time is followed through weeks without a change", async () => {
     const test = await start(8, 3 * DAY_MS, { dateHeader: false });
-    await run(test, 5 * DAY_MS, 4 * HOUR_MS);
-    expect(held(test)).toEqual(["refused"]);
+    await run(test, 12 * DAY_MS, 4 * HOUR_MS);
+    expect(held(test)).toEqual([]);
+    expect(refusedPolls(test)).toBeLessThan(40);
+    const snapshots = test.snapshots();
     test.change(test.ids[1]!, { status: "cancelled" });
-    test.sandbox.service.createOrder();
+    expect(await run(test, HOUR_MS)).toBe(0);
+    expect(statuses(test)[1]).toBe("cancelled");
+    expect(held(test)).toEqual([]);
+    expect(test.snapshots() - snapshots).toBeLessThan(3);
+  });
+
+  it.each([
+    ["four days", 4 * DAY_MS],
+    ["three months", 92 * DAY_MS],
+  ])("that sends no time is followed again after a stop of %s", async (_, stopMs) => {
+    const test = await start(8, 3 * DAY_MS, { dateHeader: false });
+    test.clock.advance(stopMs);
+    await test.restart();
+    test.change(test.ids[1]!, { status: "cancelled" }, 0);
+    test.clock.advance(DAY_MS);
     await run(test, 2 * HOUR_MS, 10 * 60_000);
     expect(statuses(test)[1]).toBe("cancelled");
     expect(held(test)).toEqual([]);

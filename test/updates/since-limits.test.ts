@@ -34,12 +34,13 @@ const limits = (more: Partial<SinceLimits>): SinceLimits => ({
 function plan(
   age: number,
   known: SinceLimits | undefined,
-  how: { sweep?: number; now?: string; newest?: string } = {},
+  how: { sweep?: number; now?: string; least?: string; newest?: string; isFirst?: true } = {},
 ) {
   const { asked, isNarrowed } = planSince(
     {
-      position: before(age),
+      position: how.isFirst ? undefined : before(age),
       serviceNow: "now" in how ? how.now : NOW,
+      leastNow: how.least ?? ("now" in how ? how.now : NOW),
       newest: how.newest,
       learned: { form: undefined, limits: known },
     },
@@ -85,6 +86,30 @@ describe("the first since of a pass", () => {
       4 * DAY_MS,
       limits({ refusedMs: undefined }),
       { now: undefined, newest: before(HOUR_MS) },
+      HOUR_MS,
+      true,
+    ],
+    [
+      "no time is sent: by the least that it can be",
+      4 * DAY_MS,
+      limits({ answeredMs: DAY_MS }),
+      { now: undefined, least: NOW },
+      DAY_MS,
+      true,
+    ],
+    [
+      "no position: nothing older than the orders that are stored is of use",
+      0,
+      limits({ refusedMs: NOW_MS, refusedUpToMs: 0 }),
+      { newest: before(HOUR_MS), isFirst: true },
+      HOUR_MS,
+      true,
+    ],
+    [
+      "no position, and the orders are refused as well",
+      0,
+      limits({ refusedMs: 2 * HOUR_MS }),
+      { newest: before(2 * HOUR_MS), isFirst: true },
       HOUR_MS,
       true,
     ],
@@ -145,6 +170,7 @@ it("comes to a since that is answered, whatever the limit, and stays there", () 
           {
             position: before(positionMs),
             serviceNow: NOW,
+            leastNow: NOW,
             newest: undefined,
             learned: { form: undefined, limits: known },
           },
