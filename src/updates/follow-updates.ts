@@ -23,7 +23,7 @@ import { planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { isPositionRefused, ReadPages } from "./read-pages.ts";
-import { loadRest } from "./rest-rows.ts";
+import { type Backfilled, loadRest } from "./rest-rows.ts";
 import { endTie } from "./step-over.ts";
 import { StorePass, SWEEP_STREAM } from "./store-pass.ts";
 
@@ -109,7 +109,7 @@ export class FollowUpdates implements Job {
     if (!isComplete || (sweepRest === undefined && backfill === undefined)) return isComplete;
     const now = loadWatermark(store, STREAM);
     const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
-    const older = beginPass(this.#context, follow, { ...wide, backfill });
+    const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? sweepRest?.backfill?.from });
     if (backfill === undefined) return await this.#readAndStore(older);
     older.rest = {
       asked: planFirstAsk(
@@ -188,7 +188,7 @@ export class FollowUpdates implements Job {
       isFilled: isComplete && pass.backfill !== undefined && cut === undefined,
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
       swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
-      rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt } : null,
+      rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
       // Whether more than a pass may read is left behind the watermark, where this pass can tell.
       isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
@@ -222,6 +222,12 @@ export class FollowUpdates implements Job {
     }
     this.#told.ahead = isAhead;
   }
+}
+
+/** What a backfill that goes on in the next pass has to remember. */
+function filledBy({ backfill, changes, rest }: Pass): Backfilled | undefined {
+  if (backfill === undefined) return undefined;
+  return { from: backfill, hasUnnamed: changes.hasUnnamed || rest?.backfill?.hasUnnamed === true };
 }
 
 /** How many changes the smallest page held that was cut. */

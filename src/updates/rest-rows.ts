@@ -11,6 +11,13 @@ export interface Rest {
   asked: Asked;
   /** The service's time when reading began, as it sent it. */
   begunAt: string | undefined;
+  /** The time from which a backfill has begun, and whether it has met records that do not say whose they are. */
+  backfill?: Backfilled | undefined;
+}
+
+export interface Backfilled {
+  from: string;
+  hasUnnamed: boolean;
 }
 
 interface Written {
@@ -18,6 +25,7 @@ interface Written {
   ns: string;
   missedNs?: string;
   begunAt?: string;
+  backfill?: Backfilled;
   /** The configuration that it was read with; another one asks in another form. */
   signature: string;
 }
@@ -30,16 +38,17 @@ export function loadRest(store: Store, key: RestKey, signature: string): Rest | 
   const missedNs = written.missedNs === undefined ? undefined : BigInt(written.missedNs);
   // Whether its timestamp was seen is forgotten: it is then only asked for once more.
   const asked = { since: written.since, ns: BigInt(written.ns), isKnownTimestamp: false, missedNs };
-  return { asked, begunAt: written.begunAt };
+  return { asked, begunAt: written.begunAt, backfill: written.backfill };
 }
 
 /** In the transaction that stores the last of what was read before it. */
-export function saveRest(store: Store, key: RestKey, { asked, begunAt }: Rest, signature: string): void {
+export function saveRest(store: Store, key: RestKey, { asked, begunAt, backfill }: Rest, signature: string): void {
   const written: Written = {
     since: asked.since,
     ns: String(asked.ns),
     ...(asked.missedNs === undefined ? {} : { missedNs: String(asked.missedNs) }),
     ...(begunAt === undefined ? {} : { begunAt }),
+    ...(backfill === undefined ? {} : { backfill }),
     signature,
   };
   saveMeta(store, key, JSON.stringify(written));

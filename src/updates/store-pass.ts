@@ -140,9 +140,11 @@ export class StorePass {
     const { store, log } = this.#context;
     const key = restKeyOf(pass);
     // It has begun: its rest stands here, or it is over.
-    if (pass.backfill !== undefined && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
+    const isContinued = pass.rest?.backfill !== undefined;
+    if (pass.backfill !== undefined && !isContinued && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
     if (isFilled && pass.backfill !== undefined) {
-      const released = settleLookBack(store, { from: pass.backfill, isNamed: !pass.changes.hasUnnamed, at: pass.at });
+      const isNamed = !pass.changes.hasUnnamed && pass.rest?.backfill?.hasUnnamed !== true;
+      const released = settleLookBack(store, { from: pass.backfill, isNamed, at: pass.at });
       if (released > 0) log.info({ released }, m.updates.servedByName({ count: released }));
     }
     if (rest === null) deleteRest(store, key);

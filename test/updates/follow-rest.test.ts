@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
-import type { JobReport } from "../../src/pass/job.ts";
-import { FollowUpdates } from "../../src/updates/follow-updates.ts";
-import { ReadOrders } from "../../src/updates/read-orders.ts";
-import { configFor } from "../support/bridge.ts";
+import { boundedPass as pass } from "../support/bounded-pass.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { itSome } from "../support/whole.ts";
 
@@ -22,17 +18,6 @@ const textOf = (test: Followed, id: string) => test.sandbox.service.newestText(i
 const behind = (test: Followed) =>
   test.rows("SELECT held FROM sync_status WHERE flow = 'updates'").map(({ held }) => held)[0] ?? null;
 const rests = (test: Followed) => test.rows("SELECT key FROM meta WHERE key LIKE '%rest'");
-
-/** A pass that reads no more than so many pages. */
-async function pass({ bridge, sandbox }: Followed, pagesMax = 30): Promise<JobReport> {
-  const loaded = configFor(sandbox, "/nowhere");
-  const { updates } = loaded.config;
-  const rules = orderRulesOf(loaded);
-  const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
-  const options = { rules, follow, sweepOverlapMs: updates.sweep.overlap, pagesMax };
-  const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules, follow));
-  return await job.runOnce(new AbortController().signal);
-}
 
 /** A bridge whose position is a token. */
 async function startByToken(): Promise<Followed> {

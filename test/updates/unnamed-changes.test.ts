@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { boundedPass } from "../support/bounded-pass.ts";
 import { startWithRewritten } from "../support/rewritten.ts";
 
 const MINUTE_MS = 60_000;
@@ -83,6 +84,33 @@ describe("changes that name no order at all", () => {
     expect(statusOf(id).status).toBe("cancelled");
     expect(rows(quarantined)).toEqual([{ state: "released", reason: expect.stringContaining("each with its order") }]);
     expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
+  });
+
+  it.each([
+    ["are released where they name their orders, also where one pass cannot read all changes of that time", true],
+    ["stay held where only the last of the passes that read that time met names alone", false],
+  ])("%s", async (_, isNamed) => {
+    const test = await startWithRewritten(12, { service: { updates: { pageLimit: 1 } } });
+    const { ids, rows, clock } = test;
+    const passes = async (times: number, ms: number) => {
+      for (let time = 0; time < times; time++) {
+        clock.advance(ms);
+        await test.run("orders");
+        await boundedPass(test, 4);
+      }
+    };
+    test.change(ids[1]!, { status: "accepted" });
+    await passes(10, MINUTE_MS);
+    test.rewrite("updates", (change) => (change["order_id"] === ids[0] ? nameless(change) : change));
+    test.change(ids[0]!, { status: "cancelled" });
+    await passes(4, MINUTE_MS);
+    if (isNamed) test.rewrite("updates", undefined);
+    for (const id of ids.slice(1)) test.change(id, { status: "paid" }, 30_000);
+    await passes(30, MINUTE_MS);
+    await passes(40, MINUTE_MS);
+    const released = { state: "released", reason: expect.stringContaining("each with its order") };
+    expect(rows(quarantined)).toMatchObject([isNamed ? released : { state: "held" }]);
+    expect(rows("SELECT 1 FROM meta WHERE key IN ('backfill', 'sweep_rest')")).toEqual([]);
   });
 
   it("are asked for ever more seldom where they never do, and not for ever", async () => {
