@@ -61,7 +61,7 @@ interface Tools {
   act: Act;
 }
 
-/** All commands, with their help in the terminal's language. `done` is told the exit code of the one that runs. */
+/** All commands, with their help in the terminal's language. `done` is called with the exit code of the one that runs. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
   const say = terminal.say ?? String;
   const program = speakHelp(new Command("erp-bridge"), say)

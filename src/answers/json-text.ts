@@ -3,7 +3,7 @@ import { atOnce, type Slices } from "./slices.ts";
 
 /**
  * A JSON value inside a buffer: byte offsets, `end` exclusive. Payloads and number literals are cut out by span, so they
- * are kept exactly as they were sent; `JSON.parse` would round `9007199254740993` and forget `1.10`.
+ * are kept exactly as they were sent; `JSON.parse` would round `9007199254740993` and make `1.1` of `1.10`.
  */
 export interface Span {
   readonly start: number;

@@ -79,7 +79,7 @@ function characterStart(bytes: Buffer, at: number): number {
   return start;
 }
 
-/** A value of so many bytes is worth remembering where it ends. */
+/** Where a value of so many bytes ends is kept. */
 const LARGE_BYTES = 256 * 1024;
 
 /** A value or a key is read in one go up to here; longer ones are left now and then. */

@@ -222,7 +222,7 @@ export function endOfUnitNs({ instantNs, latestNs, form }: Timestamp): bigint | 
 
 /**
  * Whether `a` is later than `b`. False where either is missing or cannot be read, or where the hour that a zone has twice leaves it
- * open: then only the service itself knows.
+ * open.
  */
 export function isStrictlyNewer(a: string | null, b: string | null, zone: string): boolean {
   const left = a === null ? undefined : parseTimestamp(a, zone);

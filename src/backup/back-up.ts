@@ -59,7 +59,7 @@ export class BackUp implements Job {
     this.#call = { place: options.folder, isStopping: context.isStopping, stopWithinMs: STOP_WITHIN_MS };
   }
 
-  /** The first copy is made at once: that copies cannot be made here is then seen on the first day. */
+  /** The first copy is made at once: that copies cannot be made here shows on the first day. */
   async isLate(intervalMs: number): Promise<boolean> {
     try {
       return isCopyLate((await this.#copies()).at(-1)?.madeMs, this.#context.clock.nowMs(), intervalMs);
@@ -145,7 +145,7 @@ export class BackUp implements Job {
     return names.length;
   }
 
-  /** A journal that cannot be tidied up is told of by the pull as soon as it cannot be written. */
+  /** A journal that cannot be tidied up is reported by the pull as soon as it cannot be written. */
   async #pruneJournal(journal: BatchJournal | undefined, oldestMs: number): Promise<void> {
     try {
       await journal?.prune(oldestMs);

@@ -1,5 +1,5 @@
 /*
- * A second home for what the service forgets: the bodies of batches, on another disk if it is set up so, in a file each.
+ * A second copy of what the service drops once it is confirmed: the bodies of batches, on another disk if it is set up so, in a file each.
  * Keeps the guarantee that `append` returns only when the file and its name are flushed; the confirm comes after. A crash
  * in the middle of a file leaves one that its digest shows to be torn; its batch was not confirmed.
  */

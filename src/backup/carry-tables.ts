@@ -74,7 +74,7 @@ export function carryTables(options: CarryOptions, zone: string): void {
     if (rule === "both") copyRows(options, table, { replace: false });
     if (rule === "theirs" && options.continues) copyRows(options, table, { replace: true });
   }
-  // Orders that could not be brought over are read again, whatever was told of them before.
+  // Orders that could not be brought over are read again, whatever changes named them before.
   forgetSeen(options);
   carryFacts(options);
   carryMarks(options);

@@ -49,7 +49,7 @@ export function findLack(compared: Compared): Message[] {
 
 function compareNotes({ replaced, result, note }: Compared): Message[] {
   const own = progressOf(replaced.db, note);
-  // A restore has told what may be missing, and nothing has come since.
+  // A restore has reported what may be missing, and nothing has come since.
   if (own === undefined || own.mark === "settled") return [];
   if (isUnnoted(own, note)) return [m.backup.noNote];
   if (note?.database !== own.database) return [];

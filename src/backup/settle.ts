@@ -1,7 +1,7 @@
 /*
  * The last steps on a restored file: what could not be brought over must not be taken for true. What the service
  * acknowledged since is unknown, so every row is sent again with its newest value; numbers that may have been given since
- * are jumped over; and the gap is told, with both its times, until a person has looked. Works on the file that is being
+ * are jumped over; and a condition names the gap, with both its times, until a person has looked. Works on the file that is being
  * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 

@@ -61,7 +61,7 @@ function readNames(file: string): string[] {
   return [...new Set(names)];
 }
 
-/** An id may be one that the bridge has never seen; a number says which order is meant only where one is stored. */
+/** An id may be of an order that is not stored; a number says which order is meant only where one is stored. */
 function requestOrders({ terminal }: Call, store: Store, names: readonly string[]): boolean {
   const unknown: string[] = [];
   const at = isoTime(systemClock.nowMs());

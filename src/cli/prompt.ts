@@ -16,7 +16,7 @@ export interface PlainInput {
   readAll(bytesMax: number, withinMs: number): Promise<string | undefined>;
 }
 
-/** What a command asks with, in the words of whoever sits there. */
+/** What a command asks with, in the reader's language. */
 export interface Input extends PlainInput {
   ask(question: string | Message): Promise<string>;
   askSecret(question: string | Message): Promise<string>;

@@ -204,7 +204,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     lack.length === 0;
   const from = replaced.state === "there" ? replaced.db : undefined;
   report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, { isComplete, note }));
-  // What an earlier restore or a start could not find stays told until a person has looked.
+  // What an earlier restore or a start could not find stays a condition until a person has looked.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
   const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
@@ -214,7 +214,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
     tellGap(store, gap, at);
   }
-  // What may be missing is told now: the next start does not compare with the note, which is of the replaced database.
+  // What may be missing is reported now: the next start does not compare with the note, which is of the replaced database.
   const elsewhere = lookElsewhere(store, loaded);
   store.write(() => {
     markSettled(store.db, note);

@@ -22,7 +22,7 @@ import { Troubles } from "../platform/troubles.ts";
 import { type Call, type Command, load, requireDatabase } from "./command.ts";
 import { SignalQueue } from "./signals.ts";
 
-/** How often systemd's status line is renewed, and its watchdog told that everything gets on, at least. */
+/** How often systemd's status line is renewed, and its watchdog fed, at least. */
 const STATUS_EVERY_MS = 15_000;
 /** At the start itself hardly any pass has succeeded yet. */
 const FIRST_STATUS_MS = 5_000;

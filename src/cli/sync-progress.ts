@@ -5,7 +5,7 @@ import type { Step } from "./progress.ts";
 
 /**
  * How far a sync is, looked up in the database, whoever does the work: this process or a daemon. What waits may grow
- * meanwhile, so what is done is the sum of all that was seen to go.
+ * meanwhile, so what is done is the sum of all decreases.
  */
 export class SyncProgress {
   readonly #store: Store;

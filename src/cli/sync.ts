@@ -172,7 +172,7 @@ async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<H
   const log = createTerminalLog(loaded.config, call.terminal);
   let bridge: Bridge;
   try {
-    // Each job's outcome is told by this command, so a line of the log for each pass would say everything twice.
+    // This command prints each job's outcome: a line of the log for each pass would say everything twice.
     bridge = new Bridge({ loaded, log, clock: systemClock, onResult: () => {} }, "sync");
   } catch (error) {
     const isInUse = error instanceof BridgeError && error.code === "instance_running";

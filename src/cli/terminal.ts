@@ -50,7 +50,7 @@ function drawLine(line: string): void {
   process.stderr.write(`\r\u001b[2K${line.slice(0, width)}`);
 }
 
-/** A reader that has seen enough (`status | head -1`) is no reason to end with a stack trace. */
+/** A reader that has closed its end (`status | head -1`) is no reason to end with a stack trace. */
 export function tolerateClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -175,7 +175,7 @@ class Reader {
     const target = this.#anchors.get(node.source);
     if (target === undefined) return this.#refuse(spot.path, at, m.config.unknownAnchor);
     if (this.#isSecret(spot.path)) this.#options.source.hide(target.range);
-    // What stands inside the target is told of at the alias: that is what stands under the key.
+    // What is wrong inside the target is reported at the alias: that is what stands under the key.
     return this.#read(target, { ...spot, alias: at });
   }
 

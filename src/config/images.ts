@@ -4,7 +4,7 @@ import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./feed-names.ts";
 import { bytes, type Json, key, name, oneOf, place, refuse, saying, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
 
-/** What only the images feed knows: where its files are, and how they travel. */
+/** What only the images feed has: where its files are, and how they are sent. */
 
 const ASK = "ask the service";
 

@@ -7,7 +7,7 @@ import { expressionProblem, pathProblem, templateKeyProblem, templateProblem } f
 import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration } from "./units.ts";
 
 /**
- * The kinds of values that the configuration knows. Each carries its `wording` ("a duration from 1s to 1h"), from
+ * The kinds of values in the configuration. Each carries its `wording` ("a duration from 1s to 1h"), from
  * which every message and the reference are made, and a `kind` where showing a value again needs to know it.
  */
 export type Kind = "text" | "command" | "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";

@@ -18,7 +18,7 @@ export interface Asked {
   env: NodeJS.ProcessEnv;
 }
 
-/** Whatever is wrong with them is told when they are used. */
+/** Whatever is wrong with them is reported when they are used. */
 export function readHere(asked: Asked): ReadFiles {
   return noteReads(() => {
     try {

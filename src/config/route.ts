@@ -6,7 +6,7 @@ import type { Config } from "./schema.ts";
 import { readSmallFile } from "./small-file.ts";
 
 /**
- * How the service is reached, and whose certificates are believed there beside the usual ones.
+ * How the service is reached, and whose certificates are trusted there beside the usual ones.
  * @throws BridgeError `config_invalid` where service.ca_file is none
  */
 export function routeOf({ service }: Pick<Config, "service">): { proxy: string | null; authorities: string[] } {
@@ -14,7 +14,7 @@ export function routeOf({ service }: Pick<Config, "service">): { proxy: string |
 }
 
 /**
- * Where the mirror is and whose certificates are believed there beside the usual ones; undefined where there is none.
+ * Where the mirror is and whose certificates are trusted there beside the usual ones; undefined where there is none.
  * @throws BridgeError `config_invalid` where mirror.ca_file is none
  */
 export function mirrorRouteOf({
@@ -30,7 +30,7 @@ const CA_BYTES_MAX = 1_000_000;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * How the service is reached, and whose certificates are believed there beside the usual ones.
+ * How the service is reached, and whose certificates are trusted there beside the usual ones.
  * @throws BridgeError `config_invalid` where the file cannot be read or holds no certificate. */
 export function authoritiesOf(file: string | null): string[] {
   if (file === null) return [];

@@ -95,7 +95,7 @@ export class Bridge {
   #isStopping = false;
 
   /**
-   * Takes the instance lock, opens the database and builds the jobs; asks nobody anything yet.
+   * Takes the instance lock, opens the database and builds the jobs; no request leaves yet.
    * @throws BridgeError `instance_running`, `database_…`, `account_changed`
    */
   constructor(options: BridgeOptions, command: string) {
@@ -188,7 +188,7 @@ export class Bridge {
     for (const name of [...JOB_NAMES, ...UPKEEP_NAMES]) {
       const runner = this.runners.get(name);
       const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);
-      // Most shops have no mirror, and need not be told that it is off.
+      // Most shops have no mirror: no line says that it is off.
       if (name === "mirror" && runner === undefined && !hasFlow(store, name)) continue;
       saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs) });
     }

@@ -1,7 +1,7 @@
 /*
  * Whether the database that a start finds is the one that was there last, and whole. An older copy may have been put in its
  * place, also by SQLite itself under the running daemon, its folder may have been set back as a whole, or its log may have
- * been removed or truncated: then what the service was told is safe may be missing. That is told, and what the service acknowledged since is doubted as after a
+ * been removed or truncated: then what was confirmed to the service may be missing. A condition says so, and what the service acknowledged since is doubted as after a
  * restore. A crash in the middle does the same once more.
  */
 
@@ -45,7 +45,7 @@ export function openForDaemon(loaded: LoadedConfig, troubles: Troubles): Store {
 }
 
 /**
- * At a start, before anything is asked or sent. Returns what is told, where something may be missing.
+ * At a start, before anything is asked or sent. Returns what is reported, where something may be missing.
  * @param schema the statements that make an empty database
  * @throws BridgeError `database_corrupt`
  */
@@ -147,7 +147,7 @@ function doubt(
   doubtAcknowledged(store, m.daemon.mayLackSent);
   doubtRequests(store, loaded.config.statuses.map);
   if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
-  // Last: from then on the database is not behind any more. The numbers first: after a crash in between, what was told is told again.
+  // Last: from then on the database is not behind any more. The numbers first: after a crash in between, the same is reported again.
   raiseNumbers(store, undefined, { isComplete: false, note: furthest(note, elsewhere) });
   store.write(() => settleElsewhere(store, elsewhere));
 }

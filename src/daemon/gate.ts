@@ -2,7 +2,7 @@
  * Keeps jobs from asking where the service said no. Holds are rows, so that they outlive a restart and `resume` can
  * lift them; their deadlines are kept on the monotonic clock while the process lives, so that a wall clock that
  * jumps neither hammers the service nor silences the bridge. A hold that a full disk keeps from being written is kept
- * in memory: after a crash the same answer asks for it again. What the flows were answered last is known to the process
+ * in memory: after a crash the same answer asks for it again. What the flows were answered last is kept by the process
  * alone: after a restart a hold keeps its scope until two flows have been answered anew.
  */
 

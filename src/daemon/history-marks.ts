@@ -37,7 +37,7 @@ export function addMark(marks: readonly Mark[], mark: Mark, keptMs: number): Mar
   return [...kept.filter(({ id }) => id >= oldId), mark].slice(-MARKS_MAX);
 }
 
-/** The largest number that there was at that time or before; 0 where nobody knows. */
+/** The largest number that there was at that time or before; 0 where it is unknown. */
 export function idAsOldAs(marks: readonly Mark[], atMs: number): number {
   return Math.max(0, ...marks.filter((mark) => mark.atMs <= atMs).map(({ id }) => id));
 }

@@ -1,6 +1,6 @@
 /*
  * A configuration that once ran with a database and finds none must not begin an empty one: its orders are elsewhere, and
- * the service would not hand them out again. That there was one is told by what stays beside it (`DATABASE.id`), by a copy in
+ * the service would not hand them out again. That there was one is shown by what stays beside it (`DATABASE.id`), by a copy in
  * `backup.dir` and by an entry of `backup.journal` of the same account. Deletes nothing.
  */
 

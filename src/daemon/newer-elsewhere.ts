@@ -1,7 +1,7 @@
 /*
  * What lies elsewhere of a database: the newest entry of `backup.journal` and the newest copy in `backup.dir`. Where the
  * folder of the database, or the whole machine, was set back to an earlier state, `DATABASE.progress` went back with it, and
- * only these still know more. What was told of them once is not told again.
+ * only these still have more. What was reported of them once is not reported again.
  */
 
 import { lookAtNewestCopy, lookAtNewestEntry } from "../backup/backup-files.ts";
@@ -22,7 +22,7 @@ export interface Elsewhere {
   copy: CopyReach | undefined;
 }
 
-/** Up to which entry and copy it was told what this database may lack. */
+/** Up to which entry and copy it was reported what this database may lack. */
 interface Settled {
   entryAt: string;
   copyMs: number;
@@ -72,7 +72,7 @@ export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere)
   };
 }
 
-/** What they have more was told, or was brought over. Inside a write transaction. */
+/** What they have more was reported, or was brought over. Inside a write transaction. */
 export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void {
   const before = loadSettled(store);
   const settled: Settled = {

@@ -106,7 +106,7 @@ export class Scheduler {
     else begin(isDue);
   }
 
-  /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would forget. */
+  /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would skip. */
   tick(): void {
     this.#lookedMs = this.#clock.monotonicMs();
     const offsetMs = this.#offsetMs();

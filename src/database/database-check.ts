@@ -1,6 +1,6 @@
 /*
  * Whether the database file is still what checkpoints have made of it, while a log's keeper holds its transaction. In WAL mode nothing else writes to it, and each one
- * that does is told by the memory shared over the log. `cp`, `dd` or `rsync --inplace` over the open file is told by nothing:
+ * that does is shown by the memory shared over the log. `cp`, `dd` or `rsync --inplace` over the open file is shown by nothing:
  * its pages go together with those of the log and of the caches, and destroy the database. Looks at the file's size and time,
  * and reads two pages where these have changed.
  */
@@ -73,7 +73,7 @@ export class DatabaseCheck {
     return false;
   }
 
-  /** Whether a checkpoint has begun that is not over: as long as this lasts little can be told. */
+  /** Whether a checkpoint has begun that is not over: as long as this lasts little can be compared. */
   isBlind(): boolean {
     const { done, attempted } = this.#moved();
     return attempted > done;

@@ -1,7 +1,7 @@
 /*
  * Triggers and indexes that another program has put on the bridge's own tables. One may refuse every row, and one that says
  * RAISE(IGNORE) leaves rows out without an error: an order would be stored without its lines and confirmed. Only reads; what
- * is found is remembered until the schema changes.
+ * is found is kept until the schema changes.
  */
 
 import { m } from "../messages/messages.ts";

@@ -38,7 +38,7 @@ export class FileWatch {
 
   /**
    * A database that was renamed over or deleted under a running bridge would take rows that nobody ever reads again, and
-   * the service would be told that they are safe. A second name makes a second log.
+   * they would be confirmed to the service. A second name makes a second log.
    */
   refuseReplacedDatabase(): void {
     if (this.databaseState() !== "same") {

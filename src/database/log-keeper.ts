@@ -77,7 +77,7 @@ export class LogKeeper {
       return;
     }
     const { log, checkpointed } = frames;
-    // A checkpoint that has died is made good: what was done to the file meanwhile could not be told from it.
+    // A checkpoint that has died is made good: what was done to the file meanwhile could not be distinguished from it.
     if (again && log - checkpointed <= ASIDE_FROM_FRAMES && this.#isBlind()) this.settle();
     if (log < MOVED_FROM_FRAMES) {
       this.#triedAtFrames = 0;

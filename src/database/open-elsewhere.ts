@@ -8,7 +8,7 @@ import { openRegular } from "../platform/fresh-file.ts";
 
 export interface Opener {
   pid: number;
-  /** The program's name; its number where it cannot be seen. */
+  /** The program's name; its number where it is hidden. */
   name: string;
 }
 
@@ -20,7 +20,7 @@ const LOCK = /^\d+: (?:POSIX|OFDLCK)\s+ADVISORY\s+\S+\s+(\d+)\s+\w+:\w+:(\d+)\s+
 
 /**
  * Every program but this one that has read the database in the write-ahead log's mode and has not closed it: it holds a
- * lock from then on. One that has never read, or that another container hides, is not seen.
+ * lock from then on. One that has never read, or that another container hides, is not found.
  */
 export function listOpeners(database: string): Opener[] {
   const places = [

@@ -143,7 +143,7 @@ export function markNoted(db: Database.Database): void {
   saveMark(db, NOTED);
 }
 
-/** What a restored database may lack was told: the next start does not compare it with this note. */
+/** What a restored database may lack was reported: the next start does not compare it with this note. */
 export function markSettled(db: Database.Database, note: Note | undefined): void {
   saveMark(db, settledBeside(note));
 }

@@ -1,5 +1,5 @@
 /*
- * Every table and view as drizzle knows them: the types of rows, and the queries that are not hot. The migrations under
+ * Every table and view as drizzle has them: the types of rows, and the queries that are not hot. The migrations under
  * `drizzle/` are the truth (drizzle cannot say STRICT, WITHOUT ROWID or triggers); a test compares the two.
  */
 import { blob, customType, integer, primaryKey, real, sqliteTable, sqliteView, text } from "drizzle-orm/sqlite-core";

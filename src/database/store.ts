@@ -201,7 +201,7 @@ export class Store {
     return this.#note !== undefined && isUnnoted(progressOf(this.db, note), note);
   }
 
-  /** After the database was verified, and what it may lack was told. */
+  /** After the database was verified, and what it may lack was reported. */
   trustProgress(): void {
     const own = progressOf(this.db, this.#note?.last);
     if (own === undefined) return;
@@ -505,7 +505,7 @@ export class Store {
     this.#refuseCutLog();
   }
 
-  /** Under another log than ours another program may move what it likes: that is told as it stands. */
+  /** Under another log than ours another program may move what it likes: that is reported as it stands. */
   #isOverwritten(): boolean {
     return this.#keeper?.isOverwritten() === true && this.#files.logState() === "same";
   }

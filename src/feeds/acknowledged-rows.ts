@@ -1,5 +1,5 @@
 /*
- * What a feed's acknowledgements say as a whole: which keys the bridge knows, and which acknowledgements count. An epoch
+ * What a feed's acknowledgements say as a whole: which keys are stored, and which acknowledgements count. An epoch
  * that has passed, or none, says what was on the site and not what is: such rows go again.
  */
 

@@ -1,6 +1,6 @@
 import { m } from "../messages/messages.ts";
 /*
- * The triggers on the ERP's tables that note which keys were changed by whatever program. They only remember keys, so
+ * The triggers on the ERP's tables that note which keys were changed by whatever program. They only note keys, so
  * they hold for any writer, cost little, and never make a write of the ERP fail. They are compared by name, table and
  * text, because a table that was renamed keeps its triggers and one that was made again has none.
  */

@@ -1,7 +1,7 @@
 /*
  * The views in which the ERP reads what is on the site (`stock_sent` and its like). Their first columns are the feed's
  * own key, so each is made again when the feed's key changes. Looking one key up costs one step in the primary key of
- * what was acknowledged and one in the outbox; they work with SQLite 3.38, which knows no full join.
+ * what was acknowledged and one in the outbox; they work with SQLite 3.38, which has no full join.
  */
 
 import type { FeedName } from "../config/feed-names.ts";

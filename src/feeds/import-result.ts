@@ -43,7 +43,7 @@ export function readImportResult(
   if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
   const { root } = acceptance;
   const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
-  // Records that were named are believed beside an error. A report of none beside one is no report.
+  // Records that were named count beside an error. A report of none beside one is no report.
   const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
   const counts = readCounts(answer.body, root);
   if (isReport) return read.kind === "accepted" ? { ...read, counts } : read;

@@ -111,7 +111,7 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     return [];
   }
 
-  /** Some of the rows were taken, and nobody knows which. */
+  /** Some of the rows were accepted; which is unknown. */
   divide(rows: readonly R[]): readonly (readonly R[])[] {
     const half = Math.ceil(rows.length / 2);
     // The first half goes first, so that rows keep their order of urgency.

@@ -71,7 +71,7 @@ export function wake(
   return changeSome(store, "retry_ms = @nowMs", where, { feed: rules.feedId, nowMs, limit });
 }
 
-/** What was said of rows that wait was said under other rules, or a person wants them tried: they go now. */
+/** Rows that wait were refused under other rules, or a person has them tried: they go now. */
 export function clearSetAside(store: Store, feedId: number, limit: number): number {
   return changeSome(
     store,

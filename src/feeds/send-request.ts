@@ -26,7 +26,7 @@ import { isLive } from "./plan-feed.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
 
-/** Rows that are remembered; of others an acceptance says nothing about a new form. */
+/** Rows that are kept; of others an acceptance says nothing about a new form. */
 const UNUSUAL_MAX = 10_000;
 
 interface Sent {
@@ -274,7 +274,7 @@ export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
 }
 
-/** The halves of a divided request are known by these. */
+/** The halves of a divided request are named by these. */
 export function partKeyOf(rows: readonly OutboxRow[]): string {
   return `${rows[0]?.id} ${rows.length}`;
 }

@@ -21,7 +21,7 @@ export class Channels {
   #isUnsaved = false;
   readonly #retries = new Map<ChannelName, { failures: number; atMs: number }>();
 
-  /** @param names those that the configuration names; what is known of others is forgotten. */
+  /** @param names those that the configuration names; those of others are dropped. */
   constructor(context: JobContext, names: readonly ChannelName[]) {
     this.#context = context;
     const known = Object.entries(loadChannels(context.store));

@@ -25,7 +25,7 @@ export interface Correction {
 export interface ClockLook {
   nowMs: number;
   monotonicMs: number;
-  /** What the service's clock says of this machine's; undefined where nothing is known. */
+  /** How far the service's clock is from this machine's; undefined where nothing is known. */
   isRight: boolean | undefined;
 }
 

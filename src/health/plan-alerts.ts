@@ -43,7 +43,7 @@ export interface PlannedAlert {
 }
 
 const HOUR_MS = 3_600_000;
-/** A subject that comes and goes is told twice an hour; what it is by then follows later. */
+/** Of a subject that comes and goes a message leaves twice an hour; what it is by then follows later. */
 export const SUBJECT_PER_HOUR = 4;
 /** Messages an hour in all; the last one sums up whatever else has happened. */
 export const ALL_PER_HOUR = 12;

@@ -1,7 +1,7 @@
 /*
  * Notifies people of what begins to be wrong and what is well again. Keeps the promise that nothing stops in silence, and
- * that telling never disturbs what is told about: it has its own loop, its own time limits and no part in any flow.
- * After a crash it compares what is wrong with what was told, and goes on from there.
+ * that a message never disturbs what it is about: sending has its own loop, its own time limits and no part in any flow.
+ * After a crash it compares what is wrong with what was sent, and goes on from there.
  */
 
 import type { Language } from "../messages/language.ts";
@@ -36,7 +36,7 @@ export class SendAlerts {
   readonly #context: JobContext;
   readonly #channels: Channels;
   readonly #options: AlertOptions;
-  /** Monotonic time at which each condition that stands now was first seen, by key. */
+  /** Monotonic time at which each condition that stands now began, by key. */
   readonly #seenAtMs = new Map<string, number>();
 
   constructor(context: JobContext, channels: Channels, options: AlertOptions) {

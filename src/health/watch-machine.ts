@@ -38,7 +38,7 @@ export class WatchMachine {
 
   async #lookAtClock(known: { since: string; offsetS?: number } | undefined, signal: AbortSignal): Promise<void> {
     const { client, clock, log, store } = this.#context;
-    // Before the first answer nothing is known, and what was known stands.
+    // Before the first answer nothing is known, and the former notice stands.
     if (client.serviceNow === undefined) return;
     const offsetS = clockOffsetS(client.serviceNow, clock.nowMs(), known !== undefined);
     if (offsetS === undefined) {

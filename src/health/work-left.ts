@@ -1,5 +1,5 @@
 /*
- * How much of a job is done and left, from the database alone: so it can be told of a daemon's work as well. SQL names the
+ * How much of a job is done and left, from the database alone: so it covers a daemon's work as well. SQL names the
  * index of what waits.
  */
 
@@ -14,7 +14,7 @@ type Unit = "orders" | "ordersToRead" | "ordersCompared" | "payloadsSeen" | "req
 export interface WorkLeft {
   /** What is counted. */
   unit: Unit;
-  /** What waits; undefined where only the service knows. */
+  /** What waits; undefined where only the service has it. */
   left?: number;
   /** What there is so far; undefined where only what waits can be counted. */
   done?: number;

@@ -1,7 +1,7 @@
 /*
  * The one connection to PostgreSQL. A transaction has one client from BEGIN to the answer to COMMIT; whatever goes wrong in it ends the
  * client, and nothing of it is tried again here: the next pass connects anew and reads the position first, which also says what
- * became of a COMMIT whose answer was lost. So nothing ever runs on in a transaction that the server no longer knows.
+ * became of a COMMIT whose answer was lost. So nothing ever runs on in a transaction that the server no longer has.
  */
 import { Socket } from "node:net";
 import { rootCertificates } from "node:tls";
@@ -33,7 +33,7 @@ export interface MirrorTx {
 
 export interface LinkOptions {
   target: MirrorTarget;
-  /** Certificates that are believed beside the usual ones. */
+  /** Certificates that are trusted beside the usual ones. */
   authorities: readonly string[];
   schema: string;
   shop: string;

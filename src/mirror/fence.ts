@@ -12,7 +12,7 @@ export interface Claim {
   writer: string;
   /** Of this process's claim; undefined: it has not claimed yet. */
   writerNo: number | undefined;
-  /** The newest takeover that the shop's database knows of. */
+  /** The newest takeover that the shop's database has noted. */
   takeoverNo: number;
 }
 

@@ -26,7 +26,7 @@ export class MirrorError extends BridgeError {
     this.isOutcomeUnknown = more.isOutcomeUnknown === true;
   }
 
-  /** Whether it is about a value: the rows of a statement are then told apart. */
+  /** Whether it is about a value: the rows of a statement are then sent apart. */
   get isOfData(): boolean {
     return isOfData(this.sqlState);
   }

@@ -1,11 +1,11 @@
-/* What the shop's database knows of its mirror. SQL, because it is read in every pass and written in transactions of others. */
+/* What the shop's database keeps of its mirror. SQL, because it is read in every pass and written in transactions of others. */
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 /**
  * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
  * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
- * `takeover_no`: the newest takeover that this database knows of. `fenced`: who works for the shop instead.
+ * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
  */
 export type MirrorStateKey =

@@ -1,5 +1,5 @@
 /*
- * The tables in PostgreSQL as drizzle knows them: the types of rows. The migrations under `drizzle/postgres/` are the truth (drizzle
+ * The tables in PostgreSQL as drizzle has them: the types of rows. The migrations under `drizzle/postgres/` are the truth (drizzle
  * cannot say triggers, policies and rights); a test compares the two. Statements are SQL of their files: each transaction sets its search_path,
  * because the schema's name is configuration, and most write many rows at once.
  */

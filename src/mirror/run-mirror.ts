@@ -30,7 +30,7 @@ const HEARD_MS = 15_000;
 export const SILENT_MIN_S = 120;
 /** A pass that found nothing to do is recorded so often: there may be one a second. */
 const RECORD_IDLE_MS = 60_000;
-/** The turn is noted so often at most; in between it is known to the process. */
+/** The turn is noted so often at most; in between the process keeps it. */
 const NOTE_TURN_MS = 30_000;
 
 export interface MirrorOptions {
@@ -41,7 +41,7 @@ export interface MirrorOptions {
   sentence: () => string;
   /** Silence of so long is worth a word at the head office. */
   silentAfterS: number;
-  /** The newest takeover that the shop's database knows of. */
+  /** The newest takeover that the shop's database has noted. */
   takeoverNo: number;
   /** Another instance works for the shop: this one is to end. */
   onFenced: (error: Fenced) => void;
@@ -59,7 +59,7 @@ export class RunMirror implements Job {
   #isRestored = false;
   #notedMs = Number.NEGATIVE_INFINITY;
   #recordedMs: number | undefined;
-  /** When the head office was last told how things stand. */
+  /** When the conditions were last written there. */
   #saidMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: JobContext, options: MirrorOptions) {

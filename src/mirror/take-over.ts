@@ -5,7 +5,7 @@
 import type { MirrorLink } from "./connection.ts";
 import { lockPosition, savePosition } from "./position.ts";
 
-/** What PostgreSQL knows of a shop. */
+/** What PostgreSQL has of a shop. */
 export interface ShopStanding {
   databaseId: string;
   host: string | null;

@@ -1,7 +1,7 @@
 /*
  * Keeps the rule that a wrong configuration is never blamed on records: a path that no record of an answer has is an
- * error of the whole answer, until it has matched once. A match is remembered in the transaction that stores the
- * records it was seen in.
+ * error of the whole answer, until it has matched once. A match is stored in the transaction that stores the
+ * records that have it.
  */
 
 import type { Span } from "../answers/json-text.ts";
@@ -13,7 +13,7 @@ import { findUnmatched, type OrderField, type OrderMapping } from "./order-mappi
 
 /**
  * The paths that match for the first time in this answer. `known`: those of earlier answers that are not stored yet.
- * @throws BridgeError `answer_shape` naming every required or written path that no record has, and the keys seen.
+ * @throws BridgeError `answer_shape` naming every required or written path that no record has, and the keys found.
  */
 export function findMatchedPaths(
   store: Store,

@@ -44,7 +44,7 @@ const SERVED_AGAIN_MS = 15 * 60_000;
 /** How often a batch that no confirm can name is served before that is noted; then each time it has doubled. */
 const UNNAMED_NOTED = 16;
 
-/** A batch whose confirm is refused while all else is answered waits by itself, and is told as refused after so many tries. */
+/** A batch whose confirm is refused while all else is answered waits by itself, and counts as refused after so many tries. */
 const FORBIDDEN_TRIES_MAX = 4;
 /** A batch whose confirm has failed so often while orders were answered waits by itself: it is not the service. */
 const FAILURES_OF_ONE_MAX = 3;
@@ -166,7 +166,7 @@ export class ConfirmBatches {
       pass.confirmsFailed = 0;
       this.#forbidden.batches.clear();
       const { usual, counts } = outcome;
-      // The service no longer knows what it was asked to forget in a new form.
+      // The service no longer has what it confirmed in a new form.
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
       const confirmed = await commit(this.#context, pass.signal, () => {

@@ -1,6 +1,6 @@
 /*
  * What is kept of confirms from pass to pass: which batches wait, and which may have been confirmed by an attempt whose answer did not
- * say so. What a restart may not forget is written in the transaction that settles the confirm; after a crash before that the
+ * say so. What must outlive a restart is written in the transaction that settles the confirm; after a crash before that the
  * confirm is sent again, as one whose outcome is unknown.
  */
 
@@ -57,7 +57,7 @@ export class ConfirmWaits {
   readonly #unusual = new Map<number, AnswerForm>();
   /** Batches of which the service has counted a part. */
   readonly #short = new Set<number>();
-  /** Batches that this process has seen refused without any doubt. */
+  /** Batches that were refused to this process beyond doubt. */
   readonly #refused = new Set<number>();
   /** How often the connection broke off in the confirm of a batch, or was never made, while orders were answered. */
   readonly #unreached = new Map<number, number>();
@@ -130,7 +130,7 @@ export class ConfirmWaits {
     this.#refused.add(id);
   }
 
-  /** A restart tries nothing sooner than before, and forgets no wait. No clock makes one longer than it can be. */
+  /** A restart tries nothing sooner than before, and drops no wait. No clock makes one longer than it can be. */
   #recall(): void {
     const { store, clock } = this.#context;
     const times = loadConfirmTimes(store);
@@ -249,7 +249,7 @@ export class ConfirmWaits {
   }
 }
 
-/** The orders by which two batches are known to be of the same: what is no order id may stand in any of them. */
+/** The orders that two batches may have in common: what is no order id may stand in any of them. */
 function idsOf({ orderIds }: BatchRow): string[] {
   return (JSON.parse(orderIds ?? "[]") as unknown[]).flatMap((id) => {
     const orderId = typeof id === "string" ? readOrderId(id) : undefined;

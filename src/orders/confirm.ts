@@ -79,7 +79,7 @@ function valueFor(name: string, batch: BatchNames): TemplateValue | undefined {
 }
 
 /**
- * What a failed confirm means. A batch that the service no longer knows was confirmed if it was tried before: the
+ * What a failed confirm means. A batch that the service no longer has was confirmed if it was tried before: the
  * earlier answer was lost. Otherwise a refusal is final and visible; everything else is tried again.
  */
 export function classifyConfirmFailure(error: BridgeError, triedBefore: boolean): "confirmed" | "refused" | "retry" {

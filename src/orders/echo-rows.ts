@@ -89,7 +89,7 @@ export function loadAccepted(
 }
 
 /**
- * The status of an order has changed: true where it changed to one that we have sent and not seen since. Then that
+ * The status of an order has changed: true where it changed to one that we have sent and not read since. Then that
  * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.
  * Any other status ends the waiting for all that were answered.
  */
@@ -119,7 +119,7 @@ const SHOWN_WITHIN = "-15 minutes";
 
 /**
  * The order was read whole, and is as it is stored: where it has the status of before a request that was accepted long ago, the
- * request says so. Several such orders are told of (`loadUnshown`).
+ * request says so. Several such orders are a condition (`loadFacts`).
  */
 export function saveUnshown(store: Store, orderId: string, at: string): void {
   const unshown = store

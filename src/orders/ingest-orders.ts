@@ -110,7 +110,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) {
     if (mapping.source === "snapshot") deleteFirstLook(store, record.orderId);
     if (mark.removedAt === null) return "same";
-    // Old news of an order that the service is said not to have: it has served it.
+    // An old record of an order that was marked as missing: the service has it.
     requestRead(store, record, options.at);
     return "owed";
   }
@@ -187,7 +187,7 @@ function repeatWithinUnit(
   requestRepeat(store, { orderId, timestamp: values.updatedAt, askedAt }, rules.plan.timezone);
 }
 
-/** Our own status that comes back is no news for the ERP, provided that nothing else came with it. */
+/** Our own status that comes back is nothing new for the ERP, provided that nothing else came with it. */
 function sourceOf(
   { store, mapping, rules, at }: IngestOptions,
   { orderId }: GoodRecord,
@@ -204,7 +204,7 @@ function sourceOf(
 }
 
 /**
- * Whether this very record of this source was dealt with before. A snapshot that was read before may be news again:
+ * Whether this very record of this source was dealt with before. A snapshot that was read before may differ again:
  * an order can go back to an earlier state, and what the service says now counts.
  */
 function isOldNews(mark: OrderMark, recordHash: Buffer, source: OrderSource): boolean {
@@ -282,7 +282,7 @@ function quarantine(
   const kind = BAD_KIND[options.mapping.source];
   const { hash } = record;
   const state = loadQuarantineState(store, { kind, reference, hash });
-  // Released means that a good record of the order has come since, or its order was found: the old one served again is no news.
+  // Released means that a good record of the order has come since, or its order was found: the old one served again is nothing new.
   const isOfOrder = reference === null || isUnnamed(record) || loadOrderMark(store, reference) !== undefined;
   if (state === "released" && isOfOrder) return "same";
   const bodyId = record.ok ? undefined : record.bodyId;

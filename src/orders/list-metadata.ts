@@ -56,7 +56,7 @@ const NAME_MAX = 60;
 const EXPLAINED_MAX = 1_000;
 /** Characters of a number and its quotes. */
 const NUMBER_MAX = 9;
-/** Places that are told of. */
+/** Places that a message names. */
 const TOLD_MAX = 3;
 
 /** Counts of what is in the answer. */
@@ -317,7 +317,7 @@ function readLeftOut(
   return { kind: "omitted", place, says, isClear };
 }
 
-/** By what it is known in each answer. */
+/** What identifies it in each answer. */
 export function keyOf({ kind, place }: MetadataField): string {
   return `${kind} ${place}`;
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from "../service/service-error.ts";
 
-/** How long the service must have said that it has no such order until that is believed. */
+/** How long the service must have said that it has no such order until that counts. */
 export const MISSING_FOR_MS = 10 * 60_000;
 
 /** Whether the service itself says that it has no such order. A web page is a proxy's word or a deployment's, and a cache's word is an old one. */
@@ -17,7 +17,7 @@ export interface Moment {
   serviceDate: string | null;
 }
 
-/** Whether at least `ms` lie between two moments. Where no clock knows both of them they do not. */
+/** Whether at least `ms` lie between two moments. Where no clock has shown both of them they do not. */
 export function hasPassed(first: Moment, now: Moment, ms: number): boolean {
   if (first.monotonicMs !== undefined && now.monotonicMs !== undefined)
     return now.monotonicMs - first.monotonicMs >= ms;

@@ -15,7 +15,7 @@ import { shortWords } from "../service/service-error.ts";
 
 /** Where things stand in one kind of record. */
 export interface OrderMapping {
-  /** Which answer these paths belong to: `batch`, `update` or `snapshot`. Part of a path's remembered name. */
+  /** Which answer these paths belong to: `batch`, `update` or `snapshot`. Part of the name under which a match is stored. */
   source: OrderSource;
   paths: Record<OrderField, JsonPath>;
   line: Record<LineField, JsonPath>;

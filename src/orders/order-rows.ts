@@ -13,7 +13,7 @@ import type { LineValues, OrderSource, OrderValues } from "./order-mapping.ts";
 import type { EventPlan, StoredOrder } from "./plan-order.ts";
 
 /**
- * What is known of an order without touching its payload: enough to see that a record is old news. `serviceId`: as the service
+ * What is known of an order without touching its payload: enough to see that a record is old. `serviceId`: as the service
  * writes it.
  */
 export type OrderMark = NamedRow<

@@ -1,7 +1,7 @@
 /*
  * Orders that an answer names beside its list, in lists of ids or as records of another name. Those that are not known are read one by
  * one: whatever the service meant by naming them, a confirm covers nothing then that is not stored. Ids of which the service has no
- * order are something else. What was asked for is known to this process alone; the reads themselves outlive it.
+ * order are something else. What was asked for is kept in memory alone; the reads themselves outlive a restart.
  */
 import { readOrderId } from "../answers/uuid.ts";
 import { commit } from "../pass/commit.ts";

@@ -33,7 +33,7 @@ export interface PlanRules {
 }
 
 export type OrderPlan =
-  /** Same content: remember the record's hash, write nothing else. */
+  /** Same content: the record's hash is stored, nothing else is written. */
   | { kind: "same" }
   /** The record differs and is not strictly newer: only the order itself can show which one counts. */
   | { kind: "read" }
@@ -72,7 +72,7 @@ export function planOrder(
   const isNewer = source === "snapshot" || isSurelyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);
   const counted = differencesOf(stored, incoming, { ignore: rules.ignore });
   if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) {
-    // An older timestamp over the same content is no news and no reason to ask.
+    // An older timestamp over the same content is no change and no reason to ask.
     return { kind: isNewer ? "refresh" : "same" };
   }
   if (!isNewer || (stored.removed && source !== "snapshot")) return { kind: "read" };
@@ -80,8 +80,8 @@ export function planOrder(
 }
 
 /**
- * The same plan where the service has accepted a status for the order that was not seen on it: an order that was changed after that, and has
- * the status from before, was set back by somebody else. The ERP knows it with the accepted status.
+ * The same plan where the service has accepted a status for the order that no read has shown: an order that was changed after that, and has
+ * the status from before, was set back by somebody else. The ERP has it with the accepted status.
  */
 export function withSetBack(
   plan: OrderPlan,

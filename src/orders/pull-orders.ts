@@ -1,6 +1,6 @@
 /*
  * Pulls batches of new orders. Keeps the first guarantee: an order is on disk before the service is notified that it may
- * forget it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is to be sent, or the
+ * drop it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is to be sent, or the
  * committed mark of the pull says that an answer may be missing.
  */
 

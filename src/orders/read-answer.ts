@@ -126,7 +126,7 @@ export function* readListInSlices(answer: ReadableAnswer & { status: number }, p
   const list = yield* readListOf({ root, body, mended }, answer, path);
   if (mended === undefined) return list;
   const starts = new Set(list.elements?.map(({ start }) => start));
-  // Only records may be broken; the rest of such an answer is not to be believed either.
+  // Only records may be broken; the rest of such an answer does not count either.
   for (const [start, { flaw, at }] of mended.broken)
     if (!starts.has(start)) throw unreadable(answer, new JsonSyntaxError(String(flaw), at));
   return list;

@@ -14,7 +14,7 @@ import { isoTime } from "../platform/ports.ts";
 const GRACE_MS = 1_000;
 /** Reads in one pass: the others follow in the next. */
 const READS_PER_PASS = 100;
-/** Services that forget their orders keep them for longer. */
+/** Services that drop old orders keep them for longer. */
 const LATE_MS = 15 * 60_000;
 /** No unit ends later: such a time is no time, or the service's clock was set back. */
 const DUE_WITHIN_MS = 25 * 3_600_000;

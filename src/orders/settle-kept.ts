@@ -106,7 +106,7 @@ export class SettleKept {
     });
   }
 
-  /** Asks for orders that were not asked for before. Returns whether the service has told of each that it has none such. */
+  /** Asks for orders that were not asked for before. Returns whether the service has answered of each that it has none such. */
   #isAskedFor(kept: KeptBody, missing: readonly (readonly [string, string])[], at: string): boolean {
     const { store } = this.#context;
     const asked = new Set(kept.asked);

@@ -86,7 +86,7 @@ interface ReadBatch {
   fingerprint: string;
   /** Every id served, as a JSON array of the literals that the service wrote. */
   orderIds: string;
-  /** Paths that matched for the first time, to be remembered with the batch. */
+  /** Paths that matched for the first time, to be stored with the batch. */
   matched: OrderField[];
   /** What the answer says beside its orders: an error, or that there are more of them. */
   error: BridgeError | undefined;

@@ -43,7 +43,7 @@ export interface JudgedAnswer {
 
 /**
  * What the time of a new form proves, in which nothing else was answered. `nothing`: something else shows what became of a request.
- * `little`: it is believed where the form has a sign of an acceptance. `enough`: a request that was not acted on shows, and
+ * `little`: it counts where the form has a sign of an acceptance. `enough`: a request that was not acted on shows, and
  * goes again.
  */
 export type TimeProves = "nothing" | "little" | "enough";

@@ -111,7 +111,7 @@ export function postponeRead(
   updateRows(store, owedReads, { orderId }, { ...wait, lastError: error });
 }
 
-/** What the updates told of these orders before, as `updates/seen-changes.ts` writes it; orders of which nothing was told are left out. */
+/** What the updates named of these orders before, as `updates/seen-changes.ts` writes it; orders that they did not name are left out. */
 export function loadSeenChanges(store: Store, orderIds: readonly string[]): NamedRow<typeof seenChanges>[] {
   return store
     .prepare<NamedRow<typeof seenChanges>>(

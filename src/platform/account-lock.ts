@@ -17,7 +17,7 @@ export type AccountLock =
   | { state: "ours"; release: () => void }
   /** Another daemon of this account runs on this machine. */
   | { state: "taken" }
-  /** Somebody else has the name, or the system knows no such sockets: nothing can be said. */
+  /** Somebody else has the name, or the system has no such sockets: nothing can be said. */
   | { state: "unknown"; release: () => void };
 
 const NONCE_BYTES = 32;

@@ -128,7 +128,7 @@ function enterGroups({ name, gid }: Owner): void {
   else initgroups?.(name, gid);
 }
 
-/** Asked as that user for an instant: Node knows the account of the present one only. */
+/** Asked as that user for an instant: Node has the account of the present one only. */
 function accountOf(uid: number): UserInfo<string> | undefined {
   try {
     process.seteuid?.(uid);

@@ -50,7 +50,7 @@ export interface HelperOptions {
   isStopping?: () => boolean;
   stopWithinMs?: number;
   onProgress?: (note: unknown) => void;
-  /** Another call follows that needs what this one leaves open: the process does not end for want of work. */
+  /** Another call follows that needs what this one leaves open: the process does not end although it is idle. */
   leavesOpen?: boolean;
 }
 

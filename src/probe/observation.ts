@@ -2,7 +2,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { shortWords } from "../service/service-error.ts";
 
-/** Something about the service that a person may want to know once. Names and types only, never a value of an order. */
+/** Something about the service that a person is shown once. Names and types only, never a value of an order. */
 export interface Observation {
   kind: "field" | "status" | "path" | "answer" | "return" | "zone";
   /**

@@ -1,7 +1,7 @@
 /*
  * Notices what is new about the service's orders: fields that nothing reads, status names, optional paths that no
  * longer match. It follows the history of orders, apart from the pulling, so that no order waits for it; a pass is
- * bounded, names that are known are remembered, and nothing is written twice. After a crash it looks again at the
+ * bounded, names that are known are kept in memory, and nothing is written twice. After a crash it looks again at the
  * orders since its mark and finds nothing new in them.
  */
 

@@ -16,7 +16,7 @@ import { type Observation, plainName } from "./observation.ts";
 export interface ObserveRules {
   /** Top-level fields that some path of the configuration reads. */
   readFields: ReadonlySet<string>;
-  /** Status names that the configuration knows. */
+  /** Status names of the configuration. */
   statuses: ReadonlySet<string>;
   mappings: Record<"batch" | "update" | "snapshot", OrderMapping>;
 }

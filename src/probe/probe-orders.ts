@@ -147,7 +147,7 @@ function orderOf({ config }: Probe, entries: readonly unknown[]): NamedOrder | u
   return undefined;
 }
 
-/** Whether a change is the whole order, told by an order that stands in both answers. */
+/** Whether a change is the whole order, shown by an order that stands in both answers. */
 function tellCarry({ report, config }: Probe, entries: readonly unknown[], snapshot: unknown, orderId: string): void {
   const entry = entries.find((one) => JSON.stringify(one).toLowerCase().includes(orderId));
   if (!isGroup(entry) || !isGroup(snapshot)) return;

@@ -14,7 +14,7 @@ export interface Finding {
   facts: Message[];
   /** Keys of the configuration, dotted, with the values that the service's answers show. */
   keys: Record<string, unknown>;
-  /** The same where only a person knows whether the value is meant. */
+  /** The same where only a person can say whether the value is meant. */
   choices: Record<string, unknown>;
 }
 

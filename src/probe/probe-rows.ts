@@ -1,5 +1,5 @@
 /*
- * What the database already knows about the service, for `probe`: bodies that were stored or kept, and how confirms,
+ * What the database already has about the service, for `probe`: bodies that were stored or kept, and how confirms,
  * imports and requests went. Read-only, bounded, and of no consequence to anything else. SQL, because it counts and groups.
  */
 

@@ -16,7 +16,7 @@ import { probeUpdates } from "./probe-updates.ts";
 
 export interface Explored {
   findings: Finding[];
-  /** Every key of the configuration that the answers show, and those that only a person knows; dotted. */
+  /** Every key of the configuration that the answers show, and those that only a person can say; dotted. */
   keys: Record<string, unknown>;
   choices: Record<string, unknown>;
   requests: number;

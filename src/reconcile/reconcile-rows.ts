@@ -1,5 +1,5 @@
 /*
- * What reconciling reads and remembers: whose turn it is, what an order was compared with, payloads and their hashes.
+ * What reconciling reads and stores: whose turn it is, what an order was compared with, payloads and their hashes.
  * The turn is saved in the transaction of the findings that it covers, or after orders that gave none; after a crash
  * a few orders are read twice, which changes nothing. SQL names the index, and reads payloads as bytes.
  */

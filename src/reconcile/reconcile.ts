@@ -1,5 +1,5 @@
 /*
- * Finds and repairs what no change has told of: orders that differ from the service, orders that it no longer knows,
+ * Finds and repairs what no change has named: orders that differ from the service, orders that it no longer has,
  * payloads that were damaged on the disk. One round looks at a bounded part of the orders, in turn, and asks at half
  * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
  * after a crash a few orders are looked at twice.
@@ -44,7 +44,7 @@ const LATELY_PER_ROUND = 300;
 const LATELY_MS = 3 * 86_400_000;
 const REMOVED_PER_ROUND = 20;
 
-/** Outcomes that are no news. */
+/** Outcomes that change nothing. */
 const QUIET: ReadonlySet<Compared> = new Set<Compared>(["same", "skipped", "gone"]);
 
 export interface ReconcileOptions {

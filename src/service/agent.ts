@@ -6,7 +6,7 @@ type AgentOptions = ConstructorParameters<typeof Agent>[0] & { connect?: buildCo
 export interface Route {
   /** `env`: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say; an address: always through it; null: directly. */
   proxy: string | null;
-  /** Certificates (PEM) of authorities that are believed beside the usual ones. */
+  /** Certificates (PEM) of authorities that are trusted beside the usual ones. */
   authorities: readonly string[];
 }
 

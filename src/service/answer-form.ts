@@ -305,7 +305,7 @@ export function learnUsual(
  * @param now.stepMs since the answer before it in this form, where this process has seen that; null where time proves
  * nothing, and its first time is all there is to know
  * @param now.localAt by the clock that acknowledgements bear
- * @param now.needsSign whether what is believed for nothing but its time is lost where it was no acceptance
+ * @param now.needsSign whether what counts for nothing but its time is lost where it was no acceptance
  * @returns what is known then: the form is unusual no more where it has been waited for long enough.
  */
 export function learnUnusual(

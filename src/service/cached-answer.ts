@@ -4,7 +4,7 @@ import { shortWords } from "./service-error.ts";
 
 /** What the headers of an answer say of a cache that gave it, whatever was asked of caches. */
 export interface CacheSigns {
-  /** It knows nothing of what was changed since. */
+  /** It shows nothing of what was changed since. */
   isCached: boolean;
   /** The header that says so, where the answer is older than a minute, or nothing shows how old it is. */
   oldBy?: string;

@@ -39,7 +39,7 @@ export interface ClientOptions {
   answerLimits?: AnswerLimits;
   userAgent: string;
   clock: Clock;
-  /** Through which proxy the service is reached, and whose certificates are believed; directly and the usual ones unless said. */
+  /** Through which proxy the service is reached, and whose certificates are trusted; directly and the usual ones unless said. */
   route?: Route;
   /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
   dispatcher?: Dispatcher;
@@ -250,7 +250,7 @@ export class ServiceClient {
       accept: "application/json",
       "accept-encoding": "identity",
       "user-agent": userAgent,
-      // A cache is to ask the service. HTTP/1.0 knows the second.
+      // A cache is to ask the service. HTTP/1.0 has the second.
       ...(request.method === "GET" ? { "cache-control": "no-cache,no-store", pragma: "no-cache" } : {}),
       ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
     };
@@ -348,7 +348,7 @@ export class ServiceClient {
     return this.#error("unreachable", request, what, { cause, effect: "none", hint });
   }
 
-  /** What did not come to an answer. Before a request begins the service can have seen nothing of it, whatever failed. */
+  /** What did not come to an answer. Before a request begins the service cannot have received any of it, whatever failed. */
   #failure(
     request: ServiceRequest,
     cause: unknown,

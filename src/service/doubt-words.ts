@@ -40,7 +40,7 @@ const NONE_BEFORE = /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не
 /** After it: the same. */
 const NONE_AFTER =
   /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*(?:""|''|["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\}))/iu;
-/** An HTTP status that is told as a text: alone, with its reason, or called one. A count may be 500 as well. */
+/** An HTTP status that is written as a text: alone, with its reason, or called one. A count may be 500 as well. */
 const STATUS =
   /^[^\p{L}\d]*[45]\d\d[^\p{L}\d]*$|(?<!\p{L})(?:http|status|code|код|статус)[ \t:=/\d.]*[ :=/][45]\d\d(?!\d)|^[^\p{L}\d]*[45]\d\d[ :-]+(?:conflict|gone|payment)/iu;
 

@@ -15,7 +15,7 @@ export function fetchBatch(
   return client.request({ area: "orders", method: "GET", path: ORDERS, query, signal });
 }
 
-/** Confirms a batch. `body` is JSON text. Repeating it is the job's decision, because only the job knows what is durable. */
+/** Confirms a batch. `body` is JSON text. Repeating it is the job's decision, because what is durable is decided there. */
 export function confirmBatch(client: ServiceClient, body: string, signal: AbortSignal): Promise<ServiceAnswer> {
   const record = hash("sha256", body);
   return client.request({ area: "orders", method: "POST", path: `${ORDERS}/confirm`, body, record, signal });

@@ -70,7 +70,7 @@ export async function callOutside(call: OutsideCall): Promise<void> {
   }
 }
 
-/** `https://user:password@host/` is how some receivers want to be addressed. */
+/** `https://user:password@host/` is how some receivers are addressed. */
 function authorizationOf(url: string): Record<string, string> {
   const { username, password } = new URL(url);
   if (username === "" && password === "") return {};

@@ -6,7 +6,7 @@ export const RETRY_AFTER_MIN_MS = 1_000;
 /** A wrong clock or unit may ask for years; after an hour one more question does no harm, and orders are waiting. */
 export const RETRY_AFTER_MAX_MS = 3_600_000;
 
-/** Nobody asks to wait 31 years: numbers from here on are epoch seconds, and from {@link EPOCH_MS_FROM} milliseconds. */
+/** No service asks for 31 years: numbers from here on are epoch seconds, and from {@link EPOCH_MS_FROM} milliseconds. */
 const EPOCH_SECONDS_FROM = 1e9;
 const EPOCH_MS_FROM = 1e12;
 

@@ -25,7 +25,7 @@ export interface ServiceErrorDetails {
   words?: string;
   /** The body is a web page: a proxy, a portal or a deployment speaks, not the service. */
   isWebPage?: boolean;
-  /** A cache gave it, which knows nothing of what was changed since. */
+  /** A cache gave it, which shows nothing of what was changed since. */
   isCached?: boolean;
   /** The path below the base address of the service to which a permanent redirect points. */
   movedTo?: string | undefined;

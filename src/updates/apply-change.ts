@@ -1,7 +1,7 @@
 /*
- * Acts on one piece of news from the updates, inside the caller's write transaction: stores the record where it is a
+ * Acts on one change of the updates, inside the caller's write transaction: stores the record where it is a
  * whole order, requests a read where only the order itself can show it, and keeps what was served. After a crash none of
- * that is there, and the same news is news again.
+ * that is there, and the same change is new again.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -60,7 +60,7 @@ export function applyChange(
     requestRead(store, { orderId, serviceId }, at);
     return "owed";
   }
-  // Key order aside, so that a change of an order nobody knows is quarantined once.
+  // Key order aside, so that a change of an unknown order is quarantined once.
   const owed = {
     orderId,
     serviceId,

@@ -27,7 +27,7 @@ export interface ServedChange {
   timestamp: ServedTimestamp | undefined;
   /** Of the content, key order and white space aside. */
   contentHash: Buffer;
-  /** What the change is remembered by; undefined where the record names no order. */
+  /** What the change is stored under; undefined where the record names no order. */
   key: ChangeKey | undefined;
 }
 
@@ -117,7 +117,7 @@ export class ChangePage {
   }
 }
 
-/** Nearly all timestamps of a page are written in the same way, which is remembered once. */
+/** Nearly all timestamps of a page are written in the same way, which is kept once. */
 function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
   return (
     a.kind === b.kind &&

@@ -35,9 +35,9 @@ export interface ChangeNews {
   contentHash: Buffer;
   /** Where the records of this order do not tell by themselves which one counts. */
   isDoubtful: boolean;
-  /** The record was told before, and what was told last is not told any more: set back, or the answer of a replica that lags. */
+  /** The record was served before, and what was served last is not served any more: set back, or the answer of a replica that lags. */
   isKnown: boolean;
-  /** What to remember of the order in the transaction that acts; undefined where the record names no order. */
+  /** What to store of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
 }
 

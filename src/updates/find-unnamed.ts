@@ -32,7 +32,7 @@ const READS_PER_LOOK = 100;
 /** Of one record: UUIDs that are found in it, and asked for in one look. The next look asks for others. */
 const IDS_MAX = 1_000;
 const IDS_PER_LOOK = 10;
-/** Records whose waits are remembered; what is forgotten is asked for anew. */
+/** Records whose waits are kept; those that are dropped are asked for anew. */
 const WAITS_MAX = 10_000;
 const FIRST = Number.MAX_SAFE_INTEGER;
 

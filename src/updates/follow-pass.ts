@@ -56,9 +56,9 @@ export interface Pass {
   /** No sweep has been noted yet: the next one is counted from here. */
   isFirst: boolean;
   learned: Learned;
-  /** The service's clock at the pass's first answer that told it. */
+  /** The service's clock at the pass's first answer that had one. */
   serviceNow: string | undefined;
-  /** The same where this pass's own answers told it: a position is only what the service itself sent. */
+  /** The same where this pass's own answers had it: a position is only what the service itself sent. */
   serviceDate: string | undefined;
   /** When its first page was asked for, by the same clock. */
   askedAt: string | undefined;

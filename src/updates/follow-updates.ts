@@ -213,7 +213,7 @@ export class FollowUpdates implements Job {
     this.#told.future = future > 0;
   }
 
-  /** Without a Date nobody knows the service's time. This machine's own decides nothing, and is good enough for a hint. */
+  /** Without a Date the service's time is unknown. This machine's own decides nothing, and is good enough for a hint. */
   #tellAhead(position: string | undefined, { serviceNow, learned }: Pass): void {
     const { clock, log } = this.#context;
     const isAhead = serviceNow === undefined && liesAhead(position, clock.nowMs(), learned.form, this.#options.follow);

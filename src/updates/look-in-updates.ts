@@ -29,7 +29,7 @@ export interface KnownVersion {
   kept?: string | null;
 }
 
-/** Whether the changes have ever told of a version: that one is missing in them which never was there says nothing. */
+/** Whether the changes have ever named a version: where they never did, a missing one says nothing. */
 export function wasListed({ store }: Pick<JobContext, "store">, version: KnownVersion, timezone: string): boolean {
   const ns = readTimestamp(version.timestamp, timezone)?.instantNs;
   const [row] = loadSeenChanges(store, [version.orderId]);

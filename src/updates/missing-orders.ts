@@ -19,7 +19,7 @@ export class MissingOrders {
 
   /**
    * Inside the transaction that acts on it, and only where the service was found well in the same pass.
-   * Returns whether the order has been missing for so long that this is believed.
+   * Returns whether the order has been missing for so long that this counts.
    */
   note(orderId: string, at: string): boolean {
     const { store, clock, client } = this.#context;

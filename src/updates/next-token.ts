@@ -23,7 +23,7 @@ export function readToken(bytes: Buffer, span: Span): string | undefined {
 
 /**
  * Whether a token lies before another, as far as that is known: an earlier time, or a smaller number behind the same
- * letters. Of others nobody but the service knows.
+ * letters. Of others only the service can say.
  *
  * @example
  * isBefore("cursor-7", "cursor-12", "UTC"); // true

@@ -15,7 +15,7 @@ export interface Anchor {
 const ANCHORS_MAX = 10;
 /** Older ones may have left the feed. */
 const ANCHOR_VALID_NS = 7n * 86_400n * 1_000_000_000n;
-/** No service cuts its pages to fewer; fewer changes that nothing proves to be all are still believed. */
+/** No service cuts its pages to fewer; fewer changes that nothing proves to be all still count. */
 const CUT_MIN = 10;
 
 /** The newest of both, one for each order, none after `upToNs`. */

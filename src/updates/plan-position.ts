@@ -11,7 +11,7 @@ export interface PositionFacts {
   token: string | undefined;
   /** The largest timestamp that was served and is not from the future. */
   high: High | undefined;
-  /** The service's clock, also where only an earlier answer told it. */
+  /** The service's clock, also where only an earlier answer had it. */
   serviceNow: string | undefined;
   /** The `Date` of an answer of this pass. */
   serviceDate: string | undefined;

@@ -35,7 +35,7 @@ const LOST_MAX = 50;
 /**
  * Several orders have gone back, and there is one moment whose state the service has: it was restored to an earlier copy. All that
  * it is known to have is of before that moment, all that it has lost of after it. What else it has lost by the same is
- * no news.
+ * nothing new.
  *
  * @example
  * // One has gone back from 12:13 to 9:00, the other from 12:31 to 10:00: the state of the service is not older than 10:00.

@@ -47,7 +47,7 @@ export type OrderAnswer = SnapshotRead & { kind: "order" };
 export type Refreshed<S = IngestResult> =
   /** `stored`: what became of it here. */
   | { kind: "order"; stored: S; answer: OrderAnswer }
-  /** The service says that it has no such order. Whether that is believed is not decided here. */
+  /** The service says that it has no such order. Whether that counts is not decided here. */
   | { kind: "unknown"; error: ServiceError };
 
 export type SeenOrder =

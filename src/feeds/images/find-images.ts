@@ -49,7 +49,7 @@ const FILES_PER_COMMIT = 100;
 /** Files of one content that are tried when the row's own has another one now. */
 const TWINS_MAX = 5;
 
-/** A row with what is known of its file: what to render, why not, or that nobody has looked at the file yet. */
+/** A row with what is known of its file: what to render, why not, or that the file is still to be looked at. */
 export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: Message } | { kind: "unseen" };
 
 /** Inside the transaction that decides what becomes of the row. */

@@ -1,5 +1,5 @@
 /*
- * What the bridge knows of the files that images are read from. A cache and nothing more: a row that is missing or old
+ * What is stored of the files that images are read from. A cache and nothing more: a row that is missing or old
  * costs one more reading of its file. What becomes of a row of the feed is decided from it inside the transaction that writes
  * the outbox, so that both are of one moment.
  */

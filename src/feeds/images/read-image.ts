@@ -144,7 +144,7 @@ async function factsOf(handle: FileHandle, stat: BigIntStats, bytesMax: number):
   return { ...facts, sha256: hash, type: typeOf(head) };
 }
 
-/** Reads up to `size` bytes and one more, by which a file that grows is known. */
+/** Reads up to `size` bytes and one more, by which a file that grows is found. */
 async function readPieces(
   handle: FileHandle,
   size: number,

@@ -22,7 +22,7 @@ export interface Walk {
 export interface Standing {
   /** The round that SQLite has applied last. */
   local: number;
-  /** The round whose notes PostgreSQL has deleted last; 0: it has never seen one. */
+  /** The round whose notes PostgreSQL has deleted last; 0: there was none yet. */
   remote: number;
 }
 
@@ -34,7 +34,7 @@ export function whoWentBack({ local, remote }: Standing): "local" | "remote" | u
 
 /**
  * `filled`: the tables in which PostgreSQL has rows; `used`: those that rows from there have ever come to, as far as the shop's
- * database knows. In another one everything is of an ERP on this machine, and nothing is deleted.
+ * database has. In another one everything is of an ERP on this machine, and nothing is deleted.
  */
 export interface Tables {
   filled: readonly ErpTable[];
