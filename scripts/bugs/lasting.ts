@@ -234,7 +234,7 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   {
     ...one(
       "an order that was read within its own minute is read no more",
-      "src/orders/repeat-reads.ts",
+      "src/orders/second-reads.ts",
       "if (Date.parse(order.askedAt) >= endMs) return false;",
       "if (Date.parse(order.askedAt) !== endMs) return false;",
     ),

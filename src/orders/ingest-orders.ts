@@ -30,7 +30,7 @@ import {
 import type { OrderRules } from "./order-rules.ts";
 import { type EventPlan, planOrder, type StoredOrder, stateOfStatus, withSetBack } from "./plan-order.ts";
 import type { AnswerRecord } from "./read-answer.ts";
-import { requestRepeat } from "./repeat-reads.ts";
+import { queueSecondRead } from "./second-reads.ts";
 import { isStatusAlone } from "./status-alone.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
@@ -134,7 +134,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   if (mark === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
     if (lost !== undefined) requestLaterReads(store, record.orderId, options.at);
-    repeatWithinUnit(options, record, read.values);
+    readAfterUnit(options, record, read.values);
     releaseQuarantined(store, ORDER_KINDS, record.orderId);
     return "created";
   }
@@ -157,7 +157,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });
-      repeatWithinUnit(options, record, read.values);
+      readAfterUnit(options, record, read.values);
       return "refreshed";
     case "apply":
       keepContentHash(store, mark, payloadContentHash);
@@ -171,20 +171,16 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       if (stored.removed) reopenRequests(store, record.orderId);
       if (losesValues({ ...stored.values, lines: stored.lines }, read.values))
         requestLaterReads(store, record.orderId, options.at);
-      repeatWithinUnit(options, record, read.values);
+      readAfterUnit(options, record, read.values);
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
 }
 
 /** What was stored may change again under the same timestamp. */
-function repeatWithinUnit(
-  { store, rules, askedAt }: IngestOptions,
-  { orderId }: GoodRecord,
-  values: OrderValues,
-): void {
+function readAfterUnit({ store, rules, askedAt }: IngestOptions, { orderId }: GoodRecord, values: OrderValues): void {
   if (askedAt === undefined) return;
-  requestRepeat(store, { orderId, timestamp: values.updatedAt, askedAt }, rules.plan.timezone);
+  queueSecondRead(store, { orderId, timestamp: values.updatedAt, askedAt }, rules.plan.timezone);
 }
 
 /** Our own status that comes back is nothing new for the ERP, provided that nothing else came with it. */

@@ -26,7 +26,7 @@ import {
   saveSourceHash,
 } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { loadRepeats, requestRepeat, requestRepeatNow } from "../orders/repeat-reads.ts";
+import { loadSecondReads, queueSecondRead, requestSecondRead } from "../orders/second-reads.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -150,11 +150,11 @@ export class ReadOrders {
     const { store, client } = this.#context;
     const at = this.#now();
     const due = loadLaterReads(store, at);
-    const repeats = loadRepeats(store, client.serviceNow ?? at);
-    if (due.length === 0 && repeats.length === 0) return;
+    const again = loadSecondReads(store, client.serviceNow ?? at);
+    if (due.length === 0 && again.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const read of due) requestReadNow(store, read, at);
-      for (const repeat of repeats) requestRepeatNow(store, repeat, at);
+      for (const read of again) requestSecondRead(store, read, at);
     });
   }
 
@@ -228,7 +228,7 @@ export class ReadOrders {
     if (isHeld && owed.record !== "") this.#keepChange(owed, m.updates.snapshotUnusable, at);
     // What no record asked for is asked for again by whoever did: an hour later, or at night.
     const isOver = this.#isLastTry(owed) || (isHeld && owed.record === "");
-    this.#repeatWithinUnit(owed, answer);
+    this.#readAfterUnit(owed, answer);
     if (!isHeld) this.#learnLag(owed, answer, stored);
     const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, { isOver, current });
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
@@ -240,10 +240,10 @@ export class ReadOrders {
   }
 
   /** The timestamp of the change that announced it may be another one than the order's own. */
-  #repeatWithinUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
+  #readAfterUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
     if (askedAt === undefined) return;
     const order = { orderId: owed.orderId, timestamp: this.#timestampOf(owed), askedAt };
-    requestRepeat(this.#context.store, order, this.#timezone);
+    queueSecondRead(this.#context.store, order, this.#timezone);
   }
 
   #isLastTry({ attempts }: QueuedRead): boolean {

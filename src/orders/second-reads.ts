@@ -20,7 +20,7 @@ const LATE_MS = 15 * 60_000;
 const DUE_WITHIN_MS = 25 * 3_600_000;
 
 /** Inside the transaction that stores what was asked for at `askedAt` and has this timestamp. Returns whether it is read again. */
-export function requestRepeat(
+export function queueSecondRead(
   store: Store,
   order: { orderId: string; timestamp: string | null; askedAt: string },
   timezone: string,
@@ -40,12 +40,12 @@ export function requestRepeat(
 }
 
 /** An order whose time has come; one that is too late is left to the comparison, because the service may have forgotten it. */
-interface Repeat {
+interface SecondRead {
   orderId: string;
   isLate: boolean;
 }
 
-export function loadRepeats(store: Store, serviceNow: string): Repeat[] {
+export function loadSecondReads(store: Store, serviceNow: string): SecondRead[] {
   const nowMs = Date.parse(serviceNow);
   return store
     .prepare<{ orderId: string; dueAt: string }>(
@@ -56,7 +56,7 @@ export function loadRepeats(store: Store, serviceNow: string): Repeat[] {
 }
 
 /** Inside a transaction. */
-export function requestRepeatNow(store: Store, { orderId, isLate }: Repeat, at: string): void {
+export function requestSecondRead(store: Store, { orderId, isLate }: SecondRead, at: string): void {
   if (!isLate) requestRead(store, { orderId, serviceId: orderId }, at);
   deleteRows(store, repeatReads, { orderId });
 }
