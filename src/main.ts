@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Command as BridgeCommand } from "./cli/command.ts";
 import type { InitOptions } from "./cli/init-answers.ts";
-import type { MirrorInitOptions } from "./cli/mirror.ts";
+import type { MirrorInitOptions, MirrorRemoveOptions } from "./cli/mirror.ts";
 import { Progress } from "./cli/progress.ts";
 import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
@@ -231,6 +231,14 @@ function addMirror(program: Command, { say, add, act }: Tools): void {
     .option("--ca-file <file>", say(m.help.mirrorCaFile))
     .action((options: Common & MirrorInitOptions) =>
       act(async () => (await import("./cli/mirror.ts")).mirrorInit, options, options),
+    );
+  add(mirror, "remove", m.help.mirrorRemove, "mirror remove --url postgres://head@db.example.com/chain --shop north")
+    .requiredOption("--url <url>", say(m.help.mirrorUrl))
+    .requiredOption("--shop <key>", say(m.help.mirrorRemoveShop))
+    .option("--schema <name>", say(m.help.mirrorSchema))
+    .option("--ca-file <file>", say(m.help.mirrorCaFile))
+    .action((options: Common & MirrorRemoveOptions) =>
+      act(async () => (await import("./cli/mirror.ts")).mirrorRemove, options, options),
     );
 }
 

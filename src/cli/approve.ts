@@ -3,8 +3,9 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { approveGuarded } from "../feeds/feed-rows.ts";
 import { decideFormer, listFormer } from "../feeds/former-rows.ts";
 import { m } from "../messages/messages.ts";
+import { approveMirror } from "../mirror/mirror-state.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
-import { EXIT } from "../platform/errors.ts";
+import { EXIT, type ExitCode } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { type Call, type Command, load, readExisting, unknownWord } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
@@ -15,8 +16,9 @@ const DECISIONS = ["list", "gone", "keep"] as const;
 
 /** Lets the rows go on that a feed's guard holds back, or decides about those of a former key. */
 export const approve: Command<{ feed: string; former: string | undefined }> = async (call, { feed, former }) => {
+  if (feed === MIRROR && former === undefined) return await approveDeletions(call);
   const name = FEED_NAMES.find((known) => known === feed);
-  if (name === undefined) throw unknownWord(m.command.feed, feed, FEED_NAMES);
+  if (name === undefined) throw unknownWord(m.command.feed, feed, [...FEED_NAMES, MIRROR]);
   const decision = DECISIONS.find((known) => known === former);
   if (former !== undefined && decision === undefined) throw unknownWord(m.command.formerDecision, former, DECISIONS);
   const loaded = await load(call);
@@ -40,6 +42,20 @@ export const approve: Command<{ feed: string; former: string | undefined }> = as
   else call.terminal.out(asked ? m.command.sentNow({ name, rows }) : m.command.sentNextPass({ name, rows }));
   return EXIT.ok;
 };
+
+const MIRROR = "mirror";
+
+/** What a restored PostgreSQL lacks goes here as well, with the mirror's next pass. */
+async function approveDeletions(call: Call): Promise<ExitCode> {
+  using store = openExisting(await load(call));
+  const rows = store.write(() => approveMirror(store));
+  if (call.json) call.terminal.out(jsonLine({ feed: MIRROR, rows, asked: false }));
+  else
+    call.terminal.out(
+      rows === 0 ? m.command.nothingWaits({ name: MIRROR }) : m.command.sentNextPass({ name: MIRROR, rows }),
+    );
+  return EXIT.ok;
+}
 
 function describeFormer({ terminal }: Call, name: FeedName, rows: ReturnType<typeof listFormer>): void {
   if (rows.length === 0) terminal.out(m.command.noFormer({ name }));

@@ -4,33 +4,33 @@ import { printable } from "../config/problems.ts";
 import { authoritiesOf } from "../config/route.ts";
 import { m } from "../messages/messages.ts";
 import { initSchema, type LoginRole } from "../mirror/init-schema.ts";
+import { removeShop } from "../mirror/remove-shop.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
-import type { Command } from "./command.ts";
+import type { Call, Command } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
-export interface MirrorInitOptions {
+interface Place {
   url: string;
   shop?: string;
   schema?: string;
-  erp?: string;
-  reader?: string;
   caFile?: string;
 }
+
+export interface MirrorInitOptions extends Place {
+  erp?: string;
+  reader?: string;
+}
+
+export type MirrorRemoveOptions = Place & { shop: string };
 
 /** An index over a large table takes its time. */
 const STATEMENT_MS = 10 * 60_000;
 
 /** Makes or upgrades the schema of the mirror; of a shop that it makes known, the address to be written into its configuration. */
 export const mirrorInit: Command<MirrorInitOptions> = async (call, options) => {
-  const target = readMirrorUrl(options.url);
-  if ("problem" in target) throw new BridgeError("usage", m.mirror.badUrl({ problem: target.problem }));
-  const { shop, erp, reader, schema = "erp_bridge" } = options;
-  if (shop !== undefined && !isShopKey(shop))
-    throw new BridgeError("usage", m.mirror.badShop({ shop: printable(shop) }));
-  if (!isSchemaName(schema)) throw new BridgeError("usage", m.mirror.badSchema({ schema: printable(schema) }));
-  const password = target.password ?? call.terminal.env["PGPASSWORD"];
-  const authorities = authoritiesOf(options.caFile === undefined ? null : path.resolve(options.caFile));
-  const link = { target: { ...target, password }, authorities, schema, timeoutMs: STATEMENT_MS };
+  const link = linkOf(call, options);
+  const { shop, erp, reader } = options;
+  const { schema } = link;
   const made = await initSchema({ link, shop, erp, reader });
   const logins = Object.entries({ shop: made.shop, erp: made.erp, reader: made.reader }).flatMap(([kind, login]) =>
     login === undefined ? [] : [{ kind, role: login.role, url: addressOf(options.url, login) }],
@@ -46,6 +46,26 @@ export const mirrorInit: Command<MirrorInitOptions> = async (call, options) => {
   }
   return EXIT.ok;
 };
+
+/** Takes a shop that is gone for ever out of the mirror. */
+export const mirrorRemove: Command<MirrorRemoveOptions> = async (call, options) => {
+  const { shop } = options;
+  const rows = await removeShop({ ...linkOf(call, options), shop });
+  if (call.json) call.terminal.out(jsonLine({ shop, rows }));
+  else call.terminal.out(m.mirror.removed({ shop, rows: Object.values(rows).reduce((sum, count) => sum + count, 0) }));
+  return EXIT.ok;
+};
+
+function linkOf(call: Call, { url, shop, schema = "erp_bridge", caFile }: Place) {
+  const target = readMirrorUrl(url);
+  if ("problem" in target) throw new BridgeError("usage", m.mirror.badUrl({ problem: target.problem }));
+  if (shop !== undefined && !isShopKey(shop))
+    throw new BridgeError("usage", m.mirror.badShop({ shop: printable(shop) }));
+  if (!isSchemaName(schema)) throw new BridgeError("usage", m.mirror.badSchema({ schema: printable(schema) }));
+  const password = target.password ?? call.terminal.env["PGPASSWORD"];
+  const authorities = authoritiesOf(caFile === undefined ? null : path.resolve(caFile));
+  return { target: { ...target, password }, authorities, schema, timeoutMs: STATEMENT_MS };
+}
 
 /** The same place for another role. Of a role that was there before, the password is not known. */
 function addressOf(url: string, { role, password }: LoginRole): string | null {

@@ -76,6 +76,10 @@ export interface Params extends Record<HoldCode, Hold> {
   mirror_stopped: { error: string | null; why: Message | null };
   /** Rows that the other side of the mirror does not take. */
   mirror_refused: Count;
+  /** Rows of the ERP's that a restored PostgreSQL lacks. */
+  mirror_kept: Count;
+  /** Orders that are only in PostgreSQL. */
+  mirror_extra: Count;
   erp_objects: { names: string };
   /** Seconds ahead of the service's. */
   clock_off: { offsetS: number };
@@ -188,7 +192,9 @@ export const CONDITIONS = {
   refused_statuses: trait("warning", { alert: "refused status requests" }),
   quarantined: trait("warning", { alert: "quarantine $", command: QUARANTINE }),
   blocked_orders: trait("warning", { alert: "orders blocked by the ERP" }),
+  mirror_kept: trait("warning", { alert: "rows missing in the mirror", command: "erp-bridge approve mirror" }),
   mirror_refused: trait("warning", { alert: "rows refused by the mirror" }),
+  mirror_extra: trait("warning", { alert: "orders only in the mirror" }),
   clock_off: trait("warning", {
     unhealthy: "clock",
     settleMs: AFTER_A_WHILE,

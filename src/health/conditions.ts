@@ -221,8 +221,10 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)
     list.push(make("blocked_orders", "erp", null, { count: erp.quarantined }));
-  const { mirrorRefused = 0 } = facts;
-  if (mirrorRefused > 0) list.push(make("mirror_refused", "mirror", null, { count: mirrorRefused }));
+  const { kept = 0, refused = 0, extra = 0 } = facts.mirror ?? {};
+  if (kept > 0) list.push(make("mirror_kept", "mirror", null, { count: kept }));
+  if (refused > 0) list.push(make("mirror_refused", "mirror", null, { count: refused }));
+  if (extra > 0) list.push(make("mirror_extra", "mirror", null, { count: extra }));
   if (erp !== undefined && isLongAgo(erp.waitingSince, nowMs, limits.erpReadWithinMs))
     list.push(make("orders_untaken", "erp", erp.waitingSince, { ageS: ageOf(erp.waitingSince, nowMs) }));
   return list;

@@ -17,7 +17,7 @@ import { batches, feeds, flows, owedReads, syncStatus } from "../database/schema
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { countMirrorRefused } from "../mirror/mirror-state.ts";
+import { loadMirrorFacts } from "../mirror/mirror-state.ts";
 import type { ServedUnnamed } from "../orders/batch-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
@@ -211,7 +211,7 @@ export function loadFacts(store: Store): Facts {
     ),
     pageSilent: loadPageSilent(store),
     formerRows: loadFormerRows(store),
-    mirrorRefused: countMirrorRefused(store),
+    mirror: loadMirrorFacts(store),
     doubt: loadDoubt(store),
     journalSince: journalSince(store.path),
     met: store.troubles.first,

@@ -3,6 +3,7 @@ import type { HoldScope } from "../database/hold-names.ts";
 import type { DoubtKind } from "../database/progress.ts";
 import type { syncStatus } from "../database/schema.ts";
 import type { Message } from "../messages/message.ts";
+import type { MirrorFacts } from "../mirror/mirror-state.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
 
@@ -63,8 +64,8 @@ export interface Facts {
   pageSilent?: { address: string; since: string; error: string } | undefined;
   /** Rows on the site that were sent under a former key and wait for a person. */
   formerRows?: { feed: string; count: number; since: string; keys: string }[];
-  /** Rows that the mirror's other side does not take, both ways. */
-  mirrorRefused?: number;
+  /** Absent where there is no mirror. */
+  mirror?: MirrorFacts | undefined;
   /** What speaks against the database until the daemon has started anew. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */

@@ -40,6 +40,7 @@ import {
   loadHashes,
   notePending,
   type Refused,
+  refreshQueue,
   writeBatches,
   writeConditions,
   writeEvents,
@@ -118,8 +119,9 @@ export class Down implements MirrorPart {
     const { read, refused, orders, isWalking, move } = made;
     this.#isCompareAsked &&= read.at.walk === null;
     if (read.conditions !== undefined) this.#conditions = JSON.stringify(read.conditions);
-    if (read.changes.length > 0 || refused.length > 0) {
+    if (read.changes.length > 0 || refused.length > 0 || move.extraOrders !== undefined) {
       await commit(context, signal, () => {
+        if (move.extraOrders !== undefined) saveMirrorState(store, "extra_orders", String(move.extraOrders));
         deleteChanges(store, read.changes);
         noteUnwritten(store, refused);
       });
@@ -236,7 +238,7 @@ async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: rea
   });
   const ids = own.map(({ orderId }) => orderId);
   const there = await loadHashes(tx, shop, ids);
-  await notePending(tx, shop, ids);
+  await refreshQueue(tx, shop, ids);
   return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
 }
 

@@ -1,9 +1,7 @@
-import { deleteRows } from "../database/queries.ts";
-import { mirrorState } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { MirrorError } from "./mirror-error.ts";
-import { loadMirrorState, saveMirrorState } from "./mirror-state.ts";
+import { forgetMirrorState, loadMirrorState, saveMirrorState } from "./mirror-state.ts";
 
 /** Another instance works for the shop; this one asks the service nothing more. */
 export class Fenced extends MirrorError {
@@ -38,5 +36,5 @@ export function refuseFenced(store: Store, shop: string): void {
 /** This machine goes on for the shop. Inside a transaction. */
 export function liftFence(store: Store, takeoverNo: number): void {
   saveMirrorState(store, "takeover_no", String(takeoverNo));
-  deleteRows(store, mirrorState, { key: "fenced" });
+  forgetMirrorState(store, "fenced");
 }

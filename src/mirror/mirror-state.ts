@@ -1,5 +1,7 @@
 /* What the shop's database keeps of its mirror. SQL, because it is read in every pass and written in transactions of others. */
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteRows } from "../database/queries.ts";
+import { mirrorState } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 /**
@@ -7,6 +9,9 @@ import type { Store } from "../database/store.ts";
  * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
  * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
+ * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
+ * `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
+ * `extra_orders`: orders that are only there.
  */
 export type MirrorStateKey =
   | "up_no"
@@ -16,7 +21,12 @@ export type MirrorStateKey =
   | "refill"
   | "unwritten"
   | "takeover_no"
-  | "fenced";
+  | "fenced"
+  | "server"
+  | "restored"
+  | "kept"
+  | "approved"
+  | "extra_orders";
 
 export function loadMirrorState(store: Store, key: MirrorStateKey): string | undefined {
   return store.prepare<{ value: string }>("SELECT value FROM mirror_state WHERE key = ?").get(key)?.value;
@@ -30,6 +40,11 @@ export function saveMirrorState(store: Store, key: MirrorStateKey, value: string
        ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value`,
     )
     .run(key, value);
+}
+
+/** Inside a transaction. */
+export function forgetMirrorState(store: Store, key: MirrorStateKey): void {
+  deleteRows(store, mirrorState, { key });
 }
 
 /** From now on batches, held records and outcomes note that they change. Inside a transaction. */
@@ -58,9 +73,40 @@ export function startRefill(store: Store): void {
   saveMirrorState(store, "unwritten", "[]");
 }
 
-/** Rows that either side does not take from the other. */
-export function countMirrorRefused(store: Store): number {
-  const ofErp = Object.values(JSON.parse(loadMirrorState(store, "refused_rows") ?? "{}") as Record<string, number>);
-  const own = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as unknown[];
-  return ofErp.reduce((sum, count) => sum + count, own.length);
+/** Numbers by tables of the ERP's. */
+export type TableCounts = Partial<Record<string, number>>;
+
+export function loadTableCounts(store: Store, key: "refused_rows" | "kept"): TableCounts {
+  return JSON.parse(loadMirrorState(store, key) ?? "{}") as TableCounts;
+}
+
+export function sumOf(counts: TableCounts): number {
+  return Object.values(counts).reduce<number>((sum, count) => sum + (count ?? 0), 0);
+}
+
+/** A person agrees that what PostgreSQL lacks goes here as well. Inside a transaction; returns how many rows had waited for that. */
+export function approveMirror(store: Store): number {
+  const rows = sumOf(loadTableCounts(store, "kept"));
+  if (rows > 0) saveMirrorState(store, "approved", "1");
+  return rows;
+}
+
+export interface MirrorFacts {
+  /** Rows that either side does not take from the other. */
+  refused: number;
+  /** Rows of the ERP's that a restored PostgreSQL lacks, and that nobody has approved to go. */
+  kept: number;
+  /** Orders that are only in PostgreSQL. */
+  extra: number;
+}
+
+/** Undefined where there is no mirror. */
+export function loadMirrorFacts(store: Store): MirrorFacts | undefined {
+  if (loadMeta(store, "mirror_on") === undefined) return undefined;
+  const unwritten = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as unknown[];
+  return {
+    refused: sumOf(loadTableCounts(store, "refused_rows")) + unwritten.length,
+    kept: loadMirrorState(store, "approved") === undefined ? sumOf(loadTableCounts(store, "kept")) : 0,
+    extra: Number(loadMirrorState(store, "extra_orders") ?? 0),
+  };
 }

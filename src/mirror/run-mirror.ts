@@ -22,7 +22,7 @@ import {
   type Self,
   savePosition,
 } from "./position.ts";
-import { verifySchema } from "./schema-version.ts";
+import { identify, verifySchema } from "./schema-version.ts";
 
 /** So often a shop in which nothing happens writes a sign of life. */
 const HEARD_MS = 15_000;
@@ -57,6 +57,8 @@ export class RunMirror implements Job {
   #turn: number;
   #notedTurn: number;
   #isRestored = false;
+  /** Which PostgreSQL the connection leads to; undefined: it does not say. */
+  #server: string | undefined;
   #notedMs = Number.NEGATIVE_INFINITY;
   #recordedMs: number | undefined;
   /** When the conditions were last written there. */
@@ -65,7 +67,11 @@ export class RunMirror implements Job {
   constructor(context: JobContext, options: MirrorOptions) {
     this.#context = context;
     this.#options = options;
-    this.#link = new MirrorLink({ ...options.link, verify: (query) => verifySchema(query, options.link) });
+    const verify: LinkOptions["verify"] = async (query) => {
+      await verifySchema(query, options.link);
+      this.#server = await identify(query);
+    };
+    this.#link = new MirrorLink({ ...options.link, verify });
     this.#claim = { writer: options.self.writer, writerNo: undefined, takeoverNo: options.takeoverNo };
     this.#notedTurn = Number(loadMirrorState(context.store, "turn") ?? 0);
     this.#turn = this.#notedTurn;
@@ -105,7 +111,7 @@ export class RunMirror implements Job {
     const { store } = this.#context;
     const seen = (await lookAtPosition(this.#link, self.shop)) ?? (await this.#begin());
     this.#refuseOthers(seen);
-    this.#isRestored ||= seen.turn < this.#turn;
+    this.#isRestored ||= seen.turn < this.#turn || this.#isOtherServer();
     const session = this.#session();
     const counts: Record<string, number> = {};
     let more = false;
@@ -196,12 +202,23 @@ export class RunMirror implements Job {
     throw new Fenced(self.shop, position.host, verdict.isTakenOver);
   }
 
+  /** Another cluster, or another timeline of the same: one that was restored, or a standby that took its place. */
+  #isOtherServer(): boolean {
+    const known = loadMirrorState(this.#context.store, "server");
+    return known !== undefined && this.#server !== undefined && this.#server !== known;
+  }
+
   /** After a restore of PostgreSQL it goes back as well, but only once everything is gone through. */
   async #noteTurn(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    if (this.#turn === this.#notedTurn || this.#isRestored) return;
-    if (this.#turn > this.#notedTurn && clock.monotonicMs() - this.#notedMs < NOTE_TURN_MS) return;
-    await commit(this.#context, signal, () => saveMirrorState(store, "turn", String(this.#turn)));
+    if (this.#isRestored) return;
+    const server = this.#server ?? loadMirrorState(store, "server") ?? "";
+    const isSoon = this.#turn >= this.#notedTurn && clock.monotonicMs() - this.#notedMs < NOTE_TURN_MS;
+    if (server === (loadMirrorState(store, "server") ?? "") && (this.#turn === this.#notedTurn || isSoon)) return;
+    await commit(this.#context, signal, () => {
+      saveMirrorState(store, "turn", String(this.#turn));
+      if (server !== "") saveMirrorState(store, "server", server);
+    });
     this.#notedTurn = this.#turn;
     this.#notedMs = clock.monotonicMs();
   }

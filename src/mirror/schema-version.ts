@@ -60,6 +60,21 @@ export async function verifySchema(query: MirrorTx["query"], place: Place): Prom
   if (outcome === "other") throw wrongSchema(m.mirror.otherSchema({ at, schema }), m.mirror.newerHint);
 }
 
+/** The cluster, and its timeline; undefined where PostgreSQL does not say: a hosted one may keep it to itself. */
+export async function identify(query: MirrorTx["query"]): Promise<string | undefined> {
+  try {
+    const [found] = await query<{ server: string }>(
+      "SELECT s.system_identifier || '/' || c.timeline_id AS server FROM pg_control_system() s, pg_control_checkpoint() c",
+    );
+    return found?.server;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return undefined;
+    throw error;
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+
 /** What is there before anything is made. @throws MirrorError where the server is too old */
 export async function inspect(query: MirrorTx["query"], { target, schema }: Place): Promise<Found> {
   const [found] = await query<Found>(

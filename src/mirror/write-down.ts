@@ -81,6 +81,10 @@ const PENDING = `INSERT INTO erp_queue (shop, order_id, since)
   WHERE o.shop = $1 AND o.order_id = ANY ($2::uuid[]) AND o.erp_revision > coalesce(e.seen_revision, 0)
   ON CONFLICT DO NOTHING`;
 
+const TAKEN = `DELETE FROM erp_queue q USING orders o, erp_orders e
+  WHERE q.shop = $1 AND q.order_id = ANY ($2::uuid[]) AND o.shop = q.shop AND o.order_id = q.order_id
+    AND e.shop = q.shop AND e.order_id = q.order_id AND o.erp_revision <= e.seen_revision`;
+
 const EVENTS = upsertOf("order_events", EVENT_COLUMNS, ["seq"]);
 const BATCHES = upsertOf("batches", BATCH_COLUMNS, ["id"]);
 const HELD = upsertOf("quarantine", HELD_COLUMNS, ["id"]);
@@ -106,7 +110,13 @@ export async function writeOrders(
   return refused;
 }
 
-/** What the ERP has not taken is in its queue. */
+/** What the ERP has not taken is in its queue, and nothing else. */
+export async function refreshQueue(tx: MirrorTx, shop: string, orderIds: readonly string[]): Promise<void> {
+  await tx.run(TAKEN, [shop, orderIds]);
+  await notePending(tx, shop, orderIds);
+}
+
+/** Of orders that have changed. */
 export async function notePending(tx: MirrorTx, shop: string, orderIds: readonly string[]): Promise<void> {
   await tx.run(PENDING, [shop, orderIds]);
 }

@@ -52,6 +52,36 @@ describeWithPostgres("erp-bridge mirror init", () => {
   });
 });
 
+describeWithPostgres("erp-bridge mirror remove", () => {
+  it("takes a shop that is gone out of the mirror, and leaves its orders", async () => {
+    const database = await testDatabase();
+    await initMirror(database);
+    const there = (sql: string) => database.cluster.query(database.name, `SET search_path = erp_bridge; ${sql}`);
+    const remove = async (...args: string[]) => {
+      const program = startProgram(["mirror", "remove", "--url", database.url, ...args]);
+      const { code } = await program.exited;
+      return { code, out: program.stdout(), err: program.stderr() };
+    };
+    await there(`INSERT INTO positions (shop, database_id, orders_seq, events_seq, host, sentence) VALUES ('${SHOP}', 'x', 0, 0, 'till', 'All well.');
+      INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1);
+      INSERT INTO orders (shop, order_id, is_cancelled, is_open, revision, erp_revision, received_at, changed_at, lines, hash, epoch, seq)
+      VALUES ('${SHOP}', gen_random_uuid(), false, true, 1, 1, now(), now(), '[]', 'x', 0, 0)`);
+    expect(await remove("--shop", SHOP)).toMatchObject({ code: 64, err: expect.stringContaining("till") });
+    await there("UPDATE positions SET heard_at = now() - interval '8 days'");
+    expect(await there("SELECT sentence FROM shops")).toContain(
+      `erp-bridge mirror remove --shop ${SHOP}. Before that: All well.`,
+    );
+    const { code, out } = await remove("--shop", SHOP, "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ shop: SHOP, rows: { stock: 1, touched: 1, positions: 1, shop_keys: 1 } });
+    expect(
+      await there("SELECT (SELECT count(*) FROM shops), (SELECT count(*) FROM orders), (SELECT count(*) FROM touched)"),
+    ).toBe("0|1|0");
+    await expect(there(`INSERT INTO stock (shop, sku) VALUES ('${SHOP}', 'B')`)).rejects.toThrow("foreign key");
+    expect((await remove("--shop", SHOP)).code).toBe(64);
+  });
+});
+
 describeWithPostgres("erp-bridge check --online", () => {
   it("tries the mirror, and says what is wrong with it", async () => {
     const database = await testDatabase();

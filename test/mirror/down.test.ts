@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { buildMirror } from "../../src/daemon/build-mirror.ts";
+import { loadMirrorFacts } from "../../src/mirror/mirror-state.ts";
 import { configFor } from "../support/bridge.ts";
 import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
@@ -135,6 +136,15 @@ describeWithPostgres("the way down", () => {
     await expectMirrored(shop);
     expect(await columns()).toEqual(before);
     expect(await shop.there("SELECT walk, extra_orders FROM positions")).toEqual(["|0"]);
+    const facts = () => loadMirrorFacts(shop.bridge.store);
+    expect(facts()).toEqual({ refused: 0, kept: 0, extra: 0 });
+    await shop.there(`CREATE TEMP TABLE one AS SELECT * FROM orders LIMIT 1; UPDATE one SET order_id = gen_random_uuid();
+      INSERT INTO orders SELECT * FROM one`);
+    await compare(shop);
+    expect(facts()?.extra).toBe(1);
+    await shop.there("DELETE FROM orders WHERE order_id NOT IN (SELECT order_id FROM order_events)");
+    await compare(shop);
+    expect(facts()?.extra).toBe(0);
   });
 
   it("starts over where PostgreSQL was restored, the file went back, or events were removed", async () => {
@@ -164,6 +174,19 @@ describeWithPostgres("the way down", () => {
     await shop.run("mirror");
     await shop.mirror();
     await expectMirrored(shop);
+    // Another server, as after a restore into a new cluster, that lacks a row of the ERP's.
+    await shop.there(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1)`);
+    await shop.run("mirror");
+    await shop.mirror();
+    await shop.there("SET erp_bridge.quiet = 'on'; DELETE FROM stock");
+    shop.bridge.store.db.exec("UPDATE mirror_state SET value = '1/1' WHERE key = 'server'");
+    await shop.mirror();
+    expect(shop.rows("SELECT sku FROM stock")).toEqual([{ sku: "A" }]);
+    expect(loadMirrorFacts(shop.bridge.store)?.kept).toBe(1);
+    expect(
+      shop.rows("SELECT 1 FROM mirror_state WHERE key = 'server' AND value LIKE '%/1' AND value <> '1/1'"),
+    ).toHaveLength(1);
+    expect(await shop.mirror()).toEqual({});
     // Events that were removed before they were mirrored.
     createOrders(shop, 4);
     await shop.run("orders");

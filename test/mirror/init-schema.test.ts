@@ -31,6 +31,7 @@ describeWithPostgres("mirror init", () => {
       "0001_way_up",
       "0002_blocked_orders",
       "0003_content",
+      "0004_notes",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(

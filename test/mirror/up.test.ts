@@ -1,8 +1,14 @@
 import { expect, it } from "vitest";
+import type { Store } from "../../src/database/store.ts";
+import { approveMirror, loadMirrorFacts, switchMirror } from "../../src/mirror/mirror-state.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { SHOP, startUp, storeOrders } from "./up-support.ts";
 
 const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
+
+function switchOn(store: Store): void {
+  store.write(() => switchMirror(store, true));
+}
 
 describeWithPostgres("rows of the ERP on their way up", () => {
   it("arrive with their values exactly, are changed, and go", async () => {
@@ -168,8 +174,10 @@ describeWithPostgres("rows of the ERP on their way up", () => {
   });
 
   it("are compared where the shop's database, or PostgreSQL, went back", async () => {
-    const { bridge, database, erp, pass, remote, restart } = await startUp();
+    const bench = await startUp();
+    const { bridge, database, erp, pass, remote, restart } = bench;
     const { store } = bridge.bridge;
+    switchOn(store);
     const set = (sku: string, quantity: number) =>
       erp.query(
         `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', '${sku}', ${quantity}) ON CONFLICT (shop, sku, warehouse) DO UPDATE SET quantity = excluded.quantity`,
@@ -201,10 +209,79 @@ describeWithPostgres("rows of the ERP on their way up", () => {
       `SET erp_bridge.quiet = 'on'; UPDATE erp_bridge.stock SET quantity = 2 WHERE sku = 'A'; DELETE FROM erp_bridge.stock WHERE sku = 'B';
        UPDATE erp_bridge.positions SET up_no = ${String(dump[0]?.["up_no"])} WHERE shop = 'north'`,
     );
+    // The restored note of a deletion before the row that is lost there.
+    await erp.query("INSERT INTO touched (shop, tbl, k0, k1) VALUES ('north', 'stock', 'B', '')");
     restart();
     await pass();
-    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual([{ sku: "A", quantity: 2 }]);
+    const kept = [
+      { sku: "A", quantity: 2 },
+      { sku: "B", quantity: 1 },
+    ];
+    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual(kept);
     expect(await pass()).toEqual({});
+    expect(loadMirrorFacts(store)?.kept).toBe(1);
+    // Neither a night nor a restored shop lets it go.
+    bridge.bridge.context.store.db.exec("UPDATE mirror_state SET value = '0' WHERE key = 'up_no'");
+    restart();
+    bench.up.compareAll();
+    await pass();
+    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual(kept);
+    bench.up.compareAll();
+    await pass();
+    expect(loadMirrorFacts(store)?.kept).toBe(1);
+    expect(store.write(() => approveMirror(store))).toBe(1);
+    expect(loadMirrorFacts(store)?.kept).toBe(0);
+    await pass();
+    expect(bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku")).toEqual([{ sku: "A", quantity: 2 }]);
+    expect(store.write(() => approveMirror(store))).toBe(0);
+    expect(await pass()).toEqual({});
+  });
+
+  it("are counted as lacking no longer once the ERP has written them again", async () => {
+    const bench = await startUp();
+    const { bridge, erp, pass, restart } = bench;
+    const { store } = bridge.bridge;
+    switchOn(store);
+    const set = (sku: string) => erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', '${sku}', 1)`);
+    await set("A");
+    await pass();
+    await erp.query("SET erp_bridge.quiet = 'on'");
+    await erp.query("DELETE FROM stock");
+    await erp.query("RESET erp_bridge.quiet");
+    // A walk that a crash broke off.
+    store.db.exec("INSERT INTO mirror_state (key, value) VALUES ('restored', '2026-01-01T00:00:00.000Z')");
+    restart();
+    await pass();
+    expect(loadMirrorFacts(store)).toEqual({ refused: 0, kept: 1, extra: 0 });
+    await set("A");
+    await pass();
+    bench.up.compareAll();
+    await pass();
+    expect(loadMirrorFacts(store)?.kept).toBe(0);
+    expect(bridge.rows("SELECT sku FROM stock")).toEqual([{ sku: "A" }]);
+  });
+
+  it("of a shop that is away for long are noted as whole tables, and all arrive", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const insert = (shop: string, from: number, to: number) =>
+      erp.query(
+        `INSERT INTO stock (shop, sku, quantity) SELECT '${shop}', 'S-' || n, n FROM generate_series(${from}, ${to}) AS n`,
+      );
+    const notes = async (shop: string) =>
+      await remote(
+        "SELECT tbl, k0 IS NULL AS whole, count(*)::int AS n FROM touched WHERE shop = $1 GROUP BY 1, 2",
+        shop,
+      );
+    await insert("south", 1, 20_500);
+    expect(await notes("south")).toEqual([{ tbl: "stock", whole: true, n: 1 }]);
+    await insert(SHOP, 1, 20_500);
+    expect(await notes(SHOP)).toEqual([{ tbl: "stock", whole: false, n: 20_500 }]);
+    await erp.query("UPDATE positions SET heard_at = now() - interval '2 hours'");
+    await insert(SHOP, 20_501, 31_000);
+    expect(await notes(SHOP)).toEqual([{ tbl: "stock", whole: true, n: 1 }]);
+    await pass();
+    expect(bridge.rows("SELECT count(*) AS n FROM stock")).toEqual([{ n: 31_000 }]);
+    expect(await notes(SHOP)).toEqual([]);
   });
 });
 
@@ -227,6 +304,18 @@ describeWithPostgres("a mark on an order", () => {
     await erp.query(`INSERT INTO erp_queue VALUES ('${SHOP}', '${id}', now())`);
     const there = async () => (await remote("SELECT 1 FROM orders_pending")).length;
     await show(1);
+    expect(await there()).toBe(1);
+    const queued = async () => (await remote("SELECT 1 FROM erp_queue")).length;
+    const seen = (revision: number) =>
+      erp.query(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${id}', ${revision})
+      ON CONFLICT (shop, order_id) DO UPDATE SET seen_revision = excluded.seen_revision`);
+    await seen(1);
+    await pass();
+    await pass();
+    expect(await queued()).toBe(0);
+    await seen(0);
+    await pass();
+    await pass();
     expect(await there()).toBe(1);
     await block();
     await pass();

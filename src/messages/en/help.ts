@@ -26,7 +26,7 @@ export const help = {
   approve: "let through what a feed's guard holds",
   approveFormer:
     "of rows that were sent under a former key and cannot be named: list, gone (off sale) or keep (on the site)",
-  approveFeed: "stocks, prices, catalog or images",
+  approveFeed: "stocks, prices, catalog, images, or mirror: what a restored PostgreSQL lacks",
   config: "the configuration",
   configShow: "the effective configuration, without secrets",
   configCheck: "whether a running daemon would take it over, quickly; systemctl reload asks it first",
@@ -50,6 +50,8 @@ export const help = {
   takeover: "this machine goes on for the shop; the former one ends",
   takeoverFrom: "the copy to begin with; the newest in backup.dir if absent",
   mirrorInit: "makes or upgrades the schema there; with --shop also a shop and its role",
+  mirrorRemove: "takes a shop that is gone for ever out of it; orders and events stay",
+  mirrorRemoveShop: "key of the shop, as in mirror.shop",
   mirrorUrl: "postgres://USER@HOST/DATABASE of a role that may create roles; its password may stand in PGPASSWORD",
   mirrorShop: "key of a shop to make known, as in mirror.shop",
   mirrorSchema: "name of the schema (default: erp_bridge)",

@@ -59,6 +59,11 @@ export const mirror = {
   roleMade: ({ role, isShop, url }: { role: string; isShop: boolean; url: string }) =>
     `The role ${role} was made. ${isShop ? "For mirror.url_file of the shop" : "Its address"}, shown only now: ${url}`,
   roleStays: ({ role }: { role: string }) => `The role ${role} was there; its password stays as it was.`,
+  removeUnknown: ({ shop }: { shop: string }) => `PostgreSQL does not know a shop ${shop}.`,
+  removeHeard: ({ shop, host }: { shop: string; host: string }) =>
+    `The shop ${shop} works (on ${host}): stop its bridge, and try again when the view shops shows it as silent.`,
+  removed: ({ shop, rows }: { shop: string; rows: number }) =>
+    `The shop ${shop} was removed with ${counted(rows, "row")}. Its orders and events stay.`,
   takenOver: ({ shop, host }: { shop: string; host: string }) => `${host} has taken over the shop ${shop}.`,
   takenOverHint:
     "Leave this machine's bridge off. Where it is to go on for the shop again, stop the other one; then, here: erp-bridge takeover",

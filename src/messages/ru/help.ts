@@ -25,7 +25,7 @@ export const help = {
   approve: "разрешить отправку того, что задержал предохранитель выгрузки",
   approveFormer:
     "о строках, отправленных под прежним ключом и не определяемых нынешним: list, gone (снять с продажи) или keep (оставить на сайте)",
-  approveFeed: "stocks, prices, catalog или images",
+  approveFeed: "stocks, prices, catalog, images или mirror: чего нет в восстановленной PostgreSQL",
   config: "настройки",
   configShow: "действующие настройки без секретов",
   configCheck: "приняла бы её работающая служба; быстрая проверка, с неё начинает systemctl reload",
@@ -49,6 +49,8 @@ export const help = {
   takeover: "магазин переходит к этой машине; служба на прежней завершается",
   takeoverFrom: "с какой копии начать; если не указано, с новейшей в backup.dir",
   mirrorInit: "создаёт или обновляет там схему; с --shop — ещё магазин и его роль",
+  mirrorRemove: "убирает оттуда магазин, которого больше не будет; заказы и события остаются",
+  mirrorRemoveShop: "ключ магазина, как в mirror.shop",
   mirrorUrl: "postgres://USER@HOST/DATABASE роли, которой можно создавать роли; пароль может стоять в PGPASSWORD",
   mirrorShop: "ключ нового магазина, как в mirror.shop",
   mirrorSchema: "имя схемы (по умолчанию erp_bridge)",

@@ -225,6 +225,16 @@ export const conditionsEn = {
     "Rows of the ERP have the reason in their column error in PostgreSQL: put them right there. Of orders: SELECT value FROM mirror_state WHERE key = 'unwritten'",
     "rows refused by the mirror",
   ),
+  mirror_kept: counts(
+    (n) => `${counted(n, "row")} of the ERP that a restored PostgreSQL does not have.`,
+    "They stay here until the ERP has written them there again. If they are to go here as well, and articles without a row to zero:",
+    "rows of the ERP that a restored PostgreSQL does not have",
+  ),
+  mirror_extra: counts(
+    (n) => `${counted(n, "order")} in PostgreSQL that this database does not have.`,
+    "This database was restored, or somebody wrote there. Stop the service here and type erp-bridge takeover: it brings them. Orders that are none: delete them there.",
+    "orders in PostgreSQL that this database does not have",
+  ),
   erp_objects: {
     text: ({ names }: { names: string }) =>
       `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,

@@ -2,27 +2,30 @@
  * Going through whole tables: after a TRUNCATE, after one of the two databases was restored, and once a night. Pure: which
  * step comes next.
  */
+import type { TableCounts } from "../mirror-state.ts";
 import type { ErpTable, Key } from "./erp-tables.ts";
 
-/** `remote`: PostgreSQL's rows are applied. `local`: keys that PostgreSQL does not have are deleted. */
+/** `remote`: PostgreSQL's rows are applied. `local`: rows that PostgreSQL does not have are deleted; `kept`: they are counted. */
 export type WalkStep =
-  | { kind: "remote" | "local"; table: ErpTable; after?: Key }
+  | { kind: "remote" | "local" | "kept"; table: ErpTable; after?: Key }
   | { kind: "requests"; after?: string; isAgain: boolean }
   | { kind: "outcomes"; after: number };
 
-type Because = "truncated" | "night" | "local" | "remote";
+type Because = "truncated" | "night" | "local" | "remote" | "approved";
 
 export interface Walk {
   because: Because;
   steps: readonly WalkStep[];
   /** Notes that are done with once the walk has ended. */
   ids: readonly string[];
+  /** Rows that PostgreSQL does not have and that stay, by their tables, as far as the walk has come. */
+  kept: TableCounts;
 }
 
 export interface Standing {
   /** The round that SQLite has applied last. */
   local: number;
-  /** The round whose notes PostgreSQL has deleted last; 0: there was none yet. */
+  /** The round whose notes PostgreSQL has deleted last; 0: it has never seen one. */
   remote: number;
 }
 
@@ -34,31 +37,49 @@ export function whoWentBack({ local, remote }: Standing): "local" | "remote" | u
 
 /**
  * `filled`: the tables in which PostgreSQL has rows; `used`: those that rows from there have ever come to, as far as the shop's
- * database has. In another one everything is of an ERP on this machine, and nothing is deleted.
+ * database has. In another one everything is of an ERP on this machine, and nothing is deleted. `held`: those with rows that a restored
+ * PostgreSQL lacks: they go when a person approves that, so that no article goes to zero because of a restore.
  */
 export interface Tables {
   filled: readonly ErpTable[];
   used: readonly ErpTable[];
+  held: readonly ErpTable[];
 }
 
-export function planWalk(because: Exclude<Because, "truncated">, { filled, used }: Tables): Walk {
+export function planWalk(because: Exclude<Because, "truncated">, { filled, used, held }: Tables): Walk {
   const remote = filled.map((table) => ({ kind: "remote", table }) as const);
-  const local =
-    because === "night"
-      ? []
-      : new Set([...used, ...filled]).values().map((table) => ({ kind: "local", table }) as const);
+  const either = [...new Set([...used, ...filled])];
+  const absent: Record<typeof because, readonly WalkStep[]> = {
+    night: held.map((table) => ({ kind: "kept", table })),
+    remote: either.map((table) => ({ kind: "kept", table })),
+    local: either.map((table) => ({ kind: held.includes(table) ? "kept" : "local", table })),
+    approved: held.map((table) => ({ kind: "local", table })),
+  };
   const requests = { kind: "requests", isAgain: because === "local" } as const;
   const outcomes = because === "remote" ? [{ kind: "outcomes", after: 0 } as const] : [];
-  return { because, steps: [...remote, ...local, requests, ...outcomes], ids: [] };
+  return { because, steps: [...remote, ...absent[because], requests, ...outcomes], ids: [], kept: {} };
 }
 
-/** After tables were emptied as a whole. */
-export function planTruncated(tables: readonly ErpTable[], ids: readonly string[]): Walk {
-  const steps = tables.flatMap((table) => [{ kind: "remote", table } as const, { kind: "local", table } as const]);
-  return { because: "truncated", steps, ids };
+/** After tables were emptied as a whole, or many notes were folded into one. In a table that nothing has ever come to, nothing goes. */
+export function planTruncated(tables: readonly ErpTable[], used: readonly ErpTable[], ids: readonly string[]): Walk {
+  const steps = tables.flatMap((table) => [
+    { kind: "remote", table } as const,
+    ...(used.includes(table) ? [{ kind: "local", table } as const] : []),
+  ]);
+  return { because: "truncated", steps, ids, kept: {} };
 }
 
-/** The walk without what its first step has done; `next` undefined: that step is at its end. */
-export function advance(walk: Walk, next: WalkStep | undefined): Walk {
-  return { ...walk, steps: [...(next === undefined ? [] : [next]), ...walk.steps.slice(1)] };
+/** The walk without what its first step has done; `next` undefined: that step is at its end. `kept`: rows that this step has counted. */
+export function advance(walk: Walk, next: WalkStep | undefined, kept = 0): Walk {
+  const [step] = walk.steps;
+  const counts =
+    step?.kind === "kept" ? { ...walk.kept, [step.table]: (walk.kept[step.table] ?? 0) + kept } : walk.kept;
+  return { ...walk, kept: counts, steps: [...(next === undefined ? [] : [next]), ...walk.steps.slice(1)] };
+}
+
+/** How many rows stay for want of an approval once a walk has ended. */
+export function keptAfter({ because, kept }: Walk, before: TableCounts): TableCounts {
+  // Rows that an emptying has deleted are not kept any more; the night counts again.
+  if (because === "truncated") return before;
+  return Object.fromEntries(Object.entries(kept).filter(([, count]) => count !== 0));
 }

@@ -106,6 +106,11 @@ export async function deleteTouched(tx: MirrorTx, shop: string, ids: readonly st
   if (ids.length > 0) await tx.run("DELETE FROM touched WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, ids]);
 }
 
+/** Of rows: everything is gone through after it. Notes of requests stay. */
+export async function forgetNotes(tx: MirrorTx, shop: string): Promise<void> {
+  await tx.run("DELETE FROM touched WHERE shop = $1 AND tbl = ANY ($2::text[])", [shop, ERP_TABLE_NAMES]);
+}
+
 export async function addNotes(tx: MirrorTx, shop: string, table: string, keys: readonly Key[]): Promise<void> {
   await tx.run(
     `INSERT INTO touched (shop, tbl, k0, k1) SELECT $1, $2, x.k0, x.k1 FROM json_to_recordset($3::json) AS x(k0 text, k1 text)`,

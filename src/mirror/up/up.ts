@@ -13,9 +13,10 @@ import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
-import { loadMirrorState, saveMirrorState } from "../mirror-state.ts";
+import { forgetMirrorState, loadMirrorState, loadTableCounts, saveMirrorState } from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
+import { refreshQueue } from "../write-down.ts";
 import {
   applyRequest,
   deleteOutcomeNotes,
@@ -26,13 +27,14 @@ import {
 } from "./apply-requests.ts";
 import { applyRow, isOfRow, listKeys, unlessRefused, wordsOf } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./erp-tables.ts";
-import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
+import { advance, keptAfter, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
 import {
   addNotes,
   countRefused,
   deleteTouched,
   findAbsent,
   findFilled,
+  forgetNotes,
   readOpenRequests,
   readPage,
   readTouched,
@@ -63,12 +65,16 @@ interface Round {
   outcomesOf: readonly number[];
   /** Its number; undefined in the middle of a walk, which begins anew where it is broken off. */
   upNo: number | undefined;
+  /** The walk that ends with it. */
+  ended: Walk | undefined;
 }
 
 /** What SQLite has of a round, for PostgreSQL. */
 interface Settled {
   ids: readonly string[];
   verdicts: readonly Verdict[];
+  /** Orders whose marks have come. */
+  marked: readonly string[];
   upNo: number | undefined;
 }
 
@@ -82,7 +88,7 @@ interface Turn {
   deleted: number;
 }
 
-const EMPTY = { rows: [], requests: [], ids: [], isAgain: false, outcomesOf: [], upNo: undefined };
+const EMPTY = { rows: [], requests: [], ids: [], isAgain: false, outcomesOf: [], upNo: undefined, ended: undefined };
 
 export class Up implements MirrorPart {
   readonly name = "up";
@@ -90,8 +96,10 @@ export class Up implements MirrorPart {
   #isComparisonDue = false;
   #settled: Settled | undefined;
 
-  hasWork(store: Store, seen: Seen): boolean {
-    if (seen.isTouched || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined) return true;
+  hasWork(store: Store, seen: Seen, isRestored: boolean): boolean {
+    if (seen.isTouched || isRestored || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined)
+      return true;
+    if (["restored", "approved"].some((key) => loadMirrorState(store, key as "restored") !== undefined)) return true;
     return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
   }
 
@@ -100,9 +108,10 @@ export class Up implements MirrorPart {
     this.#isComparisonDue = true;
   }
 
-  async run(session: MirrorSession, _seen: Seen, signal: AbortSignal): Promise<PartResult> {
+  async run(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
     const counts: Counts = {};
     try {
+      await noteRestored(session, seen, signal);
       for (let rounds = 0; rounds < ROUNDS_MAX && !session.context.isStopping(); rounds++) {
         if (!(await this.#runRound(session, signal, counts))) return { counts, more: false };
       }
@@ -135,7 +144,8 @@ export class Up implements MirrorPart {
     const application = new Application(context, round);
     const verdicts = await application.apply(save);
     for (const [name, n] of Object.entries(application.counts)) counts[name] = (counts[name] ?? 0) + n;
-    this.#settled = { ids: round.ids, verdicts, upNo: round.upNo };
+    const marked = round.rows.filter(({ table }) => table === "erp_orders").map(({ k0 }) => k0);
+    this.#settled = { ids: round.ids, verdicts, marked, upNo: round.upNo };
     // Where only notes are left whose rows others hold, the next pass is early enough.
     return isFirst || deleted > 0 || this.#walk !== undefined;
   }
@@ -158,7 +168,7 @@ export class Up implements MirrorPart {
   /** Step 3. */
   async #settle(tx: MirrorTx, shop: string): Promise<Pick<Turn, "deleted" | "refused">> {
     if (this.#settled === undefined) return { deleted: 0, refused: undefined };
-    const { ids, verdicts } = this.#settled;
+    const { ids, verdicts, marked } = this.#settled;
     let held = 0;
     for (const [table, ofTable] of Map.groupBy(verdicts, (verdict) => verdict.table)) {
       const keys = await writeErrors(tx, shop, table, ofTable);
@@ -167,15 +177,19 @@ export class Up implements MirrorPart {
       held += keys.length;
     }
     await deleteTouched(tx, shop, ids);
+    if (marked.length > 0) await refreshQueue(tx, shop, marked);
     const refused = verdicts.length > 0 ? await countRefused(tx, shop) : undefined;
     return { deleted: ids.length - held, refused };
   }
 
   async #planWalk(tx: MirrorTx, now: Place & { local: number; remote: number }): Promise<void> {
     if (this.#walk !== undefined) return;
-    const because = whoWentBack(now) ?? (this.#isComparisonDue ? "night" : undefined);
+    const because = whyToWalk(now) ?? (this.#isComparisonDue ? "night" : undefined);
     if (because === undefined) return;
-    this.#walk = planWalk(because, { filled: await findFilled(tx, now.shop), used: loadUsed(now.store) });
+    const held = Object.keys(loadTableCounts(now.store, "kept")).filter(isErpTable);
+    this.#walk = planWalk(because, { filled: await findFilled(tx, now.shop), used: loadUsed(now.store), held });
+    // Deletions among them may be older than rows that are lost there.
+    if (because === "remote") await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
   }
 
@@ -183,11 +197,9 @@ export class Up implements MirrorPart {
   async #readTouched(tx: MirrorTx, { store, shop, upNo }: Place & { upNo: number }): Promise<Round | undefined> {
     const { rows, requests, whole } = await readTouched(tx, shop);
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
-    // Of a table that nothing has ever come to from there, an emptying says nothing.
-    const used = loadUsed(store);
-    const emptied = used.filter((table) => whole.some((each) => each.table === table));
+    const emptied = ERP_TABLE_NAMES.filter((table) => whole.some((each) => each.table === table));
     const wholeIds = whole.flatMap((each) => each.ids);
-    if (emptied.length > 0) this.#walk = planTruncated(emptied, wholeIds);
+    if (emptied.length > 0) this.#walk = planTruncated(emptied, loadUsed(store), wholeIds);
     else ids.push(...wholeIds);
     if (ids.length === 0 && this.#walk === undefined) return undefined;
     return { ...EMPTY, rows, requests, ids, upNo };
@@ -198,10 +210,10 @@ export class Up implements MirrorPart {
     const [step] = walk.steps;
     if (step === undefined) {
       this.#walk = undefined;
-      return { ...EMPTY, ids: walk.ids, upNo: place.upNo };
+      return { ...EMPTY, ids: walk.ids, upNo: place.upNo, ended: walk };
     }
-    const { round, next } = await readStep(tx, step, place);
-    this.#walk = advance(walk, next);
+    const { round, next, kept } = await readStep(tx, step, place);
+    this.#walk = advance(walk, next, kept);
     return { ...EMPTY, ...round };
   }
 }
@@ -215,22 +227,21 @@ async function readStep(
   tx: MirrorTx,
   step: WalkStep,
   { store, shop }: Place,
-): Promise<{ round: Partial<Round>; next: WalkStep | undefined }> {
+): Promise<{ round: Partial<Round>; next: WalkStep | undefined; kept?: number }> {
   switch (step.kind) {
     case "remote": {
       const rows = await readPage(tx, shop, step.table, step.after);
       const after = rows.at(-1);
       return { round: { rows }, next: after && { ...step, after } };
     }
-    case "local": {
+    case "local":
+    case "kept": {
       const { table } = step;
       const keys = listKeys(store, table, step.after, KEYS_MAX);
       const after = keys.at(-1);
       const absent = after === undefined ? [] : await findAbsent(tx, shop, table, keys);
-      return {
-        round: { rows: absent.map((key) => ({ ...key, table, row: null })) },
-        next: after && { ...step, after },
-      };
+      const rows = step.kind === "kept" ? [] : absent.map((key) => ({ ...key, table, row: null }));
+      return { round: { rows }, next: after && { ...step, after }, kept: absent.length };
     }
     case "requests": {
       const requests = await readOpenRequests(tx, shop, step.after);
@@ -255,6 +266,32 @@ async function writeWaitingOutcomes(tx: MirrorTx, store: Store, shop: string): P
   );
   const done = new Set(there);
   return waiting.filter(({ outcome }) => done.has(outcome.id)).map(({ noteId }) => noteId);
+}
+
+/** What must be gone through before anything else; what began is begun anew after a crash. */
+function whyToWalk(now: Place & { local: number; remote: number }) {
+  const because = whoWentBack(now);
+  if (because !== undefined) return because;
+  if (loadMirrorState(now.store, "restored") !== undefined) return "remote";
+  return loadMirrorState(now.store, "approved") === undefined ? undefined : "approved";
+}
+
+/** Before a walk that crashes may break off. */
+async function noteRestored({ context, isRestored }: MirrorSession, seen: Seen, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  const isBack = isRestored || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) === "remote";
+  if (!isBack || loadMirrorState(store, "restored") !== undefined) return;
+  await commit(context, signal, () => {
+    saveMirrorState(store, "restored", isoTime(clock.nowMs()));
+    forgetMirrorState(store, "approved");
+  });
+}
+
+/** Inside the transaction that ends it. */
+function endWalk(store: Store, walk: Walk): void {
+  saveMirrorState(store, "kept", JSON.stringify(keptAfter(walk, loadTableCounts(store, "kept"))));
+  if (walk.because === "remote") forgetMirrorState(store, "restored");
+  if (walk.because === "approved") forgetMirrorState(store, "approved");
 }
 
 /** The round that was applied last. */
@@ -330,8 +367,9 @@ class Application {
   }
 
   #finish(): void {
-    const { rows, outcomesOf, upNo } = this.#round;
+    const { rows, outcomesOf, upNo, ended } = this.#round;
     noteOutcomes(this.#store, outcomesOf);
+    if (ended !== undefined) endWalk(this.#store, ended);
     if (upNo !== undefined) saveMirrorState(this.#store, "up_no", String(upNo));
     const used = loadUsed(this.#store);
     const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || rows.some((row) => row.table === table));
