@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, watch, writeFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { drizzle } from "drizzle-orm/better-sqlite3";
 import { migrate as drizzleMigrate } from "drizzle-orm/better-sqlite3/migrator";
@@ -186,15 +185,15 @@ describe("migrating", () => {
     rewrite(ONE, TWO, slow);
     const script = `import { openStore } from ${JSON.stringify(path.resolve("src/database/open.ts"))};
       openStore(${JSON.stringify({ path: file, migrationsFolder, mode: "daemon" })});`;
+    const watcher = watch(path.dirname(file));
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "inherit" });
     const exited = once(child, "exit");
     onTestFinished(() => {
       child.kill("SIGKILL");
     });
-    for (let tries = 0; tries < 1500; tries += 1) {
-      if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 1_000_000) break;
-      await pause(10);
-    }
+    const isLong = () => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 1_000_000;
+    while (!isLong()) await once(watcher, "change");
+    watcher.close();
     expect(statSync(`${file}-wal`).size).toBeGreaterThan(1_000_000);
     child.kill("SIGKILL");
     await exited;

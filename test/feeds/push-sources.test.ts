@@ -256,7 +256,6 @@ describe("a feed whose rows are in another file", () => {
     t.sandbox.service.createOrder();
     expect(await t.run("orders")).toMatchObject({ error: null });
     while (limits.length === 0) await new Promise(setImmediate);
-    await new Promise((resolve) => real(resolve, 300));
     for (const end of limits) end();
     spy.mockRestore();
     const { error } = await hanging;
