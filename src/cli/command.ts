@@ -114,12 +114,17 @@ export function configFlag(file: string): string {
   return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }
 
+/** The units read what lies in one folder; with another file the daemon was, and is, started by hand. */
+export function isByHand({ configFile, terminal }: Pick<Call, "configFile" | "terminal">): boolean {
+  return terminal.env["ERP_BRIDGE_CONFIG"] !== configFile && path.dirname(path.resolve(configFile)) !== FOLDER;
+}
+
 /** A command as it is to be typed for the configuration of this call: with its option, or for the unit of its instance. */
-export function asTyped(command: string, { configFile, terminal }: Pick<Call, "configFile" | "terminal">): string {
+export function asTyped(command: string, call: Pick<Call, "configFile" | "terminal">): string {
+  const { configFile, terminal } = call;
   if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;
   if (command.startsWith("erp-bridge ")) return `${command}${configFlag(configFile)}`;
-  // The units read what lies in this folder; with another file it was, and is, started by hand.
-  if (command === "systemctl start erp-bridge" && path.dirname(path.resolve(configFile)) !== FOLDER)
+  if (isByHand(call) && /^systemctl (re)?start erp-bridge$/.test(command))
     return `erp-bridge run${configFlag(configFile)}`;
   const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
   return instance === undefined || configFlag(configFile) === ""

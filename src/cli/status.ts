@@ -13,7 +13,7 @@ import type { ExitCode } from "../platform/errors.ts";
 import type { Style } from "../platform/paint.ts";
 import { describeObservations } from "../probe/observation.ts";
 import { loadObservations } from "../probe/observations.ts";
-import { asTyped, type Call, type Command, load, requireDatabase } from "./command.ts";
+import { asTyped, type Call, type Command, isByHand, load, requireDatabase } from "./command.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -79,8 +79,12 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
   const noticed = describeObservations(observations);
   const { language } = loaded.config;
   const told = describeStatus(facts, now, limits, language);
+  // The log of a daemon that was started by hand is where it was started.
+  const isTyped = (command: string) => !(command.startsWith("journalctl ") && isByHand(call));
   const next = (command: string | null) =>
-    command === null ? [] : [`${statusWords(language).next}: ${paint("name", asTyped(command, call))}`];
+    command === null || !isTyped(command)
+      ? []
+      : [`${statusWords(language).next}: ${paint("name", asTyped(command, call))}`];
   const [worst, ...others] = told.conditions;
   const lines = [
     paint(worst === undefined ? "good" : styleOf(worst), told.sentence),

@@ -1,6 +1,7 @@
-import { writeSync } from "node:fs";
 import { pino } from "pino";
 import { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { standardErrorStream } from "./log-stream.ts";
 import { type Paint, plain, type Style } from "./paint.ts";
 import type { Log } from "./ports.ts";
 import { secretFilter } from "./secrets.ts";
@@ -9,13 +10,14 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** syslog priorities, which journald reads from `<N>` at the start of a line. */
 const PRIORITY: Record<string, number> = { debug: 7, info: 6, warn: 4, error: 3 };
+const WARN = 40;
 const LEVEL_NAMES: Record<number, LogLevel> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
 
 export interface LoggerOptions {
   level: LogLevel;
   /** Applied to each finished line: whatever slipped into a message, no secret leaves the process. */
   hideSecrets: (text: string) => string;
-  /** Where lines go; standard error by default. Synchronous, so that the last line before a crash is there. */
+  /** Where lines go; standard error by default, which nothing waits for. Synchronous, so that the last line before a crash is there. */
   write?: (line: string) => void;
   /** `journal`: `<N>` and the sentence first; `json`: one object a line; `text`: for a person at a terminal. */
   form: "journal" | "json" | "text";
@@ -33,16 +35,23 @@ export function logForm(env: NodeJS.ProcessEnv, isTerminal: boolean): LoggerOpti
 
 export function createLogger(options: LoggerOptions): Log {
   const { say = String } = options;
-  const write = options.write ?? ((line: string) => void writeSync(2, line));
+  const stream = options.write === undefined ? standardErrorStream() : undefined;
+  const write = options.write ?? ((line: string) => stream?.write(line));
+  const finished = (line: string) => options.hideSecrets(shape(line, options));
   const destination = {
     write: (line: string) => {
       try {
-        write(options.hideSecrets(shape(line, options)));
+        write(finished(line));
       } catch {
         // A closed standard error must not end the program that keeps the orders.
       }
     },
   };
+  stream?.onDropped((count) => {
+    const text = m.platform.linesDropped({ count });
+    const words = options.form === "json" ? { msg: `${text}`, message: text.id } : { msg: say(text) };
+    return finished(`${JSON.stringify({ level: WARN, time: new Date().toISOString(), lines: count, ...words })}\n`);
+  });
   const lines = pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
   const at = (level: LogLevel) => (fields: object, text: string | Message) => {
     if (!lines.isLevelEnabled(level)) return;

@@ -11,9 +11,25 @@ describe("a command that is proposed", () => {
     ["/etc/erp-bridge/config.yaml", "systemctl start erp-bridge", "systemctl start erp-bridge"],
     ["/etc/erp-bridge/north.yaml", "systemctl start erp-bridge", "systemctl start erp-bridge@north"],
     ["/srv/shop.yaml", "systemctl start erp-bridge", "erp-bridge run --config /srv/shop.yaml"],
+    ["/srv/shop.yaml", "systemctl restart erp-bridge", "erp-bridge run --config /srv/shop.yaml"],
+    ["/etc/erp-bridge/north.yaml", "systemctl restart erp-bridge", "systemctl restart erp-bridge@north"],
   ])("for %s, %s: %s", (configFile, command, typed) => {
     const terminal = { env: {}, isTerminal: false, out: () => {}, err: () => {} };
     expect(asTyped(command, { configFile, terminal })).toBe(typed);
+  });
+
+  it("names no unit for a daemon that was started by hand and does not answer, nor its journal", async () => {
+    const shop = await startShop();
+    await shop.command("sync", "orders");
+    const daemon = shop.start("run");
+    await daemon.says("erp-bridge is running");
+    daemon.child.kill("SIGSTOP");
+    shop.write("INSERT INTO sync_requests (jobs, requested_at) VALUES ('[]', '2026-01-01T00:00:00.000Z')");
+    shop.write(`UPDATE flows SET failing_since = '2026-01-01T00:00:00.000Z', last_run_at = NULL`);
+    const { out } = await shop.command("status");
+    expect(out).toContain("see its log, then stop it and start it anew");
+    expect(out).toContain(`erp-bridge run --config ${shop.configFile}`);
+    expect(out).not.toMatch(/systemctl|journalctl/);
   });
 
   it("starts a daemon by hand where no unit reads the file", async () => {

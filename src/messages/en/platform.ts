@@ -1,6 +1,9 @@
 import type { Said } from "../message.ts";
+import { counted } from "../numbers.ts";
 
 export const platform = {
+  linesDropped: ({ count }: { count: number }) =>
+    `${counted(count, "line")} of the log ${count === 1 ? "was" : "were"} not written: the terminal or the program that reads it took nothing.`,
   tooManyLinks: ({ place, linksMax }: { place: string; linksMax: number }) =>
     `${place} leads through more than ${linksMax} symbolic links.`,
   severalOwners: ({ folder, names }: { folder: string; names: string }) =>

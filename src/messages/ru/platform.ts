@@ -1,6 +1,8 @@
 import type { platform as en } from "../en/platform.ts";
 
 export const platform = {
+  linesDropped: ({ count }) =>
+    `Строк журнала, которые не удалось записать: ${count}. Терминал или программа, которая его читает, ничего не принимали.`,
   tooManyLinks: ({ place, linksMax }) => `${place} ведёт более чем через ${linksMax} символических ссылок.`,
   severalOwners: ({ folder, names }) => `Где лежит ${folder}, решают сразу несколько пользователей: ${names}.`,
   runAsUser: "Запустите команду от имени пользователя erp-bridge: runuser -u ПОЛЬЗОВАТЕЛЬ -- erp-bridge …",

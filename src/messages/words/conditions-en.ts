@@ -91,13 +91,13 @@ export const conditionsEn = {
   },
   not_answering: {
     text: ({ since }: Shown) =>
-      `The daemon runs and does not answer since ${since}: see its log, then systemctl restart erp-bridge.`,
+      `The daemon runs and does not answer since ${since}: see its log, then stop it and start it anew.`,
     next: RESTART,
     recovery: () => "The daemon answers again.",
   },
   hold_credentials: hold(
     "credentials",
-    "Compare client_id and client secret with the service's API access settings. A new secret is in force after systemctl restart erp-bridge, which also ends this hold. Where nothing was wrong here, go on at once:",
+    "Compare client_id and client secret with the service's API access settings. A new secret is in force once the daemon was started anew, which also ends this hold. Where nothing was wrong here, go on at once:",
   ),
   hold_payment: hold(
     "payment",
