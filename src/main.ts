@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import type { Command as BridgeCommand } from "./cli/command.ts";
 import type { InitOptions } from "./cli/init-answers.ts";
+import { withLeadingOptions } from "./cli/leading-options.ts";
 import type { MirrorInitOptions, MirrorRemoveOptions } from "./cli/mirror.ts";
 import { Progress } from "./cli/progress.ts";
 import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
@@ -35,7 +36,7 @@ export async function main(argv: readonly string[], plain: PlainTerminal = proce
     exitCode = code;
   });
   try {
-    await program.parseAsync(argv, { from: "user" });
+    await program.parseAsync(withLeadingOptions(argv), { from: "user" });
     return exitCode;
   } catch (error) {
     const isUsage = error instanceof CommanderError;

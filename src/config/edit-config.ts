@@ -28,16 +28,25 @@ export function editConfig(
   text: string,
   keys: Readonly<Record<string, unknown>>,
 ): { text: string; changes: Change[] } | undefined {
-  let edited = text;
+  const ends = endsOf(text);
+  let edited = text.replaceAll("\r\n", "\n");
   const changes: Change[] = [];
   for (const [key, value] of Object.entries(keys)) {
     const steps = key.split(".");
     const next = writeOne(edited, steps, value);
     if (next === undefined || !isOnlyChange(edited, next, steps, value)) return undefined;
-    changes.push(changeOf(edited, next));
+    const { head, removed, added } = changeOf(edited, next);
+    ends.splice(head, removed.length, ...added.map(() => ends[0] ?? "\n"));
+    changes.push({ removed, added });
     edited = next;
   }
-  return { text: edited, changes };
+  const lines = edited.split("\n");
+  return { text: lines.map((line, at) => line + (at < lines.length - 1 ? (ends[at] ?? "\n") : "")).join(""), changes };
+}
+
+/** How each line ends: a file of Windows stays one, also where some of its lines were written elsewhere. */
+function endsOf(text: string): string[] {
+  return [...text.matchAll(/\r?\n/g)].map(([end]) => end);
 }
 
 function writeOne(text: string, steps: readonly string[], value: unknown): string | undefined {
@@ -177,12 +186,12 @@ function withValue(root: unknown, [step, ...rest]: readonly string[], value: unk
 }
 
 /** What stands between the lines that both texts begin and end with. */
-function changeOf(before: string, after: string): Change {
+function changeOf(before: string, after: string): Change & { head: number } {
   const [old, fresh] = [before.split("\n"), after.split("\n")];
   const most = Math.min(old.length, fresh.length);
   let head = 0;
   while (head < most && old[head] === fresh[head]) head++;
   let tail = 0;
   while (tail < most - head && old.at(-1 - tail) === fresh.at(-1 - tail)) tail++;
-  return { removed: old.slice(head, old.length - tail), added: fresh.slice(head, fresh.length - tail) };
+  return { head, removed: old.slice(head, old.length - tail), added: fresh.slice(head, fresh.length - tail) };
 }

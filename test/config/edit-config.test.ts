@@ -36,6 +36,18 @@ describe("a value is written into a configuration", () => {
     expect(edited(text, keys)).toBe(expected);
   });
 
+  it.each<[string, string, Record<string, unknown>, string]>([
+    ["a commented default", "a:\r\n  #b: 1\r\n  c: 2\r\n", { "a.b": 3 }, "a:\r\n  b: 3\r\n  c: 2\r\n"],
+    ["lines of their own", "a:\r\n  c: 2\r\n", { "a.b.d": 3, e: 4 }, "a:\r\n  b:\r\n    d: 3\r\n  c: 2\r\ne: 4\r\n"],
+    ["a list of lines", "a:\r\n  - 1\r\n  - 2\r\nb: 1\r\n", { a: [3] }, "a:\r\n  [ 3 ]\r\nb: 1\r\n"],
+    ["no end of the last line", "a:\r\n  c: 2", { "a.b": 3 }, "a:\r\n  b: 3\r\n  c: 2"],
+    ["some lines of another system", "a:\r\n  c: 2\nb: 1\r\nd: 1\n", { b: 3 }, "a:\r\n  c: 2\nb: 3\r\nd: 1\n"],
+  ])("in a file of Windows with %s, and no change shows an end of line", (_, text, keys, result) => {
+    const edit = editConfig(text, keys);
+    expect(edit?.text).toBe(result);
+    expect(JSON.stringify(edit?.changes)).not.toContain("\\r");
+  });
+
   it("and what changes is told by lines", () => {
     expect(editConfig("a:\n  b: 1\n  #c: 2\n", { "a.b": 3, "a.c": 4 })?.changes).toEqual([
       { removed: ["  b: 1"], added: ["  b: 3"] },

@@ -34,7 +34,7 @@ it("goes on, and ends, on a terminal that takes no output", PATIENT, async () =>
   );
   // Nobody reads what it writes, so that it takes nothing from the terminal that it gives to the program.
   const command = `exec ${process.execPath} ${module}`;
-  const terminal = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["ignore", "pipe", "inherit"] });
+  const terminal = spawn("/usr/bin/script", ["-qec", command, "/dev/null"], { stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void terminal.kill("SIGKILL"));
   await until(() => existsSync(done));
   await until(() => isOver(Number(readFileSync(done, "utf8"))));

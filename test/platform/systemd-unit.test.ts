@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { resolveMirrorUrl } from "../../src/config/credentials.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const UNITS = ["erp-bridge.service", "erp-bridge@.service"];
@@ -85,18 +86,36 @@ describe("the systemd units", () => {
 
   it("give each shop a secret, a folder and a database of its own", () => {
     const [one, many] = UNITS.map((unit) => settings(textOf(unit)));
-    expect(one?.get("LoadCredential")).toEqual(["client-secret:/etc/erp-bridge/client-secret"]);
+    expect(one?.get("LoadCredential")).toEqual([
+      "client-secret:/etc/erp-bridge/client-secret",
+      "mirror-url:/etc/erp-bridge/mirror-url",
+    ]);
     expect(one?.get("StateDirectory")).toEqual(["erp-bridge"]);
     expect(many?.get("LoadCredential")).toEqual([
       "client-secret:/etc/erp-bridge/%i-client-secret",
       "%i-client-secret:/etc/erp-bridge/%i-client-secret",
+      "mirror-url:/etc/erp-bridge/%i-mirror-url",
     ]);
     expect(many?.get("StateDirectory")).toEqual(["erp-bridge/%i"]);
     // A missing file is the program's to name: systemd itself would start it again for ever.
     const fallback = (unit: Map<string, string[]> | undefined) =>
       unit?.get("SetCredential")?.map((line) => line.split(":")[0]);
-    expect(fallback(one)).toEqual(["client-secret"]);
-    expect(fallback(many)).toEqual(["client-secret", "%i-client-secret"]);
+    expect(fallback(one)).toEqual(["client-secret", "mirror-url"]);
+    expect(fallback(many)).toEqual(["client-secret", "%i-client-secret", "mirror-url"]);
+  });
+
+  it("hand over an empty address where there is no mirror, which stops nobody without one", () => {
+    const folder = tempFolder();
+    writeFileSync(path.join(folder, "mirror-url"), "\n");
+    const resolve = (shop: string | undefined) =>
+      resolveMirrorUrl({
+        ...{ shop, inline: undefined, namedFile: undefined, configFile: "/etc/erp-bridge/config.yaml" },
+        env: { CREDENTIALS_DIRECTORY: folder },
+      });
+    expect(resolve(undefined)).toEqual({ url: null, file: null, warnings: [] });
+    expect(resolve("north")).toHaveProperty("problem");
+    writeFileSync(path.join(folder, "mirror-url"), "postgres://shop:secret@db.example.com/shops\n");
+    expect(resolve("north")).toMatchObject({ url: "postgres://shop:secret@db.example.com/shops" });
   });
 
   it("differ in nothing else", () => {
