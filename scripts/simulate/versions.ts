@@ -108,9 +108,10 @@ export class Versions {
     });
   }
 
-  /** Whether the order was changed again after a change of that moment. */
-  hasMoreSince(orderId: string, sinceMs: number): boolean {
-    return (this.#orders.get(orderId) ?? []).filter(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs).length > 1;
+  /** Whether the order was changed again after a change of that moment, and before another one. */
+  hasMoreSince(orderId: string, sinceMs: number, untilMs = Number.POSITIVE_INFINITY): boolean {
+    const versions = this.#orders.get(orderId) ?? [];
+    return versions.filter(({ madeMs, seq }) => seq > 0 && madeMs >= sinceMs && madeMs < untilMs).length > 1;
   }
 
   /** Whether a version that was made since bears an earlier timestamp than the one before it: the order has gone back, as in a restored service. */

@@ -65,6 +65,8 @@ export class World implements Scene, Line, CommitHooks {
   /** What a reload has changed. */
   changed: Written = {};
   wasMisinformed = false;
+  /** Copies that the service was restored to, and the orders that went back with them and may show it. */
+  readonly restored: { atMs: number; madeMs: number; orders: readonly string[] }[] = [];
   /** Until then statuses wait in the service's queue. */
   queuedUntilMs = 0;
   /** Of an endpoint that answers few requests. */

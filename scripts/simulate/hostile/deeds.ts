@@ -181,10 +181,11 @@ function restore(world: World, atMs: number): void {
       (forms.page >= 100 && forms.keeps === "newest" && forms.order === "descending")) &&
     forms.next === "none" &&
     forms.sinceAgeMax === null;
-  const isShown =
-    isProvable && changed.filter((id) => stored.has(id) && service.statusOf(id) !== undefined).length >= 2;
+  const back = changed.filter((id) => stored.has(id) && service.statusOf(id) !== undefined);
+  const isShown = isProvable && back.length >= 2;
   coverage.count("restored", isShown ? "several orders go back" : "one order goes back at most");
-  if (!isShown) world.pushes.excuseSince(atMs);
+  if (isShown) world.restored.push({ atMs, madeMs: service.now(), orders: back });
+  else world.pushes.excuseSince(atMs);
 }
 
 /** SIGHUP: the program ends what is under way and begins anew with what is written now. */

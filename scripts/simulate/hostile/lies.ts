@@ -141,9 +141,9 @@ export class Lies {
         (lie.body !== "html" || lie.on === "import") &&
         saysOfRecord &&
         records.size < IN_A_ROW;
-      // Of the last that is told so many requests the next one is answered well: for whoever asks, the record is to blame.
-      const last = lie.span !== "for ever" && "requests" in lie.span && isStatement ? each.at(-1)?.record : undefined;
-      if (last !== undefined && saysOfRecord) names.add(last);
+      // Of the last that is told so many requests the next one is answered well: for whoever asks, the record is to blame. Each feed asks for itself.
+      if (lie.span !== "for ever" && "requests" in lie.span && isStatement && saysOfRecord)
+        for (const name of lastOf(lie, each)) names.add(name);
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;
@@ -153,6 +153,17 @@ export class Lies {
   namedBy(which: (lie: Lie) => boolean): ReadonlySet<string> {
     return new Set(this.told.filter(({ lie }) => which(lie)).flatMap(({ record }) => record ?? []));
   }
+}
+
+/** The records that were told last, of imports that of each feed. */
+function lastOf(lie: Lie, told: readonly { record: string | undefined }[]): string[] {
+  if (lie.on !== "import") return [told.at(-1)?.record ?? []].flat();
+  const ofFeeds = new Map(told.flatMap(({ record }) => (record === undefined ? [] : [[feedOf(record), record]])));
+  return [...ofFeeds.values()];
+}
+
+function feedOf(record: string): string {
+  return record.slice(0, record.indexOf(" "));
 }
 
 function keptOf({ lie, cache }: Standing, { path, headers }: SandboxRequest, nowMs: number): Kept | undefined {

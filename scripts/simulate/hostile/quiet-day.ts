@@ -57,6 +57,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   live(world);
   await goOn(world, 11 * MINUTE_MS, 1);
   await night(world);
+  excuseHidden(world);
   await goOn(world, 12 * MINUTE_MS, 1);
   live(world);
   // An order that alone asks for a wait for ever is told from the service by asking it again.
@@ -82,6 +83,14 @@ export async function endQuietly(world: World): Promise<Losses> {
 
 /** A page holds so many of them more than once. */
 const BULK_PAGES = 3;
+
+/** Orders that have gone back with a restored service show it until they change again: by now each was compared. */
+function excuseHidden({ restored, versions, service, pushes }: World): void {
+  for (const { atMs, madeMs, orders } of restored) {
+    const shown = orders.filter((id) => !versions.hasMoreSince(id, madeMs, service.now()));
+    if (shown.length < 2) pushes.excuseSince(atMs);
+  }
+}
 
 /**
  * More changes in a moment than a page holds, of a service that shows the newest, or those of the first ids: all of them are known long before the night,
