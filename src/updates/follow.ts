@@ -100,6 +100,15 @@ export function planAskBefore(ns: bigint, form: TimestampForm | undefined, rules
   return askAt(ns - unitOf(form, rules), form, rules);
 }
 
+/** The `since` from which the changes behind this timestamp are in the answer, and the timestamp itself is not. */
+export function planAskBehind(
+  ns: bigint,
+  { form, boundary }: Pick<Learned, "form" | "boundary">,
+  rules: FollowRules,
+): Asked {
+  return askAt(boundary === "exclusive" ? ns : ns + unitOf(form, rules), form, rules);
+}
+
 /**
  * How far before the watermark a sweep looks, or undefined where none is due. A sweep that was missed, because the
  * machine was off, is made up for, and looks back to the last one.

@@ -6,9 +6,9 @@
 import type { Lack } from "../orders/plan-completeness.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadAnchors, loadCut } from "./cut-rows.ts";
-import { askAt, instantOf, planAskBefore } from "./follow.ts";
+import { instantOf, planAskBefore, planAskBehind } from "./follow.ts";
 import type { Pass } from "./follow-pass.ts";
-import { judgePage, NARROWER, planNarrower, showsHole } from "./page-cover.ts";
+import { judgePage, mayLackAny, NARROWER, planNarrower, showsHole } from "./page-cover.ts";
 import type { Found } from "./plan-cut.ts";
 import type { ReadPages } from "./read-pages.ts";
 
@@ -51,11 +51,11 @@ export class JudgePages {
     const { timestamps } = mixed.page;
     let lastNs: bigint | undefined;
     for (const share of NARROWER) {
-      const fromNs = planNarrower(timestamps, share);
-      if (fromNs === undefined || fromNs === lastNs) continue;
-      lastNs = fromNs;
-      const { page } = await this.#pages.readPage(pass, askAt(fromNs, learned.form, rules).since);
-      if (showsHole(timestamps, page.timestamps, fromNs))
+      const behindNs = planNarrower(timestamps, share);
+      if (behindNs === undefined || behindNs === lastNs) continue;
+      lastNs = behindNs;
+      const { page } = await this.#pages.readPage(pass, planAskBehind(behindNs, learned, rules).since);
+      if (showsHole(timestamps, page.timestamps, behindNs))
         return { verdict: "cut", size: timestamps.length, isMixed: true };
       // It had room left: there is nothing that the page lacked.
       if (page.timestamps.length < timestamps.length) return undefined;
@@ -79,8 +79,11 @@ export class JudgePages {
     let askedNs = gap.askedNs;
     if (wide !== undefined && wide.ns < gap.askedNs) {
       const page = await this.#pages.first.readBefore(pass, wide);
+      // In an order of its own it reaches down to anything.
+      const isOrdered = page !== undefined && !mayLackAny(page.timestamps, Math.max(pass.pageMax, learned.pageMax));
       isReached =
-        page?.timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs) === true;
+        isOrdered &&
+        page.timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs) === true;
       if (page !== undefined) askedNs = wide.ns;
     }
     const { timestamps } = gap.page;

@@ -67,10 +67,11 @@ export function mayLackOldest(
 /** Fewer are in some order by chance, and a question about them costs more than it shows. */
 const MIXED_MIN = 3;
 /**
- * The shares of a page, from its oldest change, that narrower answers leave out: so much room they have for what the page lacked. Another one
- * is asked only where the one before was as full as the page, and that with changes that are newer.
+ * The shares of a page, from its oldest change, that narrower answers leave out: so much room they have for what the page lacked. First only the
+ * oldest, so that nothing that was left out behind it is passed over. Another one is asked only where the one before was as full as the page, and
+ * that with changes that are newer.
  */
-export const NARROWER: readonly number[] = [0.1, 0.3, 0.6, 0.8];
+export const NARROWER: readonly number[] = [0, 0.1, 0.3, 0.6, 0.8];
 
 type Timestamps = readonly (Pick<ServedTimestamp, "instantNs"> | undefined)[];
 
@@ -116,21 +117,20 @@ export function mayLackAny(timestamps: Timestamps, pageMax: number): boolean {
 }
 
 /**
- * The timestamp from which such a page is asked for once more, later than its oldest. The answer has room then: a service that had cut the
+ * The timestamp behind which such a page is asked for once more. The answer has room then: a service that had cut the
  * page, in whatever order, fills it with some of what was left out. Undefined where all have one timestamp.
  */
-export function planNarrower(timestamps: Timestamps, share = 0.1): bigint | undefined {
+export function planNarrower(timestamps: Timestamps, share = 0): bigint | undefined {
   const sorted = timestamps
     .flatMap((timestamp) => (timestamp === undefined ? [] : [timestamp.instantNs]))
     .sort((a, b) => (a < b ? -1 : 1));
-  const oldest = sorted[0];
-  const from = sorted[Math.floor(sorted.length * share)];
-  if (oldest === undefined || from === undefined) return undefined;
-  return from > oldest ? from : sorted.find((ns) => ns > oldest);
+  const behind = sorted[Math.floor(sorted.length * share)];
+  const newest = sorted.at(-1);
+  return behind === undefined || newest === undefined || behind >= newest ? undefined : behind;
 }
 
 /** Whether a narrower answer has something that the page did not have and should have had: older than its newest, and not too old. */
-export function showsHole(page: Timestamps, narrower: Timestamps, fromNs: bigint): boolean {
+export function showsHole(page: Timestamps, narrower: Timestamps, behindNs: bigint): boolean {
   const left = new Map<bigint, number>();
   let newest = 0n;
   for (const timestamp of page) {
@@ -139,7 +139,7 @@ export function showsHole(page: Timestamps, narrower: Timestamps, fromNs: bigint
     if (timestamp.instantNs > newest) newest = timestamp.instantNs;
   }
   return narrower.some((timestamp) => {
-    if (timestamp === undefined || timestamp.instantNs < fromNs || timestamp.instantNs >= newest) return false;
+    if (timestamp === undefined || timestamp.instantNs <= behindNs || timestamp.instantNs >= newest) return false;
     const count = left.get(timestamp.instantNs) ?? 0;
     left.set(timestamp.instantNs, count - 1);
     return count <= 0;

@@ -225,6 +225,28 @@ describe("a service that answers so many changes in another order than that of t
     expect(withStatus(test, "cancelled")).toBe(22);
   });
 
+  it.each(["inclusive", "exclusive"] as const)(
+    "finds one that was left out right behind the oldest: %s",
+    async (boundary) => {
+      const test = await startFollowed(11, {
+        service: { updates: { keeps: "first-ids", order: "ids", pageLimit: 10, history: "log", boundary } },
+        settings: { updates: { overlap: "0s" } },
+      });
+      const sorted = [...test.ids].sort();
+      const last = sorted.pop() as string;
+      // The page limit is known, and the boundary.
+      for (const id of sorted) test.change(id, { status: "accepted" }, 1_000);
+      await test.poll(3_600_000);
+      await test.poll();
+      // In another order than that of the ids.
+      const [oldest = ""] = sorted.splice(4, 1);
+      for (const id of [oldest, last, ...sorted]) test.change(id, { status: "cancelled" }, 1_000);
+      await test.poll();
+      await finish(test);
+      expect(withStatus(test, "cancelled")).toBe(11);
+    },
+  );
+
   it("finds what was left out where newer changes fill the room of the first question", async () => {
     const updates = { keeps: "first-ids", order: "ids", pageLimit: 5, history: "log" } as const;
     const test = await startFollowed(14, { service: { updates }, settings: { updates: { overlap: "0s" } } });

@@ -53,12 +53,16 @@ describe("the order of a page", () => {
 
 describe("a narrower answer", () => {
   it.each<[string, readonly (number | undefined)[], bigint | undefined]>([
-    ["leaves out the oldest", [8, 9, 7], 8n],
-    ["leaves out a tenth", [...Array(20).keys()], 2n],
-    ["leaves out all of the oldest time", [7, 7, 7, 9], 9n],
+    ["leaves out the oldest", [8, 9, 7], 7n],
+    ["leaves out all of the oldest time", [7, 7, 7, 9], 7n],
     ["there is none", [7, undefined, 7], undefined],
-  ])("%s", (_, timestamps, from) => {
-    expect(planNarrower(page(...timestamps))).toBe(from);
+  ])("%s", (_, timestamps, behind) => {
+    expect(planNarrower(page(...timestamps))).toBe(behind);
+  });
+
+  it("leaves out as large a share as is wanted", () => {
+    const timestamps = page(...Array(20).keys());
+    expect([0.3, 0.8, 0.99].map((share) => planNarrower(timestamps, share))).toEqual([6n, 16n, undefined]);
   });
 
   it.each<[string, readonly (number | undefined)[], readonly (number | undefined)[], boolean]>([
@@ -68,9 +72,10 @@ describe("a narrower answer", () => {
     ["as many, and another one", [3, 9, 5], [9, 7], true],
     ["one more of the same time", [3, 9, 5], [5, 5, 9], true],
     ["something newer than the page", [3, 9, 5], [5, 9, 9, 10], false],
+    ["something right behind what was left out", [3, 9, 6], [9, 5, 6], true],
     ["something older than was asked for", [3, 9, 5], [1, 5, 9], false],
   ])("%s", (_, whole, narrower, expected) => {
-    expect(showsHole(page(...whole), page(...narrower), 5n)).toBe(expected);
+    expect(showsHole(page(...whole), page(...narrower), 4n)).toBe(expected);
   });
 
   it("shows a hole wherever a page was cut in another order, and in no whole page", () => {
@@ -84,13 +89,14 @@ describe("a narrower answer", () => {
             .slice(0, limit);
         const served = answer(0);
         const timestamps = page(...served.map(({ ns }) => ns));
-        const from = planNarrower(timestamps);
-        if (from === undefined) return;
+        const behind = planNarrower(timestamps);
+        if (behind === undefined) return;
+        const from = Number(behind) + 1;
         const newest = Math.max(...served.map(({ ns }) => ns));
-        const hidden = feed.filter((each) => !served.includes(each) && each.ns >= Number(from) && each.ns < newest);
-        const shown = showsHole(timestamps, page(...answer(Number(from)).map(({ ns }) => ns)), from);
+        const hidden = feed.filter((each) => !served.includes(each) && each.ns >= from && each.ns < newest);
+        const shown = showsHole(timestamps, page(...answer(from).map(({ ns }) => ns)), behind);
         // What the narrower answer fills its room with may also be newer than the page.
-        const first = feed.filter(({ ns }) => ns >= Number(from)).sort((a, b) => a.rank - b.rank);
+        const first = feed.filter(({ ns }) => ns >= from).sort((a, b) => a.rank - b.rank);
         const room = first.slice(0, limit).filter((each) => !served.includes(each));
         expect(shown).toBe(room.some((each) => hidden.includes(each)));
         if (served.length === feed.length) expect(shown).toBe(false);
