@@ -15,7 +15,8 @@ import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { ReadableOrder } from "../updates/read-order.ts";
 import { statusRetryMs } from "./plan-status.ts";
-import type { StatusSettler, Step } from "./settle-status.ts";
+import type { Step } from "./resolve-status.ts";
+import type { StatusSettler } from "./settle-status.ts";
 import {
   forgetOldEchoes,
   hasOwedEchoes,

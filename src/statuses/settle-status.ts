@@ -1,21 +1,19 @@
 /*
- * Brings one status request one step further: decides, sends, and finds out what became of it. `sending` is committed
- * with the status then known before the request leaves; after a lost answer, a refusal or a crash the order is read, and
- * what was read is stored in the transaction that settles the request, so that nothing is ever sent again blindly and no
- * refusal is believed of a status that the order has. What was answered in a new form has come, and is sent again twice at most. What was refused how often is known to the process alone: after a
- * restart it is found out anew.
+ * Brings one status request one step further: decides and sends, or has `resolve-status.ts` find out what became of it. `sending` is
+ * committed with the status then known before the request leaves; after a lost answer, a refusal or a crash the order is read, so that
+ * nothing is ever sent again blindly and no refusal counts of a status that the order has. What was refused how often is kept in
+ * memory alone: after a restart it is found out anew.
  */
 
-import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { asError, BridgeError } from "../platform/errors.ts";
+import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import { type AnswerForm, describeForm, ENDPOINT } from "../service/answer-form.ts";
+import { type AnswerForm, ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { sendStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -24,17 +22,13 @@ import {
   classifyStatusFailure,
   compareStatus,
   isRefusalBelieved,
-  MOVED_AGAIN_MS,
-  named,
   planStatus,
-  planUnseen,
   type RequestedOrder,
   type StatusPlan,
-  type StatusRules,
-  statusRetryMs,
 } from "./plan-status.ts";
+import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
+import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {
-  hasOtherRequest,
   hasStatusPathMatched,
   isStatusOfOrders,
   loadCancelledSince,
@@ -47,10 +41,8 @@ import {
   markRequestRefused,
   markSending,
   markSent,
-  type NewFormAnswer,
   type StatusRequest,
   saveNewForm,
-  saveRequestError,
   saveStatusPathMatched,
 } from "./status-rows.ts";
 
@@ -59,49 +51,14 @@ const LAST_WRITE_MS = 2_000;
 /** Of more than these is read once more than needed. */
 const LOOKED_MAX = 10_000;
 
-export interface SettleOptions {
-  rules: StatusRules;
-  /**
-   * How long a lost request may still take effect: before that it is not sent again, not given up, and followed by no
-   * other for its order. The time within which the service is to answer.
-   */
-  quietMs: number;
-  /** Of service times that name no zone. */
-  timezone: string;
-}
-
-export type Step =
-  | { kind: "settled"; as: "sent" | "already" | "refused" }
-  /** Something is known that was not known before: the request can be looked at again at once. */
-  | { kind: "again" }
-  /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
-  | { kind: "lost"; untilMs: number; error: unknown }
-  /** It failed, without an effect or with one that a read must show; the attempt is counted. */
-  | { kind: "failed"; error: unknown }
-  /** The path was never right under this configuration: no other request can do better. */
-  | { kind: "wrong path"; error: unknown };
-
-/** A request that has left, with the order it is for. */
-interface Sent {
-  id: bigint;
-  statusSent: string | null;
-  statusBefore: string | null;
-  order: RequestedOrder;
-}
-
 export class StatusSettler {
   readonly #context: JobContext;
   readonly #options: SettleOptions;
   readonly #reader: OrderReader;
-  /** Monotonic time at which the answer to a request was found missing. */
-  readonly #lostAtMs = new Map<bigint, number>();
-  /** Monotonic time at which the order of a request was first found changed by somebody else. */
-  readonly #movedAtMs = new Map<bigint, number>();
   /** Requests that the service has refused and that are to be asked again before that is believed. */
   readonly #refusals = new Map<bigint, { times: number; accepted: number; askedAt: number }>();
-  /** Requests that a new form was answered to without effect: each speaks once, so that one order hides no proof of others. */
-  readonly #disproved = new Set<bigint>();
   readonly #forms: AnswerForms;
+  readonly #resolver: StatusResolver;
   /** Requests whose order was read since they were refused. */
   readonly #looked = new Set<bigint>();
   #accepted = 0;
@@ -111,6 +68,7 @@ export class StatusSettler {
     this.#options = options;
     this.#reader = reader;
     this.#forms = new AnswerForms(context, ENDPOINT.status(options.rules), "nothing");
+    this.#resolver = new StatusResolver(context, options, { reader, forms: this.#forms });
   }
 
   /** How many statuses the service has accepted since the start. */
@@ -125,10 +83,8 @@ export class StatusSettler {
 
   /** Nothing is remembered of requests that are not open any more. */
   forget(id: bigint): void {
-    this.#lostAtMs.delete(id);
-    this.#movedAtMs.delete(id);
+    this.#resolver.forget(id);
     this.#refusals.delete(id);
-    this.#disproved.delete(id);
     this.#looked.delete(id);
   }
 
@@ -142,7 +98,7 @@ export class StatusSettler {
     if (begun === undefined) return { kind: "again" };
     const { plan, order } = begun;
     if (plan.kind === "refuse" || plan.kind === "done") this.forget(request.id);
-    if (plan.kind === "refuse") return this.#refused(request.id, plan.reason);
+    if (plan.kind === "refuse") return refused(this.#context, request.id, plan.reason);
     if (plan.kind === "done") return { kind: "settled", as: "already" };
     if (order === undefined) throw new Error("A status was planned for an order that is not stored.");
     if (plan.kind === "read") {
@@ -189,7 +145,7 @@ export class StatusSettler {
       return { kind: "again" };
     }
     this.forget(id);
-    return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, found);
+    return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, found);
   }
 
   /** Reads an order whose new status was accepted, so that its echo is known. */
@@ -300,25 +256,6 @@ export class StatusSettler {
     return false;
   }
 
-  /**
-   * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
-   * form. An answer that speaks against an acceptance says nothing, and the status goes again.
-   */
-  #planUnseen(id: bigint, { form, at, repeats }: NewFormAnswer): { waitMs: number } | "sent" | "again" {
-    const { store, clock } = this.#context;
-    if (!this.#forms.isNew(form)) {
-      markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
-      return "sent";
-    }
-    const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats });
-    if (form.doubt !== null || plan.kind === "repeat") {
-      if (plan.kind === "repeat") saveNewForm(store, id, { form, at, repeats: repeats + 1 });
-      return "again";
-    }
-    saveRequestError(store, id, notSeen(form, at, plan.repeatMs));
-    return { waitMs: plan.ms };
-  }
-
   /** The method and the path as they are configured. */
   get #place(): string {
     const { method, path } = this.#options.rules;
@@ -396,7 +333,7 @@ export class StatusSettler {
     }
     if (found === "sent" || found === "refused") {
       this.forget(sent.id);
-      return found === "sent" ? { kind: "settled", as: "sent" } : this.#refused(sent.id, failure.reason);
+      return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, sent.id, failure.reason);
     }
     if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
     if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error) };
@@ -405,94 +342,23 @@ export class StatusSettler {
 
   /** A request that was found `sending`: a crash, a stop or a failed read has left it so. */
   async #resolveFound(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
-    const { store, clock } = this.#context;
+    const { store } = this.#context;
     const order = loadRequestedOrder(store, request.orderId);
     if (order === undefined || request.statusSent === null) {
       // No request of ours has left for it: somebody else wrote the state.
       await commit(this.#context, signal, () => markPendingAgain(store, request.id, null));
       return { kind: "again" };
     }
-    if (!this.#lostAtMs.has(request.id)) this.#lostAtMs.set(request.id, clock.monotonicMs());
+    this.#resolver.noteLost(request.id);
     const { id, statusSent, statusBefore } = request;
     return await this.#resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
   }
 
-  /**
-   * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status tells, and
-   * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
-   * late would then take the place of the one asked for after it. That somebody else has changed the order is read twice,
-   * with time between: one answer may come from a replica that lags.
-   */
   async #resolve(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
-    const { store, clock } = this.#context;
-    const { id } = sent;
-    const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
-    this.#lostAtMs.set(id, lostAtMs);
-    const untilMs = lostAtMs + this.#options.quietMs;
-    const isQuiet = clock.monotonicMs() >= untilMs;
-    const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
-    const answered = loadNewForm(store, id);
-    const unusual = answered?.form;
     add(counts, "requests");
-    const verdict = await this.#reader.read(
-      sent.order,
-      (seen, at) => {
-        if (seen.kind === "gone") {
-          const { reason } = failureOf(seen.error);
-          markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
-          return reason;
-        }
-        if (seen.kind === "doubted") return seen.error;
-        const moves = loadOrderMoves(store, id, seen.status);
-        const shown = compareStatus(seen, sent, moves, this.#options.timezone);
-        const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
-        const compared = shown === "lagging" && isAgain ? "former" : shown;
-        if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
-        if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
-        if (compared === "lagging") {
-          saveRequestError(store, id, m.statuses.beforeAccepted);
-          return "lagging";
-        }
-        if (compared === "wanted") {
-          if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
-          markSent(store, id, { httpStatus: null, at });
-          return "sent";
-        }
-        const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered) : "again";
-        if (unseen !== "again") return unseen;
-        if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
-        if (compared === "former") {
-          markPendingAgain(store, id, null);
-          return "again";
-        }
-        const reason = changedMeanwhile(sent, seen.status);
-        if (!isAgain) {
-          saveRequestError(store, id, m.statuses.readAgain({ reason }));
-          return "moved";
-        }
-        markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
-        return reason;
-      },
-      signal,
-    );
-    if (verdict instanceof BridgeError) throw verdict;
-    if (unusual !== undefined && verdict === "again") this.#disproved.add(id);
-    if (verdict === "lost") return { kind: "lost", untilMs, error };
-    if (typeof verdict === "object" && "waitMs" in verdict)
-      return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
-    if (verdict === "lagging") {
-      this.#movedAtMs.set(id, movedAtMs);
-      return { kind: "lost", untilMs: clock.monotonicMs() + statusRetryMs(1), error: undefined };
-    }
-    if (verdict === "moved") {
-      this.#movedAtMs.set(id, movedAtMs);
-      return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
-    }
-    this.#lostAtMs.delete(id);
-    this.#movedAtMs.delete(id);
-    if (verdict === "again") return { kind: "again" };
-    this.forget(id);
-    return verdict === "sent" ? { kind: "settled", as: "sent" } : this.#refused(id, verdict);
+    const step = await this.#resolver.resolve(sent, error, signal);
+    if (step.kind === "settled") this.forget(sent.id);
+    return step;
   }
 
   /** The request cannot have had an effect. Not aborted by the caller's signal: it may be the last thing to write. */
@@ -500,11 +366,6 @@ export class StatusSettler {
     await commit(this.#context, AbortSignal.timeout(LAST_WRITE_MS), () =>
       markPendingAgain(this.#context.store, id, failure),
     );
-  }
-
-  #refused(id: bigint, reason: Message): Step {
-    this.#context.log.warn({ request: String(id) }, m.statuses.refused({ id: String(id), reason }));
-    return { kind: "settled", as: "refused" };
   }
 }
 
@@ -515,45 +376,6 @@ export class StatusSettler {
 function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
   const { id, wasAnswered, statusSent, statusBefore } = request;
   return wasAnswered && statusSent === status && statusSent !== statusBefore && !looked.has(id);
-}
-
-function noStatus(orderId: string, status: string | null): BridgeError {
-  const text = status === null ? "null" : JSON.stringify(status);
-  return new BridgeError("answer_unreadable", m.statuses.noStatus({ orderId, text }));
-}
-
-interface StatusFailure {
-  httpStatus: number | null;
-  reason: Message;
-}
-
-function failureOf(error: unknown): StatusFailure {
-  if (!(error instanceof ServiceError) || error.status === undefined)
-    return { httpStatus: null, reason: asError(error).text };
-  if (error.status < 300 && error.words === undefined) return { httpStatus: error.status, reason: error.text };
-  const text = error.words ? `${error.status}: ${error.words}` : String(error.status);
-  return { httpStatus: error.status, reason: m.common.foreign({ text }) };
-}
-
-function withWrongPath(reason: Message): Message {
-  return m.common.joined({ parts: [reason, m.statuses.wrongPath] });
-}
-
-function wrongPath({ text, area, target, method, path, status }: ServiceError): ServiceError {
-  const details = { area, target, method, path, effect: "none" as const, ...(status === undefined ? {} : { status }) };
-  return new ServiceError("request_refused", withWrongPath(text), details);
-}
-
-function changedMeanwhile({ statusSent, statusBefore }: Sent, now: string | null): Message {
-  const sent = named(statusSent);
-  if (now === statusBefore) return m.statuses.changedBack({ now: named(now), sent });
-  return m.statuses.changed({ before: named(statusBefore), now: named(now), sent });
-}
-
-function notSeen(form: AnswerForm, at: string, repeatMs: number | undefined): Message {
-  const shape = describeForm(form);
-  if (repeatMs === undefined) return m.statuses.notSeen({ shape, at });
-  return m.statuses.notSeenYet({ shape, at, again: isoTime(Date.parse(at) + repeatMs) });
 }
 
 function add(counts: Record<string, number>, name: string): void {

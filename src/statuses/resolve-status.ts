@@ -1,0 +1,190 @@
+/*
+ * Finds out by reads what became of a status whose request has left. What was read is stored in the transaction that settles the
+ * request; after a crash it is found `sending`, and read anew. What was answered in a new form has come, and is sent again twice at most.
+ */
+
+import { m } from "../messages/messages.ts";
+import type { AnswerForms } from "../pass/answer-forms.ts";
+import type { JobContext } from "../pass/job.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { OrderReader } from "../updates/read-order.ts";
+import {
+  compareStatus,
+  MOVED_AGAIN_MS,
+  planUnseen,
+  type RequestedOrder,
+  type StatusRules,
+  statusRetryMs,
+} from "./plan-status.ts";
+import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
+import {
+  hasOtherRequest,
+  loadNewForm,
+  loadOrderMoves,
+  markPendingAgain,
+  markRequestRefused,
+  markSent,
+  type NewFormAnswer,
+  saveNewForm,
+  saveRequestError,
+} from "./status-rows.ts";
+
+export interface SettleOptions {
+  rules: StatusRules;
+  /**
+   * How long a lost request may still take effect: before that it is not sent again, not given up, and followed by no
+   * other for its order. The time within which the service is to answer.
+   */
+  quietMs: number;
+  /** Of service times that name no zone. */
+  timezone: string;
+}
+
+export type Step =
+  | { kind: "settled"; as: "sent" | "already" | "refused" }
+  /** Something is known that was not known before: the request can be looked at again at once. */
+  | { kind: "again" }
+  /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
+  | { kind: "lost"; untilMs: number; error: unknown }
+  /** It failed, without an effect or with one that a read must show; the attempt is counted. */
+  | { kind: "failed"; error: unknown }
+  /** The path was never right under this configuration: no other request can do better. */
+  | { kind: "wrong path"; error: unknown };
+
+/** A request that has left, with the order it is for. */
+export interface Sent {
+  id: bigint;
+  statusSent: string | null;
+  statusBefore: string | null;
+  order: RequestedOrder;
+}
+
+export class StatusResolver {
+  readonly #context: JobContext;
+  readonly #options: SettleOptions;
+  readonly #reader: OrderReader;
+  readonly #forms: AnswerForms;
+  /** Monotonic time at which the answer to a request was found missing. */
+  readonly #lostAtMs = new Map<bigint, number>();
+  /** Monotonic time at which the order of a request was first found changed by somebody else. */
+  readonly #movedAtMs = new Map<bigint, number>();
+  /** Requests that a new form was answered to without effect: each speaks once, so that one order hides no proof of others. */
+  readonly #disproved = new Set<bigint>();
+
+  constructor(
+    context: JobContext,
+    options: SettleOptions,
+    { reader, forms }: { reader: OrderReader; forms: AnswerForms },
+  ) {
+    this.#context = context;
+    this.#options = options;
+    this.#reader = reader;
+    this.#forms = forms;
+  }
+
+  noteLost(id: bigint): void {
+    if (!this.#lostAtMs.has(id)) this.#lostAtMs.set(id, this.#context.clock.monotonicMs());
+  }
+
+  forget(id: bigint): void {
+    this.#lostAtMs.delete(id);
+    this.#movedAtMs.delete(id);
+    this.#disproved.delete(id);
+  }
+
+  /**
+   * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status tells, and
+   * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
+   * late would then take the place of the one asked for after it. That somebody else has changed the order is read twice,
+   * with time between: one answer may come from a replica that lags.
+   */
+  async resolve(sent: Sent, error: unknown, signal: AbortSignal): Promise<Step> {
+    const { store, clock } = this.#context;
+    const { id } = sent;
+    const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
+    this.#lostAtMs.set(id, lostAtMs);
+    const untilMs = lostAtMs + this.#options.quietMs;
+    const isQuiet = clock.monotonicMs() >= untilMs;
+    const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
+    const answered = loadNewForm(store, id);
+    const unusual = answered?.form;
+    const verdict = await this.#reader.read(
+      sent.order,
+      (seen, at) => {
+        if (seen.kind === "gone") {
+          const { reason } = failureOf(seen.error);
+          markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
+          return reason;
+        }
+        if (seen.kind === "doubted") return seen.error;
+        const moves = loadOrderMoves(store, id, seen.status);
+        const shown = compareStatus(seen, sent, moves, this.#options.timezone);
+        const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
+        const compared = shown === "lagging" && isAgain ? "former" : shown;
+        if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
+        if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
+        if (compared === "lagging") {
+          saveRequestError(store, id, m.statuses.beforeAccepted);
+          return "lagging";
+        }
+        if (compared === "wanted") {
+          if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
+          markSent(store, id, { httpStatus: null, at });
+          return "sent";
+        }
+        const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered) : "again";
+        if (unseen !== "again") return unseen;
+        if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
+        if (compared === "former") {
+          markPendingAgain(store, id, null);
+          return "again";
+        }
+        const reason = changedMeanwhile(sent, seen.status);
+        if (!isAgain) {
+          saveRequestError(store, id, m.statuses.readAgain({ reason }));
+          return "moved";
+        }
+        markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
+        return reason;
+      },
+      signal,
+    );
+    if (verdict instanceof BridgeError) throw verdict;
+    if (unusual !== undefined && verdict === "again") this.#disproved.add(id);
+    if (verdict === "lost") return { kind: "lost", untilMs, error };
+    if (typeof verdict === "object" && "waitMs" in verdict)
+      return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
+    if (verdict === "lagging") {
+      this.#movedAtMs.set(id, movedAtMs);
+      return { kind: "lost", untilMs: clock.monotonicMs() + statusRetryMs(1), error: undefined };
+    }
+    if (verdict === "moved") {
+      this.#movedAtMs.set(id, movedAtMs);
+      return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
+    }
+    this.#lostAtMs.delete(id);
+    this.#movedAtMs.delete(id);
+    if (verdict === "again") return { kind: "again" };
+    return verdict === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, verdict);
+  }
+
+  /**
+   * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
+   * form. An answer that speaks against an acceptance says nothing, and the status goes again.
+   */
+  #planUnseen(id: bigint, { form, at, repeats }: NewFormAnswer): { waitMs: number } | "sent" | "again" {
+    const { store, clock } = this.#context;
+    if (!this.#forms.isNew(form)) {
+      markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
+      return "sent";
+    }
+    const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats });
+    if (form.doubt !== null || plan.kind === "repeat") {
+      if (plan.kind === "repeat") saveNewForm(store, id, { form, at, repeats: repeats + 1 });
+      return "again";
+    }
+    saveRequestError(store, id, notSeen(form, at, plan.repeatMs));
+    return { waitMs: plan.ms };
+  }
+}
