@@ -235,8 +235,8 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     ...one(
       "an order that was read within its own minute is read no more",
       "src/orders/second-reads.ts",
-      "if (Date.parse(order.askedAt) >= endMs) return false;",
-      "if (Date.parse(order.askedAt) !== endMs) return false;",
+      "if (askedMs >= unitEndMs) return false;",
+      "if (askedMs !== unitEndMs) return false;",
     ),
     draws: { forms: { precision: "min", lines: false, carry: "changes" }, step: { do: "change", what: "lines" } },
   },

@@ -209,15 +209,34 @@ export function unitNs(form: TimestampForm): bigint {
   return 10n ** BigInt(9 - before - form.fraction);
 }
 
+/** Steps in which clocks of timestamps go, the longest first. */
+const STEPS_NS = [DAY_S, DAY_S / 2, 3600, 1800, 1200, 900, 600, 300, 120, 60, 1].map((s) => BigInt(s) * SECOND_NS);
+/** Fewer different timestamps show no more than a minute or a second. */
+const SHOWN_MIN = 3;
+const SHOWN_NS = [60n * SECOND_NS, SECOND_NS];
+
 /**
- * When no later change can have the same timestamp any more: at the end of its unit. Zeros may be of a form that is finer than the clock
- * behind it: a time without seconds may be cut to the minute, one without a fraction to the second. Undefined below a second.
+ * The step in which timestamps go, in nanoseconds: the unit of the form, or a longer one that its zeros show. A time without seconds may be
+ * cut to the minute, and where several others of the service are so too, 12:20:00 to ten or twenty minutes. 0 below a second.
  */
-export function endOfUnitNs({ instantNs, latestNs, form }: Timestamp): bigint | undefined {
-  const shown = [60n * SECOND_NS, SECOND_NS].find((unit) => instantNs % unit === 0n) ?? 0n;
-  const named = unitNs(form);
-  const unit = named > shown ? named : shown;
-  return unit < SECOND_NS ? undefined : latestNs + unit;
+export function stepNs(timestamp: Timestamp, others: readonly Timestamp[] = []): bigint {
+  const named = unitNs(timestamp.form);
+  const all = new Set([timestamp, ...others].map(shownNs));
+  const steps = all.size < SHOWN_MIN ? SHOWN_NS : STEPS_NS;
+  const shown = steps.find((step) => [...all].every((ns) => ns % step === 0n)) ?? 0n;
+  const step = named > shown ? named : shown;
+  return step < SECOND_NS ? 0n : step;
+}
+
+/** What the clock shows that wrote it. */
+function shownNs({ instantNs, form }: Timestamp): bigint {
+  return instantNs + BigInt(form.kind === "iso" ? (offsetOf(form.zone) ?? 0) : 0) * SECOND_NS;
+}
+
+/** When no later change can have the same timestamp any more: at the end of its step. Undefined below a second. */
+export function endOfUnitNs(timestamp: Timestamp, others: readonly Timestamp[] = []): bigint | undefined {
+  const step = stepNs(timestamp, others);
+  return step === 0n ? undefined : timestamp.latestNs + step;
 }
 
 /**

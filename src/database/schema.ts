@@ -552,6 +552,8 @@ export const laterReads = sqliteTable("later_reads", {
 export const repeatReads = sqliteTable("repeat_reads", {
   orderId: text("order_id").primaryKey(),
   dueAt: text("due_at").notNull(),
+  endAt: text("end_at"),
+  step: integer().notNull(),
 });
 
 export const lostValues = sqliteTable("lost_values", {

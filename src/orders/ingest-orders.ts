@@ -180,7 +180,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
 /** What was stored may change again under the same timestamp. */
 function readAfterUnit({ store, rules, askedAt }: IngestOptions, { orderId }: GoodRecord, values: OrderValues): void {
   if (askedAt === undefined) return;
-  queueSecondRead(store, { orderId, timestamp: values.updatedAt, askedAt }, rules.plan.timezone);
+  queueSecondRead(store, { orderId, timestamp: values.updatedAt, askedAt, isNews: true }, rules.plan.timezone);
 }
 
 /** Our own status that comes back is nothing new for the ERP, provided that nothing else came with it. */

@@ -12,6 +12,7 @@ import type { OrderSource } from "../orders/order-mapping.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadLearned, loadSetBack, markSetBackSeen, markZoneSeen } from "../updates/learned-rows.ts";
+import { loadLongSteps, markLongStepsSeen } from "./long-steps.ts";
 import { type Observation, plainName } from "./observation.ts";
 import type { Misses } from "./observe.ts";
 
@@ -31,6 +32,7 @@ export function loadObservations(store: Store): ObservationRow[] {
     ...loadAnswers(store),
     ...loadReturn(store),
     ...loadZone(store),
+    ...loadSteps(store),
     ...listRows(store, observations, {}, ["firstSeenAt", "kind", "name"]),
   ];
 }
@@ -50,6 +52,13 @@ function loadZone(store: Store): ObservationRow[] {
   if (zoneLost === undefined || zoneLost.isSeen) return [];
   const { at, timezone } = zoneLost;
   return [{ kind: "zone", name: at, sample: `understood as ${timezone}`, firstSeenAt: at, state: "new" }];
+}
+
+function loadSteps(store: Store): ObservationRow[] {
+  const { text, at = "", isSeen } = loadLongSteps(store);
+  if (text === undefined || isSeen === true) return [];
+  const sample = "a second change with the same timestamp may come an hour late";
+  return [{ kind: "steps", name: plainName(text), sample, firstSeenAt: at, state: "new" }];
 }
 
 /** These stand where the answers are compared with them. */
@@ -77,16 +86,17 @@ export function saveObservation(store: Store, observation: Observation, at: stri
 
 /** What was noticed has ended by itself. */
 export function markObservationOver(store: Store, kind: Observation["kind"], name: string): void {
-  if (kind === "answer" || kind === "return" || kind === "zone") return;
+  if (kind !== "field" && kind !== "status" && kind !== "path") return;
   updateRows(store, observations, { kind, name, state: "new" }, { state: "over" });
 }
 
 /** Somebody has read them. The names dismissed. */
 export function dismissObservations(store: Store): string[] {
-  const answers = [...loadAnswers(store), ...loadReturn(store), ...loadZone(store)];
+  const answers = [...loadAnswers(store), ...loadReturn(store), ...loadZone(store), ...loadSteps(store)];
   markFormsSeen(store);
   markSetBackSeen(store);
   markZoneSeen(store);
+  markLongStepsSeen(store);
   const rows = store
     .prepare<{ kind: string; name: string }>(
       "UPDATE observations SET state = 'dismissed' WHERE state = 'new' RETURNING kind, name",

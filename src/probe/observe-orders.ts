@@ -8,9 +8,11 @@
 import { Buffer } from "node:buffer";
 import { scanJson } from "../answers/scan-json.ts";
 import { m } from "../messages/messages.ts";
+import { loadNewestTimestamps } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
+import { findLongSteps, noteLongSteps } from "./long-steps.ts";
 import type { Observation } from "./observation.ts";
 import {
   loadObservations,
@@ -26,6 +28,8 @@ import { type Misses, type ObserveRules, observeFields, observePaths, observeSta
 
 /** Orders looked at in one pass: some milliseconds of reading. */
 const ORDERS_PER_PASS = 200;
+/** Newest orders whose timestamps are looked at together. */
+const STAMPS = 50;
 /** Names kept at most: a service whose field names are made up anew each time must not fill the table. */
 const NAMES_MAX = 300;
 
@@ -53,6 +57,8 @@ export class ObserveOrders {
     const saved = await commit(this.#context, signal, () => {
       for (const name of back) markObservationOver(store, "path", name);
       saveObservedMark(store, mark);
+      if (noteLongSteps(store, findLongSteps(loadNewestTimestamps(store, STAMPS)), at))
+        log.info({ kind: "steps" }, m.probe.noticedNew({ kind: "steps" }));
       return fresh.filter((observation) => saveObservation(store, observation, at));
     });
     this.#mark = mark;

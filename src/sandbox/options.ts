@@ -166,8 +166,8 @@ const OPTIONS = group({
   shape: SHAPE,
   /** How times are written. */
   timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"]).default("iso-z"),
-  /** Minutes, written with 00 seconds; seconds, milliseconds or microseconds. */
-  precision: z.enum(["min", "s", "ms", "us"]).default("ms"),
+  /** Days, written as dates alone; two minutes or one, written with 00 seconds; seconds, milliseconds or microseconds. */
+  precision: z.enum(["day", "2min", "min", "s", "ms", "us"]).default("ms"),
   /** The zone that `iso-offset` writes. */
   timestampOffsetMinutes: whole(-840).default(180),
   /** The zone that `iso-naive` means without saying so. */

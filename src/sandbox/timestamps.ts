@@ -6,7 +6,7 @@ export type TimestampOptions = Pick<
 >;
 
 /** Microseconds in one unit of each precision. */
-const UNIT_US = { min: 60_000_000, s: 1_000_000, ms: 1000, us: 1 } as const;
+const UNIT_US = { day: 86_400_000_000, "2min": 120_000_000, min: 60_000_000, s: 1_000_000, ms: 1000, us: 1 } as const;
 const MINUTE_US = 60_000_000;
 /** Above this a bare number is taken for milliseconds: as seconds it would be the year 5138. */
 const SECONDS_MAX = 1e11;
@@ -20,7 +20,8 @@ function isoText(us: number, precision: SandboxOptions["precision"], offsetMinut
   const local = us + offsetMinutes * MINUTE_US;
   const [base = ""] = new Date(Math.floor(local / 1000)).toISOString().split(".");
   const fraction = String(((local % 1_000_000) + 1_000_000) % 1_000_000).padStart(6, "0");
-  return precision === "min" || precision === "s" ? base : `${base}.${fraction.slice(0, precision === "ms" ? 3 : 6)}`;
+  if (precision === "day") return base.slice(0, 10);
+  return precision !== "ms" && precision !== "us" ? base : `${base}.${fraction.slice(0, precision === "ms" ? 3 : 6)}`;
 }
 
 function zoneText(offsetMinutes: number): string {
@@ -42,22 +43,22 @@ export function writeTimestamp(us: number, options: TimestampOptions): string {
   const { precision } = options;
   switch (options.timestamps) {
     case "iso-z":
-      return `"${isoText(us, precision, 0)}Z"`;
+      return precision === "day" ? `"${isoText(us, precision, 0)}"` : `"${isoText(us, precision, 0)}Z"`;
     case "iso-offset":
       return `"${isoText(us, precision, options.timestampOffsetMinutes)}${zoneText(options.timestampOffsetMinutes)}"`;
     case "iso-naive":
       return `"${isoText(us, precision, options.naiveOffsetMinutes)}"`;
     case "unix":
-      return decimalText(us, 6, { min: 0, s: 0, ms: 3, us: 6 }[precision]);
+      return decimalText(us, 6, { day: 0, "2min": 0, min: 0, s: 0, ms: 3, us: 6 }[precision]);
     case "unix_ms":
       return decimalText(us, 3, precision === "us" ? 3 : 0);
   }
 }
 
-const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/;
+const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
-  const [, date, time, seconds = "00", fraction = "", zone] = ISO.exec(value) ?? [];
+  const [, date, time = "00:00", seconds = "00", fraction = "", zone] = ISO.exec(value) ?? [];
   if (date === undefined) return undefined;
   const wholeMs = Date.parse(`${date}T${time}:${seconds}Z`);
   if (Number.isNaN(wholeMs)) return undefined;

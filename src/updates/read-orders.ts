@@ -150,11 +150,12 @@ export class ReadOrders {
     const { store, client } = this.#context;
     const at = this.#now();
     const due = loadLaterReads(store, at);
-    const again = loadSecondReads(store, client.serviceNow ?? at);
+    const serviceNow = client.serviceNow ?? at;
+    const again = loadSecondReads(store, serviceNow);
     if (due.length === 0 && again.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const read of due) requestReadNow(store, read, at);
-      for (const read of again) requestSecondRead(store, read, at);
+      for (const read of again) requestSecondRead(store, read, { at, serviceNow });
     });
   }
 
@@ -242,7 +243,7 @@ export class ReadOrders {
   /** The timestamp of the change that announced it may be another one than the order's own. */
   #readAfterUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
     if (askedAt === undefined) return;
-    const order = { orderId: owed.orderId, timestamp: this.#timestampOf(owed), askedAt };
+    const order = { orderId: owed.orderId, timestamp: this.#timestampOf(owed), askedAt, isNews: false };
     queueSecondRead(this.#context.store, order, this.#timezone);
   }
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { startFollowed } from "../support/followed.ts";
+import { loadNewestTimestamps } from "../../src/orders/order-rows.ts";
+import { planSecondRead } from "../../src/orders/second-reads.ts";
+import { findLongSteps, noteLongSteps } from "../../src/probe/long-steps.ts";
+import { describeObservations } from "../../src/probe/observation.ts";
+import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
 
 const LINES = (quantity: string) => [{ sku: "A", quantity, price: "10.00" }];
 const FORMS = [
@@ -83,4 +88,96 @@ it("a timestamp from the future keeps no order waiting, and none is read without
   expect(test.snapshots()).toBe(before);
   expect(test.rows("SELECT * FROM repeat_reads")).toEqual([]);
   for (const each of test.ids) expect(test.statusOf(each).status).toBe("paid");
+});
+
+const quantity = (test: Followed, id: string) =>
+  test.rows<{ quantity: string }>("SELECT quantity FROM order_lines WHERE order_id = ?", id)[0]?.quantity;
+
+describe("dates alone", () => {
+  it("hide no second change of the day, and cost some thirty reads where there is none", async () => {
+    const test = await startFollowed(3, { service: { precision: "day", updates: { lines: false } } });
+    const [id] = test.ids as [string];
+    test.change(id, { lines: LINES("2") });
+    await test.poll(2_000);
+    expect(quantity(test, id)).toBe("2");
+    test.change(id, { lines: LINES("9") }, 25_000);
+    for (let polls = 0; polls < 2; polls++) await test.poll();
+    expect(quantity(test, id)).toBe("9");
+    test.change(id, { lines: LINES("7") }, 3_600_000);
+    for (let polls = 0; polls < 70; polls++) await test.poll();
+    expect(quantity(test, id)).toBe("7");
+    const before = test.snapshots(id);
+    for (let polls = 0; polls < 150; polls++) await test.poll(10 * 60_000);
+    expect(test.rows("SELECT * FROM repeat_reads")).toEqual([]);
+    expect(test.snapshots(id) - before).toBeLessThan(30);
+  });
+
+  it("are told once", async () => {
+    const test = await startFollowed(3, { service: { precision: "day", updates: { lines: false } } });
+    for (let polls = 0; polls < 2; polls++) await test.poll();
+    const { store } = test.bridge;
+    const note = () =>
+      store.write(() => noteLongSteps(store, findLongSteps(loadNewestTimestamps(store, 50)), "2026-03-02"));
+    expect([note(), note()]).toEqual([true, false]);
+    const steps = () => loadObservations(store).filter(({ kind }) => kind === "steps");
+    expect(steps()).toMatchObject([{ name: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) }]);
+    expect(String(describeObservations(steps()))).toContain("a second change within one may come an hour late");
+    store.write(() => dismissObservations(store));
+    expect([steps(), note()]).toEqual([[], false]);
+  });
+});
+
+it("steps of two minutes are known from the timestamps of several orders, and hide no second change", async () => {
+  const test = await startFollowed(5, { service: { precision: "2min", updates: { lines: false } } });
+  const [id, ...others] = test.ids as [string];
+  for (const other of others) {
+    test.change(other, { status: "paid" }, 120_000);
+    await test.poll();
+  }
+  // On to a full even minute.
+  test.clock.advance(240_000 - (test.clock.nowMs() % 120_000));
+  test.change(id, { lines: LINES("2") }, 5_000);
+  await test.poll(1_000);
+  expect(quantity(test, id)).toBe("2");
+  test.change(id, { lines: LINES("7") }, 72_000);
+  for (let polls = 0; polls < 3; polls++) await test.poll(30_000);
+  expect(quantity(test, id)).toBe("7");
+});
+
+describe("findLongSteps", () => {
+  const times = (stepMin: number, count: number) =>
+    Array.from({ length: count }, (_, n) => new Date(Date.UTC(2026, 2, 1, 3, n * stepMin)).toISOString());
+  it.each([
+    ["dates", ["2026-03-02", "2026-03-02"], "2026-03-02"],
+    ["none", [], undefined],
+    ["half hours", times(30, 10), times(30, 1)[0]],
+    ["half hours in a zone", times(30, 10).map((text) => text.replace("Z", "+05:45")), expect.any(String)],
+    ["few half hours", times(30, 9), undefined],
+    ["five minutes", times(5, 20), undefined],
+    ["one moment of all", Array.from({ length: 20 }, () => "2026-03-02T00:00:00Z"), undefined],
+    ["a time among dates", ["2026-03-02", "2026-03-02T10:00:07Z"], undefined],
+    ["what is no time", ["2026-03-02", "yesterday"], undefined],
+  ])("%s", (_name, texts, expected) => {
+    expect(findLongSteps(texts)).toEqual(expected);
+  });
+});
+
+it.each([1, 50, 5_000])("%i orders that change in a day are read a bounded number of times", (orders) => {
+  const DAY_MS = 86_400_000;
+  const rows: { step: number; dueMs: number }[] = [];
+  const waiting = (step: number) => rows.filter((row) => row.step < 5 === step < 5).length;
+  let reads = 0;
+  for (let nowMs = 0; nowMs < DAY_MS; nowMs += 60_000) {
+    const isNew = rows.length < orders && Math.floor((nowMs / DAY_MS) * 2 * orders) >= rows.length;
+    for (let added = 0; isNew && added < Math.ceil(orders / 720) && rows.length < orders; added++)
+      rows.push({ step: 0, dueMs: planSecondRead({ step: 0, waiting: waiting(0), nowMs, endMs: DAY_MS }) });
+    for (const row of rows.filter(({ dueMs }) => dueMs <= nowMs)) {
+      reads += 1;
+      row.step += 1;
+      row.dueMs = planSecondRead({ step: row.step, waiting: waiting(row.step), nowMs, endMs: DAY_MS });
+    }
+  }
+  expect(rows).toHaveLength(orders);
+  expect(reads).toBeLessThan(Math.min(30 * orders, 24 * 650));
+  expect(reads).toBeGreaterThanOrEqual(Math.min(20 * orders, 24 * 300));
 });

@@ -144,7 +144,7 @@ export const probe = {
   needsYou: ({ question }) => `за вами     ${question}`,
   skipped: ({ question }) => `пропущено   ${question}`,
   noticedNew: ({ kind }) =>
-    `Замечено у сервиса: ${{ field: "новое поле", status: "новый статус", path: "путь перестал подходить", answer: "новый вид согласия", return: "возврат к более раннему состоянию", zone: "время заказов без часового пояса" }[kind]}.`,
+    `Замечено у сервиса: ${{ field: "новое поле", status: "новый статус", path: "путь перестал подходить", answer: "новый вид согласия", return: "возврат к более раннему состоянию", zone: "время заказов без часового пояса", steps: "метки времени с крупным шагом" }[kind]}.`,
   newFields: ({ count, names }) =>
     `${plural("ru", count, { one: "поле заказов, которое", few: "поля заказов, которые", many: "полей заказов, которые" })} никто не читает: ${count} (${names})`,
   newStatuses: ({ count, names }) =>
@@ -155,6 +155,8 @@ export const probe = {
     `${plural("ru", count, { one: "возврат", few: "возврата", many: "возвратов" })} к более раннему состоянию: ${count} (${names})`,
   zoneLost: ({ names }) =>
     `время заказов теперь без часового пояса, с ${names} (в service.timezone должен стоять пояс сервиса)`,
+  longSteps: ({ names }) =>
+    `метки времени с крупным шагом (${names}): второе изменение в пределах одного шага может прийти на час позже`,
   newAnswers: ({ count, names }) =>
     `${plural("ru", count, { one: "новый вид", few: "новых вида", many: "новых видов" })} согласия: ${count} (${names})`,
   noticed: ({ parts }) => `Замечено у сервиса: ${parts.join("; ")}. Когда это учтено: erp-bridge resume observations`,
