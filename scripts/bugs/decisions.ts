@@ -248,6 +248,18 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/statuses/plan-status.ts",
   ),
   tested(
+    "test/updates/second-reads.test.ts",
+    "an order with a date alone is read again at the end of the day alone",
+    { in: "queueSecondRead", find: "const dueMs = isEarly ?", replace: "const dueMs = isEarly && endMs < askedMs ?" },
+    "src/orders/second-reads.ts",
+  ),
+  tested(
+    "test/updates/second-reads.test.ts",
+    "reads within the unit do not wait for each other",
+    { in: "planSecondRead", find: ", waiting * SPACING_MS)", replace: ", waiting)" },
+    "src/orders/second-reads.ts",
+  ),
+  tested(
     "test/updates/missing-orders.test.ts",
     "an order that is marked as removed is looked for at night alone",
     {
