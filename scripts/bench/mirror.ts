@@ -2,7 +2,9 @@
  * What the mirror costs, on a PostgreSQL of its own: `npm run bench:mirror -- [ORDERS] [ROWS]` (20,000 orders, 100,000 rows unless said).
  *
  * - the first copy of all orders, against COPY of the same rows into tables with the same indexes, in the same run;
- * - an ERP's UPDATE of all rows of `stock`, with the triggers and without.
+ * - an ERP's UPDATE of all rows of `stock`, with the triggers and without;
+ * - a daemon with that mirror: how soon it has what is written there, and what memory it needs more than one without;
+ * - 500 shops in which nothing happens.
  *
  * Rounds take turns, and medians are shown, so that a busy machine hits both sides.
  */
@@ -14,8 +16,11 @@ import { type MirrorTarget, readMirrorUrl } from "../../src/config/mirror.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
 import { initSchema } from "../../src/mirror/init-schema.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { installProgram } from "../install-program.ts";
 import { PostgresCluster } from "../mirror/postgres-cluster.ts";
 import { type FloorOrder, FloorWriter } from "./floor.ts";
+import { benchDaemon } from "./mirror-daemon.ts";
+import { benchShops } from "./mirror-shops.ts";
 import { orderText } from "./order-data.ts";
 import { atLeast, atMost, median, print } from "./print.ts";
 
@@ -26,13 +31,17 @@ const DATABASE = "bench";
 
 const [orders = 20_000, rows = 100_000] = process.argv.slice(2).map(Number);
 const work = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-bench-mirror-"));
-const cluster = await PostgresCluster.start();
+const cluster = await PostgresCluster.start({ settings: "max_connections = 600\n" });
 try {
   await cluster.query("postgres", `CREATE DATABASE ${DATABASE}`);
   const target = readMirrorUrl(cluster.url(DATABASE)) as MirrorTarget;
   await initSchema({ link: { target, authorities: [], schema: "erp_bridge", timeoutMs: 30_000 }, shop: "north" });
   await benchCopy();
   await benchUpdate();
+  await there("TRUNCATE stock, touched");
+  const program = await installProgram(path.join(work, "program"));
+  await benchDaemon({ program, cluster, database: DATABASE, folder: path.join(work, "shop"), shop: "north" });
+  await benchShops(cluster, DATABASE, target);
 } finally {
   await cluster.close();
   rmSync(work, { recursive: true, force: true });

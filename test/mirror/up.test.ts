@@ -237,6 +237,26 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await pass()).toEqual({});
   });
 
+  it("are not taken for lacking where PostgreSQL has not heard of round after round", async () => {
+    const { bridge, erp, pass, proxy, restart } = await startUp();
+    const { store } = bridge.bridge;
+    switchOn(store);
+    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'S-0', 1)`);
+    await pass();
+    for (let round = 1; round <= 4; round++) {
+      await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'S-${round}', 1)`);
+      let commits = 0;
+      proxy.onStatement = (sql) => (sql === "COMMIT" && ++commits === 2 ? "before" : undefined);
+      await expect(pass()).rejects.toThrow();
+      proxy.onStatement = undefined;
+      restart();
+      store.db.exec("INSERT OR IGNORE INTO stock (sku, quantity) VALUES ('own', 1)");
+    }
+    await pass();
+    expect(bridge.rows("SELECT count(*) AS n FROM stock")).toEqual([{ n: 6 }]);
+    expect(loadMirrorFacts(store)?.kept).toBe(0);
+  });
+
   it("are counted as lacking no longer once the ERP has written them again", async () => {
     const bench = await startUp();
     const { bridge, erp, pass, restart } = bench;

@@ -161,7 +161,9 @@ export class Up implements MirrorPart {
       this.#walk === undefined
         ? await this.#readTouched(tx, { store, shop, upNo })
         : await this.#step(tx, this.#walk, { store, shop, upNo });
-    const turn = await savePosition(tx, shop, { upNo: remote });
+    // A round that was applied, and then broken off, counts: two in a row would look like a PostgreSQL that went back.
+    const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;
+    const turn = await savePosition(tx, shop, { upNo: known });
     return { round, outcomes, refused, deleted, turn };
   }
 
