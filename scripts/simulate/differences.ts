@@ -72,7 +72,7 @@ const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error L
 /**
  * The newest version bears an earlier timestamp than one before it, and the bridge met both at once: a log lists the other too, as it
  * would where the order's own answer came from a replica that lags. That answer counts once it was read for a day. Who knew the
- * later timestamp before is told by the change.
+ * later timestamp before, and had asked for changes since, is told by the change.
  */
 function isMetInLog({ auditor, service, versions, forms }: World, id: string, payload: string): boolean {
   const newest = versions.newest(id);
@@ -80,8 +80,11 @@ function isMetInLog({ auditor, service, versions, forms }: World, id: string, pa
   if (auditor.prepare(READ_OLDER).get(id) === undefined) return false;
   const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
   const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
-  const met = service.ledger.entries.find(({ servedIds, at }) => at >= laterMs && servedIds.includes(id));
-  return met !== undefined && met.at >= newest.madeMs && isBefore(newest.timestamp, String(updated_at));
+  const since = service.ledger.entries.filter(({ at }) => at >= laterMs);
+  const met = since.find(({ servedIds }) => servedIds.includes(id));
+  const asked = since.find(({ kind, status }) => kind === "updates" && (status === 200 || status === 204));
+  const isMetAtOnce = Math.max(met?.at ?? 0, asked?.at ?? 0) >= newest.madeMs;
+  return met !== undefined && isMetAtOnce && isBefore(newest.timestamp, String(updated_at));
 }
 
 export function missingOrders(world: World): Difference[] {
