@@ -448,7 +448,7 @@ function checkStatus(world: World): void {
     unsettledRequests: [],
     flows: loaded.flows.map((flow) => ({
       ...flow,
-      failingSince: isRightlyFailing(world, flow.flow) ? null : flow.failingSince,
+      ...(isRightlyFailing(world, flow.flow) && { failingSince: null, isStale: false }),
       refused: isRowNamed(world, flow.flow) ? 0 : flow.refused,
       quarantined: flow.quarantined - rightly.filter(({ kind }) => (kinds[kind] ?? kind) === flow.flow).length,
     })),

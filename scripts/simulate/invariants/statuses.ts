@@ -61,6 +61,8 @@ export class StatusInvariants {
   readonly #knownWhenSent = new Map<number, Known | undefined>();
   /** Requests that the service itself has refused. */
   readonly refused = new Set<number>();
+  /** Requests that took effect out of a queue after the service had refused them. */
+  readonly #carriedOutAfterRefusal = new Set<number>();
   /** Requests of which it was not known for a while whether they had taken effect. */
   readonly #wasUnknown = new Set<number>();
   readonly #unanswered = new Set<number>();
@@ -189,7 +191,8 @@ export class StatusInvariants {
       const effect = this.#effects.get(number);
       // Where the order was changed once more nobody can tell by looking at it.
       const isTold = effect?.isStatusNew === true && !this.#scene.versions.hasMoreSince(effect.orderId, effect.atMs);
-      if (state === "refused") return isTold ? [`request ${number} is refused and took effect`] : [];
+      const isRefusedFirst = this.#carriedOutAfterRefusal.has(number);
+      if (state === "refused") return isTold && !isRefusedFirst ? [`request ${number} is refused and took effect`] : [];
       // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
       return this.#sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
     });
@@ -224,6 +227,7 @@ export class StatusInvariants {
     const { fail, service, versions } = this.#scene;
     const times = (this.#queued.get(number) ?? 0) + 1;
     this.#queued.set(number, times);
+    if (this.refused.has(number)) this.#carriedOutAfterRefusal.add(number);
     if (times > QUEUED_MAX) fail(12, `request ${number} was taken into a queue and took effect ${times} times`);
     this.#effects.set(number, {
       orderId,
