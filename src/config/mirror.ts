@@ -1,7 +1,7 @@
-import { isIPv4 } from "node:net";
 import * as z from "zod";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { isLoopback } from "./addresses.ts";
 import { duration, key, schedule, section, text, worded } from "./kinds.ts";
 
 /** A shop's key in the head office's PostgreSQL, and the name of a schema there: both also stand in names of roles. */
@@ -77,15 +77,11 @@ function readParts(url: string): MirrorTarget | { problem: Message } {
   };
   if (place === "" || target.user === "") return { problem: m.config.notPostgresUrl };
   const isSocket = place.startsWith("/");
-  const isHere = isSocket || place === "localhost" || place === "::1" || isLoopback4(place);
+  const isHere = isSocket || isLoopback(place);
   if (!isHere && mode === "disable") return { problem: m.config.plainPostgres };
   return { ...target, tls: !isSocket && mode !== "disable" };
 }
 
 function decoded(part: string | undefined): string | undefined {
   return part === undefined ? undefined : decodeURIComponent(part);
-}
-
-function isLoopback4(host: string): boolean {
-  return isIPv4(host) && host.startsWith("127.");
 }

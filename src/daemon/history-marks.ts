@@ -2,7 +2,7 @@
  * How old rows are at least, whatever times stand in them: which number was the largest at a time that the service confirmed.
  * Numbers only grow, so that a row up to a mark is as old as the mark. SQL reads SQLite's own table of them.
  */
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 export interface Mark {
@@ -45,14 +45,14 @@ export function idAsOldAs(marks: readonly Mark[], atMs: number): number {
 /** What cannot be read was not noted. */
 export function loadMarks(store: Store): Record<History, Mark[]> {
   try {
-    return { ...NONE, ...(JSON.parse(loadMeta(store, "history") ?? "{}") as Partial<Record<History, Mark[]>>) };
+    return { ...NONE, ...loadMetaJson<Partial<Record<History, Mark[]>>>(store, "history") };
   } catch {
     return NONE;
   }
 }
 
 export function saveMarks(store: Store, marks: Record<History, Mark[]>): void {
-  saveMeta(store, "history", JSON.stringify(marks));
+  saveMetaJson(store, "history", marks);
 }
 
 const TABLES = { runs: "runs", events: "order_event_rows", batches: "batches", requests: "status_requests" };

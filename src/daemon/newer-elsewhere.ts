@@ -7,7 +7,7 @@
 import { lookAtNewestCopy, lookAtNewestEntry } from "../backup/backup-files.ts";
 import type { CopyReach } from "../backup/copy-owner.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Progress } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { loadBatch } from "../orders/batch-rows.ts";
@@ -79,10 +79,9 @@ export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void 
     entryAt: entry !== undefined && entry.receivedAt > before.entryAt ? entry.receivedAt : before.entryAt,
     copyMs: Math.max(before.copyMs, copy?.madeMs ?? 0),
   };
-  if (entry !== undefined || copy !== undefined) saveMeta(store, "elsewhere", JSON.stringify(settled));
+  if (entry !== undefined || copy !== undefined) saveMetaJson(store, "elsewhere", settled);
 }
 
 function loadSettled(store: Store): Settled {
-  const text = loadMeta(store, "elsewhere");
-  return text === undefined ? { entryAt: "", copyMs: 0 } : (JSON.parse(text) as Settled);
+  return loadMetaJson<Settled>(store, "elsewhere") ?? { entryAt: "", copyMs: 0 };
 }

@@ -6,7 +6,7 @@
 
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
@@ -83,7 +83,7 @@ function exchangePositions(
     }),
   ) as Left["positions"];
   const kept = [...Object.entries(others), [former, { at, positions } satisfies Left] as const].slice(-ACCOUNTS_MAX);
-  saveMeta(store, "accounts", JSON.stringify(Object.fromEntries(kept)));
+  saveMetaJson(store, "accounts", Object.fromEntries(kept));
   for (const key of ["updates_rest", "sweep_rest"] as const) deleteRest(store, key);
   deleteCut(store);
   const { form } = loadLearned(store);
@@ -99,6 +99,5 @@ function exchangePositions(
 }
 
 function loadLeft(store: Store): Record<string, Left> {
-  const text = loadMeta(store, "accounts");
-  return text === undefined ? {} : (JSON.parse(text) as Record<string, Left>);
+  return loadMetaJson<Record<string, Left>>(store, "accounts") ?? {};
 }

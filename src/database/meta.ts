@@ -47,6 +47,16 @@ export function saveMeta(store: Store, key: MetaKey, value: string): void {
     .run(key, value);
 }
 
+/** What {@link saveMetaJson} wrote under this key. */
+export function loadMetaJson<Value>(store: Store, key: MetaKey): Value | undefined {
+  const text = loadMeta(store, key);
+  return text === undefined ? undefined : (JSON.parse(text) as Value);
+}
+
+export function saveMetaJson(store: Store, key: MetaKey, value: unknown): void {
+  saveMeta(store, key, JSON.stringify(value));
+}
+
 export function deleteMeta(store: Store, key: MetaKey): void {
   store.prepare("DELETE FROM meta WHERE key = ?").run(key);
 }

@@ -3,7 +3,7 @@
  * out once more.
  */
 
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Notified } from "./plan-alerts.ts";
 
@@ -19,9 +19,9 @@ export type ChannelName = "webhook" | "command" | "heartbeat";
 export type ChannelStates = Partial<Record<ChannelName, ChannelState>>;
 
 export function loadChannels(store: Store): ChannelStates {
-  return JSON.parse(loadMeta(store, "alerts") ?? "{}") as ChannelStates;
+  return loadMetaJson<ChannelStates>(store, "alerts") ?? {};
 }
 
 export function saveChannels(store: Store, channels: ChannelStates): void {
-  saveMeta(store, "alerts", JSON.stringify(channels));
+  saveMetaJson(store, "alerts", channels);
 }

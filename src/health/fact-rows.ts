@@ -8,7 +8,7 @@ import { eq, getViewSelectedFields } from "drizzle-orm";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import { journalSince } from "../database/foreign-journal.ts";
-import { loadMeta } from "../database/meta.ts";
+import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
@@ -69,11 +69,11 @@ function countRefusedBatches(store: Store) {
       )
       .get({ unnamed: String(m.orders.unnamedBatch), large: String(m.orders.confirmTooLarge) }),
   );
-  const served = JSON.parse(loadMeta(store, "unnamed") ?? "{}") as Partial<ServedUnnamed>;
+  const served = loadMetaJson<ServedUnnamed>(store, "unnamed");
   return {
     refusedBatches: others,
     largeConfirms: large,
-    unnamedBatches: { count: unnamed, times: served.batch === newest ? (served.times ?? 1) : 1 },
+    unnamedBatches: { count: unnamed, times: served?.batch === newest ? served.times : 1 },
   };
 }
 

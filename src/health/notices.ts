@@ -2,7 +2,7 @@
  * What the daemon notices about its machine and about its status page, for `status` and `check`, which run in other processes.
  * Written only when it begins, changes or ends; a crash in between leaves it until the daemon looks again.
  */
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 /**
@@ -23,13 +23,13 @@ export interface Notice {
 
 export function loadNotices(store: Store): Notice[] {
   return NOTICE_NAMES.flatMap((name) => {
-    const text = loadMeta(store, name);
-    return text === undefined ? [] : [{ name, ...(JSON.parse(text) as Omit<Notice, "name">) }];
+    const kept = loadMetaJson<Omit<Notice, "name">>(store, name);
+    return kept === undefined ? [] : [{ name, ...kept }];
   });
 }
 
 export function saveNotice(store: Store, { name, ...rest }: Notice): void {
-  saveMeta(store, name, JSON.stringify(rest));
+  saveMetaJson(store, name, rest);
 }
 
 export function deleteNotice(store: Store, name: NoticeName): void {
@@ -45,12 +45,11 @@ export interface PageSilence {
 }
 
 export function loadPageSilent(store: Store): PageSilence | undefined {
-  const text = loadMeta(store, "page");
-  return text === undefined ? undefined : (JSON.parse(text) as PageSilence);
+  return loadMetaJson<PageSilence>(store, "page");
 }
 
 /** Undefined: the page listens, or is not wanted. */
 export function savePageSilent(store: Store, silence: PageSilence | undefined): void {
   if (silence === undefined) deleteMeta(store, "page");
-  else saveMeta(store, "page", JSON.stringify(silence));
+  else saveMetaJson(store, "page", silence);
 }

@@ -6,7 +6,7 @@
  */
 
 import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, select, updateRows } from "../database/queries.ts";
 import { columnList, type NamedRow } from "../database/row.ts";
@@ -267,15 +267,6 @@ export interface ServedUnnamed {
   times: number;
 }
 
-export function loadServedUnnamed(store: Store): ServedUnnamed | undefined {
-  const text = loadMeta(store, "unnamed");
-  return text === undefined ? undefined : (JSON.parse(text) as ServedUnnamed);
-}
-
-export function saveServedUnnamed(store: Store, served: ServedUnnamed): void {
-  saveMeta(store, "unnamed", JSON.stringify(served));
-}
-
 /** What is kept of the times at which confirms are tried again. */
 export interface ConfirmTimes {
   /** `refusedUntil`: what the service said keeps its confirm from leaving before. */
@@ -289,12 +280,11 @@ export interface ConfirmTimes {
 }
 
 export function loadConfirmTimes(store: Store): ConfirmTimes | undefined {
-  const text = loadMeta(store, "confirms");
-  return text === undefined ? undefined : (JSON.parse(text) as ConfirmTimes);
+  return loadMetaJson<ConfirmTimes>(store, "confirms");
 }
 
 export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
-  saveMeta(store, "confirms", JSON.stringify(times));
+  saveMetaJson(store, "confirms", times);
 }
 
 export function loadBatchOf(store: Store, id: number): BatchRow | undefined {

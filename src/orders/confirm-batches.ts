@@ -1,3 +1,4 @@
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { AnswerForms } from "../pass/answer-forms.ts";
@@ -15,7 +16,6 @@ import {
   loadDelivery,
   loadJournalOwed,
   loadRefusedConfirms,
-  loadServedUnnamed,
   loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
@@ -23,7 +23,7 @@ import {
   markConfirmFailed,
   markConfirmRefused,
   markCoveredConfirmed,
-  saveServedUnnamed,
+  type ServedUnnamed,
 } from "./batch-rows.ts";
 import { type ConfirmForm, confirmNames } from "./confirm.ts";
 import { ConfirmWaits } from "./confirm-waits.ts";
@@ -60,7 +60,7 @@ export class ConfirmBatches {
   /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
   #forbidden = { batches: new Set<number>(), untilMs: 0 };
   /** The batch that came last and that no confirm can name. */
-  #unnamed: { batch: number; times: number } | undefined;
+  #unnamed: ServedUnnamed | undefined;
 
   constructor(context: JobContext, form: ConfirmForm) {
     this.#context = context;
@@ -243,11 +243,11 @@ export class ConfirmBatches {
   /** How often the service has served a batch that no confirm can name; noted ever more seldom. */
   async #countUnnamed(row: BatchRow, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    const known = this.#unnamed ?? loadServedUnnamed(store);
+    const known = this.#unnamed ?? loadMetaJson<ServedUnnamed>(store, "unnamed");
     const served = { batch: row.id, times: (known?.batch === row.id ? known.times : 0) + 1 };
     this.#unnamed = served;
     const isRound = served.times >= UNNAMED_NOTED && Number.isInteger(Math.log2(served.times));
-    if (isRound) await commit(this.#context, signal, () => saveServedUnnamed(store, served));
+    if (isRound) await commit(this.#context, signal, () => saveMetaJson(store, "unnamed", served));
   }
 
   /** A confirm that names nothing covers whatever was delivered: all of it must be stored, read and journaled. */

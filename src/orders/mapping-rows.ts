@@ -4,7 +4,7 @@
  * former. After a crash in the middle of a remap, both are still noted and it is simply run again.
  */
 
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -66,12 +66,11 @@ export function markRemapped(store: Store, signature: string): void {
 }
 
 function loadMappingNote(store: Store): MappingNote | undefined {
-  const text = loadMeta(store, "mapping");
-  return text === undefined ? undefined : (JSON.parse(text) as MappingNote);
+  return loadMetaJson<MappingNote>(store, "mapping");
 }
 
 function saveNote(store: Store, note: MappingNote): void {
-  saveMeta(store, "mapping", JSON.stringify(note));
+  saveMetaJson(store, "mapping", note);
 }
 
 /** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */

@@ -4,7 +4,7 @@
  * already is no second row and no write.
  */
 
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { listRows, updateRows } from "../database/queries.ts";
 import { observations } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -126,11 +126,10 @@ export function loadOrdersSince(store: Store, seq: number, limit: number): Obser
 
 /** What cannot be read means that nothing was looked at: the names are known all the same. */
 export function loadObservedMark(store: Store): ObservedMark {
-  const text = loadMeta(store, "observed");
-  const mark = text === undefined ? {} : (JSON.parse(text) as Partial<ObservedMark>);
+  const mark: Partial<ObservedMark> = loadMetaJson(store, "observed") ?? {};
   return { seq: mark.seq ?? 0, misses: mark.misses ?? {} };
 }
 
 export function saveObservedMark(store: Store, mark: ObservedMark): void {
-  saveMeta(store, "observed", JSON.stringify(mark));
+  saveMetaJson(store, "observed", mark);
 }

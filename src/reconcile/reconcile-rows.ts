@@ -3,7 +3,7 @@
  * The turn is saved in the transaction of the findings that it covers, or after orders that gave none; after a crash
  * a few orders are read twice, which changes nothing. SQL names the index, and reads payloads as bytes.
  */
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { findRow, select, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
@@ -37,19 +37,13 @@ export interface Round {
 }
 
 export function loadReconcileState(store: Store): ReconcileState {
-  const text = loadMeta(store, "reconcile");
-  const begin: ReconcileState = {
-    after: { scrub: 0, open: 0, others: 0, lately: 0, removed: 0 },
-    round: null,
-    finishedAt: null,
-  };
-  if (text === undefined) return begin;
-  const saved = JSON.parse(text) as ReconcileState;
+  const begin = { after: { scrub: 0, open: 0, others: 0, lately: 0, removed: 0 }, round: null, finishedAt: null };
+  const saved = loadMetaJson<ReconcileState>(store, "reconcile") ?? begin;
   return { ...saved, after: { ...begin.after, ...saved.after } };
 }
 
 export function saveReconcileState(store: Store, state: ReconcileState): void {
-  saveMeta(store, "reconcile", JSON.stringify(state));
+  saveMetaJson(store, "reconcile", state);
 }
 
 /** A start begins with a round from the beginning. */

@@ -4,7 +4,7 @@
  * does not take that, again and again, is not asked for it any more.
  */
 
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 const TRIES_MAX = 5;
@@ -24,8 +24,7 @@ export function requestBackfill(store: Store, from: string, how: Pick<Backfill, 
 }
 
 export function loadBackfill(store: Store): Backfill | undefined {
-  const text = loadMeta(store, "backfill");
-  return text === undefined ? undefined : (JSON.parse(text) as Backfill);
+  return loadMetaJson<Backfill>(store, "backfill");
 }
 
 /** It has begun, or there is nothing to begin. Inside a write transaction. */
@@ -44,5 +43,5 @@ export function failBackfill(store: Store): boolean {
 }
 
 function save(store: Store, backfill: Backfill): void {
-  saveMeta(store, "backfill", JSON.stringify(backfill));
+  saveMetaJson(store, "backfill", backfill);
 }

@@ -4,7 +4,7 @@
  * crash it goes on behind the last orders of which a read was requested.
  */
 
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { select } from "../database/queries.ts";
 import { orders } from "../database/schema.ts";
@@ -40,14 +40,12 @@ export interface Cut {
 }
 
 export function loadCut(store: Store): Cut | undefined {
-  const text = loadMeta(store, "cut");
-  if (text === undefined) return undefined;
-  const written = JSON.parse(text) as Omit<Cut, "high"> & { high: { text: string; ns: string } };
-  return { ...written, high: { text: written.high.text, ns: BigInt(written.high.ns) } };
+  const written = loadMetaJson<Omit<Cut, "high"> & { high: { text: string; ns: string } }>(store, "cut");
+  return written && { ...written, high: { text: written.high.text, ns: BigInt(written.high.ns) } };
 }
 
 export function saveCut(store: Store, cut: Cut): void {
-  saveMeta(store, "cut", JSON.stringify({ ...cut, high: { text: cut.high.text, ns: String(cut.high.ns) } }));
+  saveMetaJson(store, "cut", { ...cut, high: { text: cut.high.text, ns: String(cut.high.ns) } });
 }
 
 export function deleteCut(store: Store): void {
@@ -67,11 +65,14 @@ export function loadClosedBegin(store: Store, count: number): number {
 }
 
 export function loadAnchors(store: Store): Anchor[] {
-  const text = loadMeta(store, "anchors");
-  if (text === undefined) return [];
-  return (JSON.parse(text) as [string, string][]).map(([orderId, ns]) => ({ orderId, ns: BigInt(ns) }));
+  const anchors = loadMetaJson<[string, string][]>(store, "anchors") ?? [];
+  return anchors.map(([orderId, ns]) => ({ orderId, ns: BigInt(ns) }));
 }
 
 export function saveAnchors(store: Store, anchors: readonly Anchor[]): void {
-  saveMeta(store, "anchors", JSON.stringify(anchors.map(({ orderId, ns }) => [orderId, String(ns)])));
+  saveMetaJson(
+    store,
+    "anchors",
+    anchors.map(({ orderId, ns }) => [orderId, String(ns)]),
+  );
 }

@@ -1,4 +1,4 @@
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 import type { Learned } from "./follow.ts";
@@ -25,12 +25,11 @@ export function saveLearned(store: Store, learned: Learned): void {
 
 /** Whether, and since when, the service is back in an earlier state. */
 export function loadSetBack(store: Store): SetBack {
-  const text = loadMeta(store, "set_back");
-  return text === undefined ? NEVER_SET_BACK : (JSON.parse(text) as SetBack);
+  return loadMetaJson<SetBack>(store, "set_back") ?? NEVER_SET_BACK;
 }
 
 export function saveSetBack(store: Store, setBack: SetBack): void {
-  saveMeta(store, "set_back", JSON.stringify(setBack));
+  saveMetaJson(store, "set_back", setBack);
 }
 
 /** A person has seen it. */

@@ -4,7 +4,7 @@
  * of them; each time is a backfill, and what it brings is stored like any other change.
  */
 
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { releaseUnnamed } from "../pass/held-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -72,10 +72,9 @@ function dueAfter(at: string, step: number): string {
 }
 
 function load(store: Store): LookBack | undefined {
-  const text = loadMeta(store, "look_back");
-  return text === undefined ? undefined : (JSON.parse(text) as LookBack);
+  return loadMetaJson<LookBack>(store, "look_back");
 }
 
 function save(store: Store, standing: LookBack): void {
-  saveMeta(store, "look_back", JSON.stringify(standing));
+  saveMetaJson(store, "look_back", standing);
 }

@@ -3,7 +3,7 @@
  * without a rest, or with one that no longer fits, a pass begins anew at the watermark, and loses nothing but time.
  */
 
-import { deleteMeta, loadMeta, type RestKey, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMetaJson, type RestKey, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Asked } from "./follow.ts";
 
@@ -31,10 +31,8 @@ interface Written {
 }
 
 export function loadRest(store: Store, key: RestKey, signature: string): Rest | undefined {
-  const text = loadMeta(store, key);
-  if (text === undefined) return undefined;
-  const written = JSON.parse(text) as Written;
-  if (written.signature !== signature) return undefined;
+  const written = loadMetaJson<Written>(store, key);
+  if (written?.signature !== signature) return undefined;
   const missedNs = written.missedNs === undefined ? undefined : BigInt(written.missedNs);
   // Whether its timestamp was seen is forgotten: it is then only asked for once more.
   const asked = { since: written.since, ns: BigInt(written.ns), isKnownTimestamp: false, missedNs };
@@ -51,7 +49,7 @@ export function saveRest(store: Store, key: RestKey, { asked, begunAt, backfill 
     ...(backfill === undefined ? {} : { backfill }),
     signature,
   };
-  saveMeta(store, key, JSON.stringify(written));
+  saveMetaJson(store, key, written);
 }
 
 export function deleteRest(store: Store, key: RestKey): void {

@@ -3,7 +3,7 @@
  * a crash before that, the same page comes once more.
  */
 
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
@@ -28,16 +28,14 @@ export function saveTie(store: Store, tie: { at: string; detail: Message; range:
   else {
     const fromNs = isNew || known === undefined || range.fromNs < known.fromNs ? range.fromNs : known.fromNs;
     const toNs = isNew || known === undefined || range.toNs > known.toNs ? range.toNs : known.toNs;
-    saveMeta(store, "tie", JSON.stringify([String(fromNs), String(toNs)]));
+    saveMetaJson(store, "tie", [String(fromNs), String(toNs)]);
   }
   return isNew;
 }
 
 export function loadTie(store: Store): TieRange | undefined {
-  const text = loadMeta(store, "tie");
-  if (text === undefined) return undefined;
-  const [from, to] = JSON.parse(text) as [string, string];
-  return { fromNs: BigInt(from), toNs: BigInt(to) };
+  const range = loadMetaJson<[string, string]>(store, "tie");
+  return range && { fromNs: BigInt(range[0]), toNs: BigInt(range[1]) };
 }
 
 /** Everything in the range has been served and stored since. Returns whether the row changed. */
