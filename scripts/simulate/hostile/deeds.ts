@@ -4,7 +4,7 @@ import { retryRecords } from "../../../src/daemon/repair.ts";
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/pass/held-rows.ts";
 import { planLift } from "../../../src/pass/holds.ts";
-import { writeTimestamp } from "../../../src/sandbox/timestamps.ts";
+import { truncateUs, writeTimestamp } from "../../../src/sandbox/timestamps.ts";
 import { KEYS } from "../erp.ts";
 import type { Changed } from "../forms.ts";
 import type { HostileDeed, OddStatus, PersonDeed, Reload } from "../schedule.ts";
@@ -97,7 +97,9 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   const text = id === undefined ? undefined : service.newestText(id);
   if (id === undefined || text === undefined) return;
   const timestamp = Math.floor(service.now());
-  const stamped = withValue(text, "updated_at", writeTimestamp(timestamp * 1000, service.options));
+  // In the service's own precision: a finer one would be later than that of the next change.
+  const writtenUs = truncateUs(timestamp * 1000, service.options.precision);
+  const stamped = withValue(text, "updated_at", writeTimestamp(writtenUs, service.options));
   service.changeOrder(id, { raw: withValue(stamped, deed.field, value), timestamp });
   versions.note(id);
   versions.odd.add(id);
