@@ -7,7 +7,7 @@ import { blocksOf } from "../support/blocks.ts";
 import { CODES } from "../support/conditions.ts";
 
 /** Pages that are there in both languages. What is not prose is the same in both, so that neither falls behind. */
-const NAMES = ["1c", "configuration", "installation", "integration", "operations", "trouble"];
+const NAMES = ["1c", "configuration", "installation", "integration", "many-shops", "operations", "trouble"];
 const pairs = NAMES.map((name) => [`docs/${name}.md`, `docs/${name}.ru.md`] as const);
 
 function proseOf(page: string): string {
