@@ -7,7 +7,7 @@
 import { m } from "../messages/messages.ts";
 import { CompletenessCheck } from "../orders/check-completeness.ts";
 import { commit } from "../pass/commit.ts";
-import { stopsPass } from "../pass/holds.ts";
+import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark } from "../pass/position-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -23,7 +23,7 @@ import { planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { isPositionRefused, ReadPages } from "./read-pages.ts";
-import { type Backfilled, loadRest } from "./rest-rows.ts";
+import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
 import { endTie } from "./step-over.ts";
 import { StorePass, SWEEP_STREAM } from "./store-pass.ts";
 
@@ -163,7 +163,7 @@ export class FollowUpdates implements Job {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
       // go on from there is asked from the watermark.
       const isRefused = rest !== undefined && isPositionRefused(error);
-      await this.#stored.store(pass, { isWhole: false, ...(isRefused && { rest: null }) });
+      await this.#stored.store(pass, { isWhole: false, ...(isRefused ? { rest: null } : restAfterWait(pass, error)) });
       throw error;
     }
     this.#tellFuture(pass.future);
@@ -222,6 +222,19 @@ export class FollowUpdates implements Job {
     }
     this.#told.ahead = isAhead;
   }
+}
+
+/**
+ * Where the service asks to wait between two pages the next pass goes on there: one that began anew each time would never come to its
+ * end. Not behind a page that may have been cut: that shows only once all of them are read.
+ */
+function restAfterWait(pass: Pass, error: unknown): { rest?: Rest } {
+  const { asked, high, lacks, rest, serviceDate } = pass;
+  const isDoubtful = [pass.gap, pass.mixed].some(
+    (gap) => gap !== undefined && (high === undefined || high.ns > gap.coveredNs),
+  );
+  if (!asksAllToWait(error) || asked === undefined || isDoubtful || lacks.length > 0) return {};
+  return { rest: { asked, begunAt: rest === undefined ? serviceDate : rest.begunAt, backfill: filledBy(pass) } };
 }
 
 /** What a backfill that goes on in the next pass has to remember. */

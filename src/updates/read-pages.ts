@@ -189,6 +189,8 @@ export class ReadPages {
         if (verdict.isFull) await raiseTie(this.#context, tie, { pass, path });
       }
       asked = verdict.asked;
+      // Where the service asks to wait in the middle of a pass, the next one goes on from here.
+      pass.asked = asked;
     }
     pass.asked = asked;
     return false;

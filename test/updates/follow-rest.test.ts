@@ -19,6 +19,8 @@ const behind = (test: Followed) =>
   test.rows("SELECT held FROM sync_status WHERE flow = 'updates'").map(({ held }) => held)[0] ?? null;
 const rests = (test: Followed) => test.rows("SELECT key FROM meta WHERE key LIKE '%rest'");
 
+const WHOLE = { updates: { carry: "whole" } } as const;
+
 /** A bridge whose position is a token. */
 async function startByToken(): Promise<Followed> {
   const test = await startFollowed(10, TOKENS);
@@ -200,5 +202,42 @@ describe("a page that holds one change", () => {
     await test.poll();
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "paid"));
     expect(test.rows("SELECT * FROM holds")).toEqual([]);
+  });
+});
+
+describe("a service that answers few requests a minute", () => {
+  const few = (requestsPerMinute: number) => ({ limits: { requestsPerMinute } });
+  /** A pass of each minute; those that are asked to wait fail. */
+  const follow = async (test: Followed, minutes: number) => {
+    for (let minute = 0; minute < minutes; minute++) await test.poll().catch(() => {});
+  };
+  const changed = (test: Followed) => test.ids.filter((id) => test.statusOf(id).status === "paid").length;
+
+  it("is followed on from where it asked to wait, however many pages there are", async () => {
+    const test = await startFollowed(14, { service: { updates: { pageLimit: 2, carry: "whole" } }, settings: WHOLE });
+    await test.poll();
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    const before = test.watermark();
+    test.sandbox.service.setOptions(few(3));
+    await follow(test, 30);
+    expect(changed(test)).toBe(14);
+    expect(test.watermark()).not.toBe(before);
+    expect(rests(test)).toEqual([]);
+    expect(behind(test)).toBeNull();
+  });
+
+  it("stores what is new although the look back of a day takes more than a minute's requests", async () => {
+    const test = await startFollowed(14, { service: { updates: { pageLimit: 2, carry: "whole" } }, settings: WHOLE });
+    await test.poll();
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    await test.poll();
+    expect(changed(test)).toBe(14);
+    test.sandbox.service.setOptions(few(5));
+    test.clock.advance(26 * 3_600_000);
+    await test.run("orders");
+    test.change(test.ids[0] ?? "", { status: "packed" });
+    await follow(test, 40);
+    expect(test.statusOf(test.ids[0] ?? "").status).toBe("packed");
+    expect(rests(test)).toEqual([]);
   });
 });
