@@ -4,6 +4,7 @@ import { DECISION_BUGS } from "./decisions.ts";
 import { GUARD_BUGS } from "./guards.ts";
 import { LASTING_BUGS } from "./lasting.ts";
 import { MIRROR_BUGS } from "./mirror.ts";
+import { USUAL_BUGS } from "./usual.ts";
 
 const PULL = "src/orders/pull-orders.ts";
 const FOLLOW_JOB = "src/updates/store-pass.ts";
@@ -255,6 +256,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "  if (candidate !== watermark) return true;\n",
   ),
   ...LASTING_BUGS,
+  ...USUAL_BUGS,
   ...MIRROR_BUGS,
   ...GUARD_BUGS,
   ...DECISION_BUGS,

@@ -1,3 +1,4 @@
+import { BESIDE } from "./forms.ts";
 import { BODIES } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -114,11 +115,15 @@ const HOSTILE_KINDS: Classes = {
   "form sinceAgeMax": [3_600_000, 5 * 3_600_000],
   "form confirmIds": [1, 2],
   "form keeps": ["oldest", "newest", "first-ids"],
+  "form beside": BESIDE,
+  "form lagMs": [20_000, 240_000],
+  "form lagStamp": ["order", "entry"],
 };
 
 /** What becomes of it in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
+  "late list": ["a change and its order"],
   restored: ["several orders go back", "one order goes back at most"],
 };
 

@@ -63,9 +63,16 @@ export interface Forms {
   readonly journal: boolean;
   /** An endpoint that answers only few requests a minute, for ever. */
   readonly limited: Asked | "none";
+  /** What stands beside the list of a batch. */
+  readonly beside: (typeof BESIDE)[number];
+  /** How long after it was made a change is listed, and whose timestamp it bears then. */
+  readonly lagMs: 0 | 20_000 | 240_000;
+  readonly lagStamp: "order" | "entry";
   /** In which the ERP has made the file. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
+
+export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 
 /** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
 export function isUnsafe({ handOut, redeliver, confirm }: Forms): boolean {
@@ -135,6 +142,9 @@ export function chooseForms(random: Random): Forms {
     level: one("quantity", "quantity", "amount", "nested"),
     journal: chance(0.2),
     limited: "none",
+    beside: "nothing",
+    lagMs: 0,
+    lagStamp: "order",
     encoding: "UTF-8",
     emptySince: one("refused", "beginning"),
     confirmIds: null,
@@ -156,6 +166,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     batchIdKind: forms.batchId,
     batchOverlap: forms.overlap,
     batchTwice: forms.twice,
+    batchBeside: forms.beside,
     confirmForm: forms.confirm,
     confirmRepeated: forms.confirmRepeated,
     emptyForm: forms.empty,
@@ -187,6 +198,8 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       nextForm: forms.next === "cursor" ? "cursor" : "timestamp",
       since: forms.since === "iso" ? "any" : forms.since,
       emptySince: forms.emptySince,
+      lagMs: forms.lagMs,
+      lagStamp: forms.lagStamp,
     },
     orderRetentionMs: forms.retention ? 20 * 60_000 : null,
     goneStatus: forms.gone,

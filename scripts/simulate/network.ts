@@ -20,7 +20,8 @@ const UNCONNECTED: ReadonlySet<Fate["kind"] | undefined> = new Set<Fate["kind"]>
 
 /** Lies whose ids can be read, whatever became of the rest. */
 const HAS_IDS: ReadonlySet<LieBody> = new Set<LieBody>([
-  ...(["cp1251", "changing record", "no lines", "no lines in one"] as const),
+  ...(["cp1251", "changing record", "no lines", "no lines in one", "no value", "status elsewhere"] as const),
+  ...(["lines elsewhere", "part"] as const),
 ]);
 
 /** One request as it left the bridge. */

@@ -1,6 +1,6 @@
 import type { RequestKind } from "../../src/sandbox/messages.ts";
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { chooseForms, type Forms, isUnsafe, namesBatches } from "./forms.ts";
+import { BESIDE, chooseForms, type Forms, isUnsafe, namesBatches } from "./forms.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 
@@ -321,8 +321,11 @@ function makeHostile(seed: number): Schedule {
     steps.push({ after: HOUR_MS, do: "wait" });
   }
   forms = apart(seed, limitedSince(seed, byIds(seed, newestFirst(seed, forms))));
+  const usual = afterUsual(seed, forms);
+  forms = usual.forms;
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
+  steps.push(...usual.steps);
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed), steps };
 }
@@ -388,6 +391,103 @@ function countedShort(seed: number, forms: Forms): Forms {
   for (let turn = 0; turn < 4; turn++) random();
   if (forms.whole || random() > 0.15) return forms;
   return { ...forms, importAnswer: "counts", chunk: 500, maxRecords: null, takenRecords: integerBetween(random, 1, 3) };
+}
+
+interface Apart {
+  forms: Forms;
+  steps: Step[];
+}
+
+/**
+ * Trouble that shows only to whoever knows what is usual: batches that lack an order, records that lack what they have or have it under
+ * another name. Some lists of changes are written later than the orders. Drawn apart as well.
+ */
+function afterUsual(seed: number, forms: Forms): Apart {
+  const random = seededRandom(seed ^ 0x5b21);
+  for (let turn = 0; turn < 4; turn++) random();
+  const roll = random();
+  if (seed % FLOOD_EVERY === 7) return { forms, steps: [] };
+  if (roll < 0.06 && !forms.bare) return lackingOrders(random, forms);
+  if (roll < 0.12) return { forms, steps: lackingValues(random) };
+  if (roll < 0.18 && forms.keeps === "oldest" && forms.sinceAgeMax === null && forms.limited === "none")
+    return lateList(random, forms);
+  if (roll < 0.21 && forms.date) return { forms, steps: behindDate(random) };
+  return { forms, steps: [] };
+}
+
+const PASS_MS = MINUTE + 5 * SECOND;
+/** So many batches, of two sizes, say what a number beside them counts. */
+const BATCHES = [1, 2, 1, 2, 2, 3];
+
+function lackingOrders(random: Random, forms: Forms): Apart {
+  const beside = pickOne(random, BESIDE.slice(1));
+  const steps: Step[] = BATCHES.flatMap((count) => [
+    { after: 0, do: "orders", count },
+    { after: PASS_MS, do: "wait" },
+  ]);
+  // A number whose name says nothing, and that counts no lines, is believed for an hour.
+  const ms = pickOne(random, beside === "number" ? [3 * MINUTE, 25 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR_MS]);
+  const of = random() < 0.8 ? "all" : "half";
+  const lie = { on: "orders", status: 200, body: "part", when: "after", ageMs: 0, retryAfter: null } as const;
+  // A count of lines says nothing of an order that is missing, and holds nothing up.
+  if (beside !== "lines") steps.push({ after: 0, do: "lie", lie: { ...lie, of, span: { ms } } });
+  steps.push({ after: 0, do: "orders", count: integerBetween(random, 2, 4) }, { after: ms, do: "wait" });
+  return { forms: { ...forms, beside, batchSize: Math.max(forms.batchSize, 5) }, steps };
+}
+
+/** All answers change at once, as with a new release of the service. */
+function lackingValues(random: Random): Step[] {
+  const body = pickOne(random, ["no value", "no value", "status elsewhere", "lines elsewhere"] as const);
+  const ms = pickOne(random, [11 * MINUTE, HOUR_MS, 6 * HOUR_MS, 30 * HOUR_MS]);
+  const ageMs = pickOne(random, [MINUTE, HOUR_MS, DAY_MS]);
+  const lie = { status: 200, body, when: "after", of: "all", span: { ms }, ageMs, retryAfter: null } as const;
+  const change = (what: "status" | "lines"): Step => {
+    return { after: SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
+  };
+  return [
+    ...[3, 3].flatMap((count): Step[] => [
+      { after: 0, do: "orders", count },
+      { after: PASS_MS, do: "wait" },
+    ]),
+    ...(["orders", "updates", "snapshot"] as const).map((on): Step => ({ after: 0, do: "lie", lie: { on, ...lie } })),
+    ...[change("status"), change("lines")],
+    { after: 0, do: "orders", count: integerBetween(random, 1, 2) },
+    { after: random() < 0.5 ? ms : PASS_MS, do: "wait" },
+  ];
+}
+
+/** What a log of changes is told with: seconds or minutes after the order, with the order's timestamp or its own. */
+function lateList(random: Random, forms: Forms): Apart {
+  const lagStamp = pickOne(random, ["order", "entry"] as const);
+  // Whole records bear the timestamps of their orders.
+  const carry = lagStamp === "entry" ? "changes" : forms.carry;
+  const change = (): Step => {
+    const what = pickOne(random, ["status", "lines"] as const);
+    return { after: PASS_MS, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
+  };
+  return {
+    forms: { ...forms, carry, lagStamp, lagMs: pickOne(random, [20_000, 240_000] as const) },
+    steps: [
+      { after: 0, do: "orders", count: 3 },
+      change(),
+      change(),
+      change(),
+      change(),
+      { after: 5 * MINUTE, do: "wait" },
+    ],
+  };
+}
+
+/** A cache that gives the date of what it has kept, before the orders one by one, while the answer to a status is lost. */
+function behindDate(random: Random): Step[] {
+  const lie = { on: "snapshot", status: 200, body: "cached with its date", when: "before", of: "all" } as const;
+  const ms = pickOne(random, [25 * MINUTE, HOUR_MS, 6 * HOUR_MS]);
+  return [
+    { after: PASS_MS, do: "wait" },
+    { after: 0, do: "lie", lie: { ...lie, span: { ms }, ageMs: pickOne(random, [HOUR_MS, DAY_MS]), retryAfter: null } },
+    ...lostBehindCache(integerBetween(random, 0, 30)),
+    { after: ms, do: "wait" },
+  ];
 }
 
 function chooseHostile(random: Random, forms: Forms): Step[] {

@@ -155,15 +155,18 @@ export class Versions {
   }
 
   /**
-   * The versions that a record may show, oldest first; a change without lines leaves them open. Versions of one
+   * The versions that a record may show, oldest first; without lines or without a status it leaves them open. Versions of one
    * content and timestamp cannot be told apart.
    */
   shownBy(orderId: string, record: object): readonly Version[] {
     const parts = partsOf(record as Record);
     const hasLines = "items" in record;
+    const hasStatus = "status" in record;
     return (this.#orders.get(orderId) ?? []).filter(
       ({ status, timestamp, lines }) =>
-        status === parts.status && timestamp === parts.timestamp && (!hasLines || lines === parts.lines),
+        (!hasStatus || status === parts.status) &&
+        timestamp === parts.timestamp &&
+        (!hasLines || lines === parts.lines),
     );
   }
 

@@ -9,7 +9,7 @@ import { CREDENTIALS, type Written } from "./configurations.ts";
 import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
 import { type Forms, serviceOptions } from "./forms.ts";
-import { isCached, isOfBefore, type Lie, lacksLines, nameOfScope, queuedForMs } from "./hostile/grammar.ts";
+import { isCached, isOfBefore, type Lie, lacksValues, nameOfScope, queuedForMs } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
@@ -407,7 +407,7 @@ export class World implements Scene, Line, CommitHooks {
     const kept = isCached(lie) ? this.lies.cachedFor(lie, request) : undefined;
     const isFormKnown = (this.#accepted.get(placeOf(route)) ?? 0) >= FORM_TIMES;
     const answer = lieResponse(lie, response, { former, forms, service, request, number, isFormKnown, nowMs, kept });
-    if (lacksLines(lie)) this.versions.lost.push(answer.body.toString("utf8"));
+    if (lacksValues(lie) && lie.body !== "part") this.versions.lost.push(answer.body.toString("utf8"));
     return answer;
   }
 

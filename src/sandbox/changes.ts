@@ -5,7 +5,7 @@ import type { OrderVersion, StoredOrder } from "./order-book.ts";
 import { changeText, orderText } from "./order-text.ts";
 import { shuffled } from "./random.ts";
 import { emptyAnswer, type Site, shuffleOf } from "./site.ts";
-import { readTimestamp, writeTimestamp } from "./timestamps.ts";
+import { readTimestamp, truncateUs, writeTimestamp } from "./timestamps.ts";
 
 interface Change {
   readonly order: StoredOrder;
@@ -34,9 +34,19 @@ function* allChanges(site: Site): Generator<Change> {
   const { scope, history, created } = site.options.updates;
   for (const order of site.book.all()) {
     if (order.deleted || (scope === "handed-out" && !order.handedOut)) continue;
-    const versions = created ? order.versions : order.versions.slice(1);
+    const versions = listed(created ? order.versions : order.versions.slice(1), site);
     for (const version of history === "log" ? versions : versions.slice(-1)) yield { order, version };
   }
+}
+
+/** What a list shows that is written later than the orders themselves. */
+function listed(versions: readonly OrderVersion[], { options, now }: Site): readonly OrderVersion[] {
+  const { lagMs, lagStamp } = options.updates;
+  if (lagMs === 0) return versions;
+  const shown = versions.filter(({ madeAtMs }) => madeAtMs + lagMs <= now());
+  if (lagStamp === "order") return shown;
+  const later = (us: number) => truncateUs(us + lagMs * 1000, options.precision);
+  return shown.map((version) => ({ ...version, timestampUs: later(version.timestampUs) }));
 }
 
 /** Whether a change is due. A change that appears late has an old timestamp, so only a cursor is sure to find it. */

@@ -46,6 +46,32 @@ function idLiteral(order: StoredOrder, options: SandboxOptions): string | undefi
   }
 }
 
+/** What stands where the list does, about its records. */
+function besideList(orders: readonly StoredOrder[], size: number, options: SandboxOptions): Property[] {
+  const at = (name: string, value: unknown): Property[] => [
+    { path: [...options.shape.batch.slice(0, -1), name], text: JSON.stringify(value) },
+  ];
+  switch (options.batchBeside) {
+    case "nothing":
+      return [];
+    case "total":
+      return at("total", size);
+    case "number":
+      return at("figure", size);
+    case "lines":
+      return at("figure", orders.flatMap((order) => newestVersion(order).content.lines).length);
+    case "ids":
+      return at(
+        "ids",
+        orders.map(({ id }) => writtenId(id, options)),
+      );
+    case "partial":
+      return at("partial", false);
+    case "skipped":
+      return at("skipped", []);
+  }
+}
+
 /** What a confirm names, after its form has been read. */
 type Named = { readonly batches: readonly Batch[]; readonly orders: readonly StoredOrder[]; readonly known: boolean };
 
@@ -76,6 +102,7 @@ export class HandOuts {
     const bare = options.shape.batch.length === 0;
     const properties: Property[] = [{ path: options.shape.batch, text: list }];
     if (batch.id !== null) properties.unshift({ path: options.shape.batchId, text: batch.id });
+    properties.push(...besideList(orders, served.length, options));
     return {
       ...answerText(200, bare ? list : writeObject(properties)),
       served,

@@ -98,6 +98,10 @@ const UPDATES = group({
   sinceAgeMax: whole(0).nullable().default(null),
   /** What an answer counts: all changes that are due, the pages that they would make, or all orders that there are. */
   counts: z.enum(["none", "total", "pages", "orders"]).default("none"),
+  /** How long after it was made a change is listed. */
+  lagMs: whole(0).default(0),
+  /** What timestamp it bears then: that of the order, or that of its own entry in the list. */
+  lagStamp: z.enum(["order", "entry"]).default("order"),
   /** A broken feed: the first page whatever `since` says, or nothing at all. */
   stuck: z.enum(["none", "same-page", "empty"]).default("none"),
 });
@@ -150,6 +154,11 @@ const OPTIONS = group({
   batchOverlap: whole(0).default(0),
   /** Whether a batch names its first order twice, the second time as it was one version ago. */
   batchTwice: z.enum(["no", "equal", "older"]).default("no"),
+  /**
+   * What stands beside the list of a batch: how many records it holds, as `total` or under a name that says nothing; how many lines they
+   * have; their ids; that nothing is missing; that nothing was left out.
+   */
+  batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
   /**
    * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was handed out so far; `everything`
    * also what no batch has held yet, which is then never handed out.

@@ -182,6 +182,7 @@ function restore(world: World, atMs: number): void {
     ((forms.page >= 10 && forms.keeps === "oldest" && forms.order === "ascending") ||
       (forms.page >= 100 && forms.keeps === "newest" && forms.order === "descending")) &&
     forms.next === "none" &&
+    forms.lagMs === 0 &&
     forms.sinceAgeMax === null;
   const back = changed.filter((id) => stored.has(id) && service.statusOf(id) !== undefined);
   const isShown = isProvable && back.length >= 2;

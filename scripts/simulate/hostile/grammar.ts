@@ -33,12 +33,16 @@ export const BODIES = [
   "contradicted",
   "changing shape",
   "changing record",
-  /** What a cache has kept of an earlier answer: without a word, with its age, or unless a fresh answer is asked for. */
-  ...(["cached", "cached with its age", "cached unless asked"] as const),
+  /** What a cache has kept of an earlier answer: without a word, with its age or its date, or unless a fresh answer is asked for. */
+  ...(["cached", "cached with its age", "cached with its date", "cached unless asked"] as const),
   /** A status that is taken into a queue and carried out later. */
   "queued",
   /** The orders of the answer have lost their lines, or the first of them has. */
   ...(["no lines", "no lines in one"] as const),
+  /** All orders have lost one value, or have their status or their lines under another name. */
+  ...(["no value", "status elsewhere", "lines elsewhere"] as const),
+  /** The last order of a batch is missing in its list, and what stands beside the list says so. */
+  "part",
   /** Changes have their id under another key, or do not say at all whose they are. */
   ...(["id elsewhere", "no id"] as const),
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
@@ -103,10 +107,15 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "changing record": ["orders", "updates", "snapshot"],
   cached: ["orders", "updates", "snapshot"],
   "cached with its age": ["orders", "updates", "snapshot"],
+  "cached with its date": ["orders", "updates", "snapshot"],
   "cached unless asked": ["orders", "updates", "snapshot"],
   queued: ["status"],
   "no lines": ["orders", "updates", "snapshot"],
   "no lines in one": ["orders", "updates"],
+  "no value": ["orders", "updates", "snapshot"],
+  "status elsewhere": ["orders", "updates", "snapshot"],
+  "lines elsewhere": ["orders", "updates", "snapshot"],
+  part: ["orders"],
   "id elsewhere": ["updates"],
   "no id": ["updates"],
   "next empty": ["updates"],
@@ -125,7 +134,7 @@ const UNTRUE: ReadonlySet<LieBody> = new Set<LieBody>([
 
 /** Answers of an earlier time, from a replica that lags behind or a cache. */
 const OF_BEFORE: ReadonlySet<LieBody> = new Set<LieBody>([
-  ...(["stale", "cached", "cached with its age", "cached unless asked"] as const),
+  ...(["stale", "cached", "cached with its age", "cached with its date", "cached unless asked"] as const),
 ]);
 
 /** Of these each has several services of its own. */
@@ -147,13 +156,28 @@ export function queuedForMs({ ageMs }: Lie): number {
   return ageMs * 1.25;
 }
 
-export function lacksLines({ body }: Lie): boolean {
-  return body === "no lines" || body === "no lines in one";
+/** Orders without something that they have. */
+const LACKING: ReadonlySet<LieBody> = new Set<LieBody>([
+  ...(["no lines", "no lines in one", "no value", "status elsewhere", "lines elsewhere", "part"] as const),
+]);
+
+export function lacksValues({ body }: Lie): boolean {
+  return LACKING.has(body);
+}
+
+/** What the status of an order is can be read in it all the same. */
+export function hasStatus(lie: Lie): boolean {
+  return lacksValues(lie) && lie.body !== "status elsewhere";
 }
 
 export function lacksIds({ body }: Lie): boolean {
   return body === "id elsewhere" || body === "no id";
 }
+
+/** These begin after what makes them known: they are drawn with it. */
+const APART: ReadonlySet<LieBody> = new Set<LieBody>([
+  ...(["cached with its date", "no value", "status elsewhere", "lines elsewhere", "part"] as const),
+]);
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);
 /** Those that leave open what has happened. */
@@ -166,7 +190,9 @@ const BODYLESS = new Set([204, 205, 304]);
 
 export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
   const one = <const T>(...choices: readonly T[]): T => pickOne(random, choices);
-  const fitting = BODIES.filter((each) => (ONLY[each]?.includes(on) ?? true) && isPossible(each, forms));
+  const fitting = BODIES.filter(
+    (each) => !APART.has(each) && (ONLY[each]?.includes(on) ?? true) && isPossible(each, forms),
+  );
   const perRecord = on === "snapshot" || on === "status" || on === "import";
   const nth = integerBetween(random, 0, 4);
   const of = chooseScope(random, { perRecord, nth, isImport: on === "import" && forms.prices });
@@ -246,7 +272,7 @@ function safe(lie: Lie, forms: Forms): Lie {
   if (on === "import" && span !== "for ever" && "ms" in span && span.ms > LONGEST_MS)
     return safe({ ...lie, span: { ms: LONGEST_MS } }, forms);
   if (body === "queued") return { ...lie, status: 202, when: "before" };
-  if (lacksLines(lie) || lacksIds(lie)) return { ...lie, status: 200, when: "after" };
+  if (lacksValues(lie) || lacksIds(lie)) return { ...lie, status: 200, when: "after" };
   if (isCached(lie)) {
     const hidesOrders = on === "orders" && !namesBatches(forms);
     return { ...lie, status: 200, when: "before", body: hidesOrders ? "html" : body };
@@ -293,7 +319,7 @@ function safe(lie: Lie, forms: Forms): Lie {
 export function mayLast(lie: Lie): boolean {
   const { on, of, status, body } = lie;
   // Whoever asks later sees what it was.
-  if (isCached(lie) || lacksLines(lie) || lacksIds(lie) || body === "queued") return false;
+  if (isCached(lie) || lacksValues(lie) || lacksIds(lie) || body === "queued") return false;
   const isOfSome = of === "half" || (typeof of === "object" && "nth" in of);
   const isStatement = body !== "html" || on === "import";
   return isOfSome && isStatement && (status < 300 || (status >= 400 && status < 500));

@@ -5,7 +5,7 @@ import type { SandboxService } from "../../../src/sandbox/service.ts";
 import { KEYS } from "../erp.ts";
 import type { Forms } from "../forms.ts";
 import type { Asked } from "../schedule.ts";
-import { isCached, isOfBefore, type Lie, lacksLines, mayLast } from "./grammar.ts";
+import { HOUR_MS, isCached, isOfBefore, type Lie, lacksValues, MINUTE_MS, mayLast } from "./grammar.ts";
 
 export const PAGE =
   "<!doctype html><html><head><title>502</title></head><body>The site is being updated.</body></html>";
@@ -134,7 +134,7 @@ export class Lies {
       const records = new Set(each.flatMap(({ record }) => record ?? []));
       const saysOfRecord = SAYS_OF_RECORD.has(lie.status) || lie.status < 300;
       const isOfAll = lie.of === "all" || (typeof lie.of === "object" && "feed" in lie.of);
-      const isStatement = !isCached(lie) && !lacksLines(lie) && lie.body !== "queued";
+      const isStatement = !isCached(lie) && !lacksValues(lie) && lie.body !== "queued";
       const isOfRecords =
         isOfAll &&
         isStatement &&
@@ -227,7 +227,7 @@ export function lieResponse(
   scene: Scene,
 ): { status: number; headers: Record<string, string>; body: Buffer } {
   const { former, service } = scene;
-  if (scene.kept !== undefined) return fromCache(lie, scene.kept, scene.nowMs);
+  if (scene.kept !== undefined) return fromCache(lie, scene.kept, scene);
   const base = true_?.body ?? former.newest(lie.on) ?? Buffer.from("{}");
   const date: Record<string, string> = service.options.dateHeader
     ? { date: new Date(service.now()).toUTCString() }
@@ -242,10 +242,12 @@ export function lieResponse(
   return { status: lie.status, headers: { ...date, ...location, ...wait, "content-type": type }, body: asSent(body) };
 }
 
-function fromCache(lie: Lie, { response, atMs }: Kept, nowMs: number) {
-  const age = { age: String(Math.floor((nowMs - atMs) / 1000)) };
-  const headers = { ...response.headers, ...(lie.body === "cached with its age" ? age : {}) };
-  return { status: response.status, headers, body: asSent(response.body) };
+/** A cache gives the date of what it has kept, or its own. */
+function fromCache(lie: Lie, { response, atMs }: Kept, { nowMs, service }: Scene) {
+  const age = lie.body === "cached with its age" ? { age: String(Math.floor((nowMs - atMs) / 1000)) } : {};
+  const hasOwnDate = lie.body === "cached" && response.headers["date"] !== undefined;
+  const date = hasOwnDate ? { date: new Date(service.now()).toUTCString() } : {};
+  return { status: response.status, headers: { ...response.headers, ...age, ...date }, body: asSent(response.body) };
 }
 
 interface Scene {
@@ -328,6 +330,14 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
     case "no lines":
     case "no lines in one":
       return Buffer.from(withoutLines(text, scene.number, lie.body === "no lines in one"));
+    case "no value":
+      return Buffer.from(withoutValue(text, lie));
+    case "status elsewhere":
+      return Buffer.from(text.replaceAll('"status":', '"state":'));
+    case "lines elsewhere":
+      return Buffer.from(text.replaceAll(LINES, '"positions":['));
+    case "part":
+      return Buffer.from(withoutLast(text));
     case "contradicted":
       return Buffer.from(`{${contradicted(lie.on, scene.number)}}`);
     case "nothing new":
@@ -431,6 +441,44 @@ function endOfList(text: string, from: number): number {
     else if (char === "]" && --depth === 0) return at + 1;
   }
   return text.length;
+}
+
+/** All answers of the trouble lack the same: a null total, no number, or no price in any line. */
+function withoutValue(text: string, { ageMs }: Lie): string {
+  if (ageMs === MINUTE_MS) return text.replace(/"total":("[^"]*"|[\d.]+)/g, '"total":null');
+  if (ageMs === HOUR_MS) return text.replaceAll('"number":', '"unnumbered":');
+  return text.replace(/"price":("[^"]*"|[\d.]+)/g, '"price":null');
+}
+
+const ORDERS = '"orders":[';
+
+/** Without the last record of a list of several; a flag says so, a list of what was left out names it, and a count stays what it was. */
+function withoutLast(text: string): string {
+  const from = text.indexOf(ORDERS) + ORDERS.length;
+  if (from < ORDERS.length) return text;
+  const end = endOfList(text, from);
+  let [cut, depth] = [0, 0];
+  for (let at = from; at < end - 1; at++) {
+    const char = text[at];
+    if (char === '"') {
+      for (at++; at < end && text[at] !== '"'; at++) if (text[at] === "\\") at++;
+    } else if (char === "{" || char === "[") depth++;
+    else if (char === "}" || char === "]") depth--;
+    else if (char === "," && depth === 0) cut = at;
+  }
+  if (cut === 0) return text;
+  const [, id = "null"] = /"order_id":("[^"]*")/.exec(text.slice(cut, end)) ?? [];
+  const rest = `${text.slice(0, cut)}${text.slice(end - 1)}`;
+  if (isExplained(rest)) return text;
+  return rest.replace('"partial":false', '"partial":true').replace('"skipped":[]', `"skipped":[${id}]`);
+}
+
+/** By chance the number whose name says nothing is that of the lines that are left, or of what is sold with them. */
+function isExplained(text: string): boolean {
+  const [, figure] = /"figure":(\d+)/.exec(text) ?? [];
+  if (figure === undefined) return false;
+  const quantities = [...text.matchAll(/"quantity":"?([\d.]+)/g)].map(([, quantity]) => Number(quantity));
+  return [quantities.length, quantities.reduce((sum, quantity) => sum + quantity, 0)].includes(Number(figure));
 }
 
 const NEXT = /"next":("[^"]*"|[\d.]+)/;

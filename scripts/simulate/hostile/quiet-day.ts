@@ -52,6 +52,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   await goOn(world, 12 * MINUTE_MS, 1);
   await goOn(world, SETTLED_MS, 4);
   await changeMany(world);
+  await changeLate(world);
   // From here on nothing is left to wait for.
   world.isQuiet = true;
   live(world);
@@ -127,6 +128,29 @@ async function changeMany(world: World): Promise<void> {
   world.coverage.count("newest first", many.length > forms.page ? "more than a page" : "one page");
   if (unknown.length > 0 && world.violation === undefined)
     world.fail(16, `changes that a page has left out are unknown: ${unknown.join(", ")}`);
+}
+
+/** By so many changes it is known how much later than the orders the changes are written. */
+const LATE_CHANGES = 5;
+
+/** Changes bear the timestamps of their own entries: from some on a read made after one is what it announced, and no other is owed. */
+async function changeLate(world: World): Promise<void> {
+  const { forms, service, versions, auditor, lies, position } = world;
+  if (forms.lagMs === 0 || forms.lagStamp === "order" || forms.limited !== "none") return;
+  if (position.aheadMs !== undefined || lies.standing.length > 0) return;
+  const stored = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all() as string[];
+  const id = stored.findLast((each) => service.statusOf(each) !== undefined && !versions.odd.has(each));
+  if (id === undefined) return;
+  for (let made = 1; made <= LATE_CHANGES; made++) {
+    service.changeOrder(id, { lines: [{ sku: "late", quantity: made }] });
+    versions.note(id, service.now());
+    await goOn(world, forms.lagMs + 2 * MINUTE_MS, 3);
+  }
+  await goOn(world, UNKNOWN_MS, 10);
+  const owed = auditor.prepare("SELECT last_error FROM owed_reads WHERE order_id = ?").pluck().get(id);
+  world.coverage.count("late list", "a change and its order");
+  if (owed !== undefined && world.violation === undefined)
+    world.fail(16, `order ${id} is read again and again for a change that it shows: ${String(owed)}`);
 }
 
 /** Time with so many rounds of passes. */
@@ -397,9 +421,21 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
 }
 
 function listDifferent(world: World): string[] {
-  const orders = [...missingOrders(world), ...staleOrders(world)].map(({ what }) => what);
+  const orders = [...missingOrders(world), ...staleOrders(world), ...lackingOrders(world)].map(({ what }) => what);
   const rows = world.pushes.differences().filter((what) => !(world.hadRefusedRecords && what.includes(KEYS[0])));
   return [...orders, ...rows].filter((what) => !isNamed(world, what));
+}
+
+const LACKING = `SELECT order_id AS id, CASE WHEN number IS NULL THEN 'number' WHEN total IS NULL THEN 'total' ELSE 'price' END AS what
+  FROM orders o WHERE removed_at IS NULL AND (number IS NULL OR total IS NULL OR EXISTS (
+    SELECT 1 FROM order_lines l WHERE l.order_id = o.order_id AND l.price IS NULL))`;
+
+/** Orders that were stored without a value which all of them have at the service. */
+function lackingOrders({ auditor, service, versions }: World): { what: string }[] {
+  const rows = auditor.prepare(LACKING).all() as { id: string; what: string }[];
+  return rows
+    .filter(({ id }) => service.statusOf(id) !== undefined && !versions.odd.has(id))
+    .map(({ id, what }) => ({ what: `order ${id} has no ${what} here` }));
 }
 
 /** History is kept for years, whatever the machine's clock shows. */

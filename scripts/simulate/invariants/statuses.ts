@@ -3,7 +3,7 @@
  * again without a look at its order.
  */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
-import { isOfBefore, type LieBody, lacksLines } from "../hostile/grammar.ts";
+import { hasStatus, isOfBefore, type LieBody } from "../hostile/grammar.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 import { isBefore } from "../versions.ts";
@@ -32,6 +32,8 @@ const IDLE_PER_READ_MS = 5_000;
 /** A request for the status that its order had: none can tell by looking at it. */
 const IS_OF_SAME =
   "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
+/** What is younger is no older than what the next request would bring; with the seconds that a date leaves out. */
+const DATE_FRESH_MS = 65_000;
 /** How often a request that waits in a queue may be carried out: it is repeated after an hour and after a day. */
 const QUEUED_MAX = 3;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
@@ -83,6 +85,11 @@ export class StatusInvariants {
   /** Of requests that leave again: nothing on disk tells that the order was changed since they took effect. */
   readonly #untold = new Set<number>();
 
+  /** Of each order, the date of the last answer for it and when it first came; and the newest date of other answers. Of one program. */
+  readonly #dates = new Map<string, { date: string; atMs: number }>();
+  #newestDateMs = 0;
+  #datesOf = 0;
+
   constructor(scene: Scene) {
     this.#scene = scene;
   }
@@ -128,6 +135,7 @@ export class StatusInvariants {
     if (route.kind === "status" && this.#unanswered.has(numberOf(request.body.toString("utf8")))) {
       this.#wasUnknown.add(numberOf(request.body.toString("utf8")));
     }
+    if (told.kind === "answer") this.#noteDate(sent, told.date);
     if (told.kind === "nothing") {
       if (told.effect === "none") this.#open.delete(orderId);
       return;
@@ -139,19 +147,41 @@ export class StatusInvariants {
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410 || isFormer(sent, told)))
       this.#open.delete(orderId);
     // Its status is what it is, whatever became of its lines.
-    if (route.kind === "snapshot" && fate?.kind === "lie" && lacksLines(fate.lie)) this.#open.delete(orderId);
+    if (route.kind === "snapshot" && fate?.kind === "lie" && hasStatus(fate.lie)) this.#open.delete(orderId);
     if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
   }
 
   /** An answer of a replica that lags, and is not older than what is stored: nothing tells that it is one. */
   #isOfReplica({ route, fate }: Sent, { status, body }: Told & { kind: "answer" }): boolean {
     const orderId = (route.orderId ?? "").toLowerCase();
-    // A cache that tells the age of its answer tells that it is one.
-    const isStale =
-      fate?.kind === "lie" && isOfBefore(fate.lie) && fate.lie.body !== "cached with its age" && status < 300;
+    // A cache that tells the age of its answer, or gives a date that stands still, tells that it is one.
+    const isTold = fate?.kind === "lie" && (fate.lie.body === "cached with its age" || this.#isDateStill(orderId));
+    const isStale = fate?.kind === "lie" && isOfBefore(fate.lie) && !isTold && status < 300;
     if (!isStale || !body.toLowerCase().includes(orderId)) return false;
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     return !isBefore(STAMP.exec(body)?.[1], known?.timestamp ?? undefined);
+  }
+
+  /** The same date came with an answer for the order more than a minute ago, and later ones have come with other answers since. */
+  #isDateStill(orderId: string): boolean {
+    const served = this.#dates.get(orderId);
+    if (served === undefined) return false;
+    const { elapsedMs } = this.#scene.time;
+    return elapsedMs - served.atMs > DATE_FRESH_MS && this.#newestDateMs - Date.parse(served.date) > DATE_FRESH_MS;
+  }
+
+  #noteDate({ route, life }: Sent, date: string | undefined): void {
+    // What a program has seen is gone with it.
+    if (this.#datesOf !== life.number) {
+      this.#datesOf = life.number;
+      this.#dates.clear();
+      this.#newestDateMs = 0;
+    }
+    if (date === undefined) return;
+    if (route.kind !== "snapshot") this.#newestDateMs = Math.max(this.#newestDateMs, Date.parse(date));
+    const orderId = (route.orderId ?? "").toLowerCase();
+    if (route.kind !== "snapshot" || this.#dates.get(orderId)?.date === date) return;
+    this.#dates.set(orderId, { date, atMs: this.#scene.time.elapsedMs });
   }
 
   /** A pass that waits for one order keeps the others waiting. */

@@ -1,0 +1,70 @@
+/* Bugs that overlook what only somebody notices who knows what is usual. */
+import { hostile, type PlantedBug } from "./bug.ts";
+
+const COMPLETENESS = "src/orders/plan-completeness.ts";
+const DATES = "src/service/served-dates.ts";
+
+/** A batch lacks an order, and this beside its list says so. */
+const part = (beside: string) => ({ forms: { beside }, step: { do: "lie", lie: { body: "part" } } }) as const;
+const LACKING = { step: { do: "lie", lie: { body: ["status elsewhere", "lines elsewhere"] } } } as const;
+const COPIED = { step: { do: "lie", lie: { body: "cached with its date" } } } as const;
+
+export const USUAL_BUGS: readonly PlantedBug[] = [
+  hostile(
+    "a total beside a batch overlooked",
+    COMPLETENESS,
+    ["(known?.equal ?? 0) >= EQUAL_TIMES", "(known?.equal ?? 0) > EQUAL_TIMES"],
+    part("total"),
+  ),
+  hostile(
+    "a number beside a batch overlooked",
+    COMPLETENESS,
+    ["known?.equal === UNNAMED_EQUAL_TIMES &&", "known?.equal === 0 &&"],
+    part("number"),
+  ),
+  hostile(
+    "a flag beside a batch overlooked",
+    COMPLETENESS,
+    ["if (isPartFlag(field)) return field.says;", "if (isPartFlag(field)) return false;"],
+    part("partial"),
+  ),
+  hostile(
+    "orders that were left out of a batch overlooked",
+    COMPLETENESS,
+    ["return field.says && (field.isClear ||", "return false && (field.isClear ||"],
+    part("skipped"),
+  ),
+  hostile(
+    "ids beside a batch overlooked",
+    "src/orders/orders-beside-list.ts",
+    ["if (!this.#isSettled(fresh)) missing.push(field);", "if (!this.#isSettled([])) missing.push(field);"],
+    part("ids"),
+  ),
+  hostile(
+    "a copy of an order taken for fresh by its Date",
+    DATES,
+    ["return nowMs - atMs > FRESH_MS &&", "return nowMs < atMs &&"],
+    COPIED,
+  ),
+  hostile(
+    "a copy of an order taken for the service's time",
+    DATES,
+    ["? !this.#isBehind(date, nowMs) :", "? nowMs >= 0 :"],
+    COPIED,
+  ),
+  hostile(
+    "a list that is written later taken for a replica that is behind",
+    "src/updates/change-lag.ts",
+    [
+      "return ns !== undefined && lag.behind.length >= READS_MIN &&",
+      "return ns === 0n && lag.behind.length >= READS_MIN &&",
+    ],
+    { forms: { lagMs: [20_000, 240_000], lagStamp: "entry" } },
+  ),
+  hostile(
+    "lines or a status under another name taken for none",
+    "src/orders/lost-values.ts",
+    ["  let lost = findLacking(order);\n", "  let lost: LostPart[] = [];\n"],
+    LACKING,
+  ),
+];
