@@ -11,7 +11,9 @@ import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { hasOtherKey, type KeyShown } from "../feeds/feed-views.ts";
-import { exitCodeOfHold, isHeldBy } from "../health/conditions.ts";
+import { describeCondition } from "../health/condition-words.ts";
+import { exitCodeOfHold, isHeldBy, listConditions } from "../health/conditions.ts";
+import { loadFacts } from "../health/fact-rows.ts";
 import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -25,7 +27,7 @@ import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../pl
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
-import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
+import { asTyped, type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
 import { openExisting } from "./open-existing.ts";
 import { describeKey } from "./preview.ts";
@@ -72,9 +74,26 @@ export const sync: Command<SyncOptions> = async (call, options) => {
     if (detail === null) call.terminal.err(m.sync.held({ area, reason }));
     else call.terminal.err(m.sync.heldBecause({ area, reason, detail }));
   }
+  if (!call.json)
+    for (const command of nextCommands(loaded, names))
+      call.terminal.err(m.sync.next({ command: asTyped(command, call) }));
   const named = isAllNamed ? EXIT.ok : EXIT.attention;
   return worstOf([named, ...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 };
+
+/** What a person types next, as `status` says it, because of what stands about these jobs. */
+function nextCommands(loaded: LoadedConfig, names: readonly string[]): string[] {
+  if (!existsSync(loaded.config.database.path)) return [];
+  using store = openReadOnly(loaded.config.database.path);
+  const limits = { erpReadWithinMs: loaded.config.erp.read_within };
+  const nowMs = Date.now();
+  const standing = listConditions(loadFacts(store), { nowMs, isRunning: true }, limits);
+  const commands = standing.flatMap((condition) => {
+    const { command } = describeCondition(condition, { nowMs });
+    return names.includes(condition.subject) && command?.startsWith("erp-bridge ") ? [command] : [];
+  });
+  return [...new Set(commands)];
+}
 
 /** Null where there is no such row. As it was given where nothing can be known yet: the pass says why. */
 async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Promise<string | null> {

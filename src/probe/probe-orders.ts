@@ -31,7 +31,7 @@ export async function probeOrders(probe: Probe, entries: readonly unknown[]): Pr
   probe.progress(m.probe.askingOrders);
   await probeUnknown(probe);
   const fromBatches = tellBatches(probe);
-  const snapshot = await probeSnapshot(probe, entries);
+  const snapshot = await probeSnapshot(probe, entries, fromBatches);
   const stored = (probe.known?.payloads ?? []).map(parsedText).filter(isGroup);
   tellFields(probe, [...(snapshot === undefined ? [] : [snapshot]), ...stored, ...fromBatches]);
   tellClock(probe);
@@ -83,10 +83,18 @@ function tellBatches({ known, report, config }: Probe): unknown[] {
   return records;
 }
 
-async function probeSnapshot(probe: Probe, entries: readonly unknown[]): Promise<unknown> {
-  const { asker, report } = probe;
-  // One that is stored may be kept no longer by the service; one that has changed is there.
-  const candidates = [probe.known?.order, orderOf(probe, entries)].filter((each) => each !== undefined);
+async function probeSnapshot(
+  probe: Probe,
+  entries: readonly unknown[],
+  fromBatches: readonly unknown[],
+): Promise<unknown> {
+  const { asker, report, config } = probe;
+  const { fields } = config.orders;
+  const ofChanges = { ...fields, order_id: config.updates.fields.order_id ?? fields.order_id };
+  // One that is stored may be kept no longer by the service; one that has changed, or was handed out, is there.
+  const candidates = [probe.known?.order, orderOf(entries, ofChanges), orderOf(fromBatches, fields)].filter(
+    (each) => each !== undefined,
+  );
   if (candidates.length === 0) report.add("bodies", "not found", m.probe.noOrderToRead);
   let refusal: { status: number; words: string } | undefined;
   for (const order of candidates) {
@@ -129,17 +137,16 @@ interface NamedOrder {
   serviceId: string;
 }
 
-/** An order that a change names. Only a UUID may become part of a path. */
-function orderOf({ config }: Probe, entries: readonly unknown[]): NamedOrder | undefined {
-  const configured = {
-    ...config.orders.fields,
-    order_id: config.updates.fields.order_id ?? config.orders.fields.order_id,
-  };
-  const guess = guessOrderFields(entries, configured).order_id;
+/** An order that a change or a kept batch names. Only a UUID may become part of a path. */
+function orderOf(
+  records: readonly unknown[],
+  configured: Parameters<typeof guessOrderFields>[1],
+): NamedOrder | undefined {
+  const guess = guessOrderFields(records, configured).order_id;
   const paths = [configured.order_id, ...(guess.state === "guess" ? [guess.path] : [])];
-  for (const entry of entries) {
+  for (const record of records) {
     for (const path of paths) {
-      const serviceId = valueAt(entry, path);
+      const serviceId = valueAt(record, path);
       const orderId = typeof serviceId === "string" ? readOrderId(serviceId) : undefined;
       if (typeof serviceId === "string" && orderId !== undefined) return { orderId, serviceId };
     }

@@ -182,6 +182,7 @@ export const progress = {
 };
 
 export const sync = {
+  next: ({ command }: { command: string }) => `Next: ${command}`,
   noRow: ({ only }: { only: string }) => `${only}: neither the table nor the service has it.`,
   switchedOff: ({ job }: { job: string }) => `${job} is switched off.`,
   setPath: "Set its path in the configuration.",

@@ -165,6 +165,7 @@ export const progress = {
 } satisfies typeof en.progress;
 
 export const sync = {
+  next: ({ command }) => `Дальше: ${command}`,
   noRow: ({ only }) => `${only}: такой строки нет ни в таблице, ни у сервиса.`,
   switchedOff: ({ job }) => `${job}: выключено.`,
   setPath: "Укажите path этой выгрузки в настройках.",
