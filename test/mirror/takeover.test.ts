@@ -24,7 +24,7 @@ interface Machines {
   second: { database: string; command(...args: string[]): Promise<CommandResult>; start(...args: string[]): Program };
 }
 
-async function startMachines(): Promise<Machines> {
+async function startMachines(backup: object = {}): Promise<Machines> {
   const database = await testDatabase();
   await initMirror(database);
   const proxy = await testProxy();
@@ -34,6 +34,7 @@ async function startMachines(): Promise<Machines> {
     settings: {
       orders: { schedule: EVERY_SECOND },
       updates: { schedule: EVERY_SECOND },
+      backup,
       mirror: { ...mirror, url: proxy.url(database.name, role) },
     },
   });
@@ -53,7 +54,8 @@ async function startMachines(): Promise<Machines> {
     config,
     own
       .replaceAll(proxy.url(database.name, role), database.cluster.url(database.name, role))
-      .replace("dir: backups", `dir: ${path.join(shop.folder, "backups")}`),
+      .replace("dir: backups", `dir: ${path.join(shop.folder, "backups")}`)
+      .replace("journal: journal", `journal: ${path.join(shop.folder, "journal")}`),
   );
   const second = {
     database: path.join(folder, "bridge.db"),
@@ -119,6 +121,62 @@ describeWithPostgres("a takeover by another machine", () => {
       const differ = db.prepare("SELECT order_id FROM orders WHERE revision > 1").all();
       expect(differ).toEqual([]);
       db.close();
+    },
+    PATIENT.timeout,
+  );
+
+  it(
+    "has what only the journal has, and what only PostgreSQL has",
+    async () => {
+      const { shop, first, proxy, second, there } = await startMachines({ journal: "journal" });
+      proxy.isRefusing = true;
+      proxy.cutAll();
+      addOrders(shop, 3);
+      await until(() => shop.rows("SELECT 1 FROM orders").length === 13);
+      first.child.kill("SIGKILL");
+      await first.exited;
+      expect(await there("SELECT count(*) FROM orders")).toBe("10");
+      await there(`CREATE TEMP TABLE one AS SELECT * FROM orders LIMIT 1; UPDATE one SET order_id = '11111111-1111-4111-8111-111111111111';
+        INSERT INTO orders SELECT * FROM one`);
+      const taken = await second.command("takeover", "--yes", "--json");
+      expect(taken.code, taken.err).toBe(0);
+      const ids = shop.sandbox.service.orders().map(({ id }) => id);
+      expect(idsIn(second.database)).toEqual([...ids, "11111111-1111-4111-8111-111111111111"].toSorted());
+    },
+    PATIENT.timeout,
+  );
+
+  it(
+    "outlives a restore of an older copy, and goes back to the database that was there before",
+    async () => {
+      const { shop, first, second, there } = await startMachines();
+      const copy = path.join(shop.folder, "backups", copyName("bridge", Date.now()));
+      mkdirSync(path.dirname(copy), { recursive: true });
+      expect((await shop.start("backup", copy).exited).code).toBe(0);
+      expect((await second.command("takeover", "--yes")).code).toBe(0);
+      expect((await first.exited).code).toBe(76);
+      // The copy is of before the takeover: its machine would be fenced.
+      const restored = await second.command("restore", copy, "--yes");
+      expect(restored.code, restored.err).toBe(2);
+      const daemon = second.start("run");
+      await daemon.says("erp-bridge is running");
+      addOrders(shop, 2);
+      await until(async () => (await there("SELECT count(*) FROM orders")) === "12");
+      daemon.child.kill("SIGTERM");
+      expect((await daemon.exited).code).toBe(0);
+
+      const back = await shop.command("takeover", "--yes");
+      expect(back.code, back.err).toBe(0);
+      expect(back.err).toContain("goes on");
+      expect(shop.rows("SELECT 1 FROM orders")).toHaveLength(12);
+      expect(await there("SELECT takeover_no FROM positions")).toBe("2");
+      const again = shop.start("run");
+      await again.says("erp-bridge is running");
+      addOrders(shop, 1);
+      await until(async () => (await there("SELECT count(*) FROM orders")) === "13");
+      again.child.kill("SIGTERM");
+      await again.exited;
+      expect((await second.start("run").exited).code).toBe(76);
     },
     PATIENT.timeout,
   );
