@@ -35,6 +35,7 @@ import { setJournalAside } from "../database/foreign-journal.ts";
 import { acquireInstanceLock, isLocked } from "../database/instance-lock.ts";
 import { openStore } from "../database/open.ts";
 import { listOpeners } from "../database/open-elsewhere.ts";
+import type { Note } from "../database/progress.ts";
 import { markSettled, ProgressNote, readNote } from "../database/progress-note.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
@@ -187,6 +188,10 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const report = new CarryReport();
   const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
   const copied = numbersOfCopy(store);
+  const note = readNote(options.database);
+  // Before anything is brought over under a number of its own: what is lost has had those that follow the copy.
+  const isRaised = replaced.state !== "there" || !replaced.continues;
+  if (isRaised) raise({ store, replaced, report, note }, false);
   if (replaced.state === "there") {
     onStep(m.restore.carrying);
     const { db, continues } = replaced;
@@ -194,7 +199,6 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
   }
   const journal = await replay(options, report);
-  const note = readNote(options.database);
   const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
   const isComplete =
     replaced.state === "there" &&
@@ -202,8 +206,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     report.damaged.size === 0 &&
     report.damagedOrders.length === 0 &&
     lack.length === 0;
-  const from = replaced.state === "there" ? replaced.db : undefined;
-  report.tolerate("sqlite_sequence", () => raiseNumbers(store, from, { isComplete, note }));
+  raise({ store, replaced, report, note }, isComplete || isRaised);
   // What an earlier restore or a start could not find stays a condition until a person has looked.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
@@ -241,6 +244,25 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     notes: report.notes,
     gap,
   };
+}
+
+/** Where the numbers of the replaced file cannot be read, those of the copy and of the note count. */
+function raise(
+  {
+    store,
+    replaced,
+    report,
+    note,
+  }: Pick<BuildOptions, "store" | "replaced"> & { report: CarryReport; note: Note | undefined },
+  isComplete: boolean,
+): void {
+  const from = replaced.state === "there" ? replaced.db : undefined;
+  const raiseFrom = () => {
+    raiseNumbers(store, from, { isComplete, note });
+    return true;
+  };
+  const isDone = report.tolerate("sqlite_sequence", raiseFrom);
+  if (isDone === undefined) raiseNumbers(store, undefined, { isComplete: false, note });
 }
 
 /** The restored database was verified. Where this fails, the next start verifies it once more. */

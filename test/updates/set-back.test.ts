@@ -129,6 +129,19 @@ describe("a service that was restored to an earlier copy", () => {
     expect(requests().map(({ state }) => state)).toEqual(["sent", "sent"]);
   });
 
+  it("is known by timestamps that have gone back, whatever else the orders say", async () => {
+    const shop = await startShop();
+    const { ids, change, poll, run, stockSent, goBack, live } = shop;
+    change(ids[0]!, {});
+    change(ids[1]!, { status: "packed" });
+    await poll();
+    goBack(0, 1);
+    await run("reconcile");
+    stockSent();
+    await live(6);
+    expect(stockSent()).toEqual(["S-1"]);
+  });
+
   it("is not believed because of one order", async () => {
     const { ids, change, poll, run, stockSent, goBack, live, statusOf, bridge } = await startShop();
     change(ids[0]!, { status: "paid" });
