@@ -122,6 +122,14 @@ export class Versions {
     );
   }
 
+  /** Whether a record bears a later timestamp than what the service has of the order. */
+  isNewerThanServed(orderId: string, payload: string): boolean {
+    const text = this.#service.newestText(orderId);
+    if (text === undefined) return false;
+    const [served, known] = [text, payload].map((each) => partsOf(JSON.parse(each) as Record).timestamp);
+    return isBefore(served, known);
+  }
+
   /** Whether the order was ever cancelled. */
   wasCancelled(orderId: string): boolean {
     return (this.#orders.get(orderId) ?? []).some(({ status }) => status === "cancelled");

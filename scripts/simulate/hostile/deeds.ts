@@ -172,7 +172,7 @@ function restore(world: World, atMs: number): void {
   const ids = versions.ids.filter((id) => service.statusOf(id) !== undefined);
   const before = new Map(ids.map((id) => [id, service.newestText(id)]));
   service.restore(atMs, world.pushes.shownAt(atMs));
-  const stored = new Set(auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all());
+  const stored = auditor.prepare("SELECT order_id, payload FROM orders WHERE removed_at IS NULL").raw().all();
   const changed = ids.filter((id) => service.newestText(id) !== before.get(id));
   for (const id of changed) if (service.statusOf(id) !== undefined) versions.noteRestored(id);
   world.wasMisinformed = true;
@@ -184,7 +184,9 @@ function restore(world: World, atMs: number): void {
     forms.next === "none" &&
     forms.lagMs === 0 &&
     forms.sinceAgeMax === null;
-  const back = changed.filter((id) => stored.has(id) && service.statusOf(id) !== undefined);
+  // What was never known here is not missed.
+  const missed = (stored as [string, string][]).filter(([id, payload]) => versions.isNewerThanServed(id, payload));
+  const back = missed.map(([id]) => id);
   const isShown = isProvable && back.length >= 2;
   coverage.count("restored", isShown ? "several orders go back" : "one order goes back at most");
   if (isShown) world.restored.push({ atMs, madeMs: service.now(), orders: back });
