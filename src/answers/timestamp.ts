@@ -39,6 +39,7 @@ export const ISO_FORM: TimestampForm = {
 };
 
 const SECOND_NS = 1_000_000_000n;
+const MINUTE_NS = 60n * SECOND_NS;
 /** More than any form has. */
 const STAMP_CHARS_MAX = 64;
 const DAY_S = 86_400;
@@ -237,6 +238,16 @@ function shownNs({ instantNs, form }: Timestamp): bigint {
 export function endOfUnitNs(timestamp: Timestamp, others: readonly Timestamp[] = []): bigint | undefined {
   const step = stepNs(timestamp, others);
   return step === 0n ? undefined : timestamp.latestNs + step;
+}
+
+/**
+ * The instant from which all that came at `ns` or later is timestamped, where a position is a time as this one: cut to the minute where the
+ * service's times may be. A header's time tells nothing of how the service writes its own.
+ */
+export function beforeUnit(ns: bigint, position: Timestamp): bigint {
+  const isMinute = position.form.kind === "http" || stepNs(position) >= MINUTE_NS;
+  const begin = isMinute ? floorDiv(ns, MINUTE_NS) * MINUTE_NS : ns;
+  return begin === ns ? ns : begin - 1n;
 }
 
 /**

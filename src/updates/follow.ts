@@ -4,12 +4,14 @@
  */
 import {
   beforeSetBack,
+  beforeUnit,
   doubtNs,
   formatTimestamp,
   ISO_FORM,
   isSameWay,
   isZoneUnclear,
   parseTimestamp,
+  readTimestamp,
   type ServedTimestamp,
   type TimestampForm,
   unitNs,
@@ -84,15 +86,21 @@ export function planFirstAsk(
   from: { watermark: string | undefined; serviceNow: string | undefined; form: TimestampForm | undefined },
   rules: FollowRules,
 ): Asked {
-  const now = instantOf(from.serviceNow, "UTC");
-  let ns = instantOf(from.watermark, rules.timezone) ?? 0n;
-  if (now !== undefined && now < ns) ns = now;
+  const [watermark, now] = [
+    readTimestamp(from.watermark ?? null, rules.timezone),
+    readTimestamp(from.serviceNow ?? null, "UTC"),
+  ];
+  const isAhead = watermark !== undefined && now !== undefined && now.instantNs < watermark.instantNs;
+  const position = isAhead ? now : watermark;
+  let ns = position?.instantNs ?? 0n;
   const own = ownForm(from.watermark, rules.timezone);
   const form = from.form ?? own;
   // A position of another form does not compare with what is asked: it may lie as far away as two zones do.
   ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);
+  // What came within the overlap may be timestamped with the beginning of its minute.
+  if (position !== undefined) ns = beforeUnit(ns, position);
   const isLocal = rules.since === "iso" && form?.kind === "iso" && form.zone === "";
-  return askAt(isLocal ? beforeSetBack(ns, now, rules.timezone) : ns, form, rules);
+  return askAt(isLocal ? beforeSetBack(ns, now?.instantNs, rules.timezone) : ns, form, rules);
 }
 
 /** The `since` from which a change with this timestamp is in the answer, whether the service counts its own boundary in or not. */

@@ -57,6 +57,20 @@ describe("since", () => {
     expect(test.sinces().slice(-3)).toEqual(asked);
   });
 
+  it.each(["inclusive", "exclusive"] as const)(
+    "reaches what appears late in the minute before, where timestamps are cut to the minute and the boundary is %s",
+    async (boundary) => {
+      const test = await startFollowed(1, {
+        service: { precision: "min", updates: { boundary } },
+        settings: { updates: { overlap: "30s" } },
+      });
+      const [id] = test.ids;
+      test.change(id!, { status: "paid", lateByMs: 80_000 });
+      await test.poll(0);
+      expect(test.statusOf(id!).status).toBe("paid");
+    },
+  );
+
   it("keeps the finest digits where the service leaves out a fraction that is zero", async () => {
     const test = await startFollowed(3, { service: { updates: { pageLimit: 2, boundary: "exclusive" } } });
     const [a, b, c] = test.ids as [string, string, string];

@@ -42,6 +42,28 @@ describe("the first since of a pass", () => {
   });
 
   it.each([
+    // What comes at 12:00:20 and appears eight seconds late is timestamped 11:59:00 or later where clocks are cut to the minute.
+    ["2026-03-01T12:00:00Z", "2026-03-01T11:58:59Z"],
+    ["2026-03-01T12:00", "2026-03-01T11:58"],
+    ["1772366400000", "1772366339999"],
+    // These show that the clock is no such one.
+    ["2026-03-01T12:00:07Z", "2026-03-01T11:59:37Z"],
+    ["2026-03-01T12:00:00.001Z", "2026-03-01T11:59:30.001Z"],
+  ])(
+    "reaches before the minute in which %s less the overlap lies, where it may be cut to the minute",
+    (watermark, since) => {
+      expect(firstSince(watermark, undefined, undefined, { overlapMs: 30_000 })).toBe(since);
+    },
+  );
+
+  it("reaches before the minute of a header's time, whatever the overlap: the service's own times may be cut to it", () => {
+    const header = "Sun, 01 Mar 2026 12:00:07 GMT";
+    expect(firstSince(header, undefined, undefined, { overlapMs: 0 })).toBe("2026-03-01T11:59:59Z");
+    expect(firstSince("2099-01-01T00:00:00Z", header, undefined, { overlapMs: 0 })).toBe("2026-03-01T11:59:59Z");
+    expect(firstSince(header, undefined, undefined, { overlapMs: 0, since: "unix_ms" })).toBe("1772366399999");
+  });
+
+  it.each([
     // The clocks of New York show 01:00 to 02:00 twice on this day: from 05:00 and from 06:00 UTC.
     ["2026-11-01T01:59:01", "2026-11-01T05:59:30Z", "2026-11-01T01:49:01"],
     ["2026-11-01T01:59:01", "2026-11-01T06:10:00Z", "2026-11-01T01:00:00"],
