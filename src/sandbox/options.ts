@@ -224,7 +224,7 @@ const OPTIONS = group({
   }),
   /** Whether the import subscription is paid. */
   paid: z.boolean().default(true),
-  /** Areas that refuse even the right credentials. */
+  /** Areas that refuse even the right credentials: `1c`, `import`, or both. */
   refuse: z
     .array(z.enum(["import", "1c"]))
     .readonly()
