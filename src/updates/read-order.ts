@@ -236,9 +236,10 @@ export class OrderReader {
   ): IngestResult {
     const lost = this.#standOf(answer);
     const taken = this.storeAnyway(answer, at);
-    const kept = taken === "changed" ? this.#standOf(answer) : undefined;
+    // A timestamp that goes back alone tells as much of the service.
+    const kept = taken === "changed" || taken === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;
-    if (!isAnnounced) requestLaterReads(this.#context.store, kept.orderId, at);
+    if (!isAnnounced && taken === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
     if (lost !== undefined)
       noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept, isProven }, this.#rules.plan.timezone);
     return taken;
