@@ -60,6 +60,8 @@ export interface RestoreOptions {
   agree: (plan: RestorePlan) => Promise<boolean>;
   /** One line for each longer step. */
   onStep: (step: Message) => void;
+  /** Orders of the mirror follow under the numbers that they have there: what comes from the journal has lower ones. */
+  isFollowedByMirror?: boolean;
 }
 
 export interface RestorePlan {
@@ -190,7 +192,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const copied = numbersOfCopy(store);
   const note = readNote(options.database);
   // Before anything is brought over under a number of its own: what is lost has had those that follow the copy.
-  const isRaised = replaced.state !== "there" || !replaced.continues;
+  const isRaised = (replaced.state !== "there" || !replaced.continues) && options.isFollowedByMirror !== true;
   if (isRaised) raise({ store, replaced, report, note }, false);
   if (replaced.state === "there") {
     onStep(m.restore.carrying);

@@ -165,6 +165,7 @@ async function makeDatabase({ call, loaded, standing }: Takeover, source: Source
         if (!call.progress.announce(what)) call.terminal.err(m.progress.step({ what }));
       },
       agree: async () => true,
+      isFollowedByMirror: true,
     });
   } finally {
     for (const suffix of ["", "-wal", "-shm"]) removeName(`${empty}${suffix}`);

@@ -291,6 +291,25 @@ describe("restoring with a journal", () => {
     expect(again.journal.batches).toBe(0);
   });
 
+  it("gives what comes from it numbers of its own, beyond those that are lost", async () => {
+    const scene = await startScene({ backup: { journal: tempFolder("journal") } });
+    const { early } = await liveADay(scene);
+    // The copy has the events of its twelve orders.
+    const events = () =>
+      scene.rows<{ seq: number; revision: number }>("SELECT seq, revision FROM order_events WHERE seq > 12");
+    scene.sandbox.service.changeOrder(early[3]!, { status: "paid" });
+    await drain(scene);
+    const largest = Math.max(...events().map(({ seq }) => seq));
+    await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    expect(events()).toHaveLength(8);
+    for (const { seq, revision } of events()) {
+      expect(seq).toBeGreaterThan(largest);
+      expect(revision).toBeGreaterThan(largest);
+    }
+  });
+
   it("passes over a torn end and tells of it, and what was torn was never confirmed", async () => {
     const scene = await startScene(settings);
     const folder = path.join(scene.folder, "journal");
