@@ -87,6 +87,30 @@ function isMetInLog({ auditor, service, versions, forms }: World, id: string, pa
   return met !== undefined && isMetAtOnce && isBefore(newest.timestamp, String(updated_at));
 }
 
+/**
+ * The batch that brought the order held both versions, and they are told apart by their timestamps, of which the newest version bears the
+ * earlier one. The first position is the time of that batch: the change lies before it, for the sweep to find.
+ */
+function isMetInBatch({ service, versions, forms }: World, id: string): boolean {
+  if (forms.twice !== "older" || !versions.isMisleading(id)) return false;
+  const met = service.ledger.entries.find(({ servedIds }) => servedIds.includes(id));
+  return met !== undefined && met.kind === "orders" && met.at >= (versions.newest(id)?.madeMs ?? 0);
+}
+
+/** A page of fewer changes than ten is full of records without a timestamp: nothing tells it from the feed's end, or from when to go on. */
+function isBehindUntold({ service, versions, forms }: World, id: string): boolean {
+  if (forms.page >= 10 || versions.bad.size < forms.page) return false;
+  const sinceMs = versions.newest(id)?.madeMs ?? 0;
+  return service.ledger.entries.some(
+    ({ kind, at, status, servedIds, responseBody }) =>
+      kind === "updates" &&
+      at >= sinceMs &&
+      status === 200 &&
+      servedIds.length >= forms.page &&
+      responseBody?.includes('"updated_at"') === false,
+  );
+}
+
 export function missingOrders(world: World): Difference[] {
   const { versions, service, orders, forms } = world;
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
@@ -124,13 +148,14 @@ export function staleOrders(world: World): Difference[] {
     // than a page holds cannot be asked for.
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
-    const isOurs = forms.next === "none" && !isMisled && !isHidden && versions.tieSize(id, unitOf(forms)) <= forms.page;
+    const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
+    const isOurs = forms.next === "none" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
     // Without a look back an exclusive service leaves out what came within the position's own unit of time.
     const isOnTime = lateMs < forms.lookBackMs || (lateMs <= 0 && forms.boundary === "inclusive");
     return [
       {
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,
-        isExpectedByPolls: isOurs && isOnTime,
+        isExpectedByPolls: isOurs && isOnTime && !isMetInBatch(world, id),
         isExpectedBySweep: isOurs && lateMs < 24 * 3_600_000,
       },
     ];
