@@ -157,18 +157,25 @@ export class FirstPages {
     const plain = planFirstAsk({ watermark: position, serviceNow: client.serviceNow, form }, follow);
     pass.isNarrowed = asked.ns > plain.ns;
     const isGap = pass.isNarrowed && asked.ns > this.#loadCovered();
-    if (pass.isNarrowed && (isGap || limits?.isProven !== true)) {
+    const isCertain = isGap && limits?.isCertain === true;
+    const { limits: known } = pass.learned;
+    if (known?.isCertain === true && !isCertain) pass.learned = { ...pass.learned, limits: { ...known, isCertain } };
+    if (pass.isNarrowed && !isCertain && (isGap || limits?.isProven !== true)) {
       try {
         const read = await this.#read(pass, plain.since);
         pass.learned = { ...pass.learned, limits: undefined };
         pass.isNarrowed = false;
         return { asked: plain, isNarrowed: false, read };
       } catch (error) {
-        if (!isSinceRefused(error)) throw error;
+        // A service that counts requests may break off the repeats of one that it refuses.
+        const isBrokenOff = isRateLimit(error) && pass.refusedSince === plain.since;
+        if (!isSinceRefused(error) && !isBrokenOff) throw error;
         this.#learnRefused(pass, plain);
         const learned = pass.learned.limits;
-        if (learned !== undefined) pass.learned = { ...pass.learned, limits: { ...learned, isProven: true } };
-        if (isGap && limits?.isProven !== true) throw error;
+        const wasProven = limits?.isProven === true;
+        const proof = { isProven: true, isCertain: isBrokenOff && wasProven };
+        if (learned !== undefined) pass.learned = { ...pass.learned, limits: { ...learned, ...proof } };
+        if (isBrokenOff || (isGap && !wasProven)) throw error;
       }
     }
     if (isGap) pass.skipped = { from: plain.since, to: asked.since };
@@ -215,4 +222,8 @@ export class FirstPages {
 export function isSinceRefused(error: unknown): boolean {
   const status = error instanceof ServiceError && error.target === "collection" ? (error.status ?? 0) : 0;
   return status >= 400 && status < 500 && !OTHER_REFUSALS.has(status);
+}
+
+function isRateLimit(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "rate_limited";
 }

@@ -81,6 +81,8 @@ export interface Pass {
   wholeMetadata: ListMetadata | undefined;
   /** The service does not go back to the position: from where it was asked instead. */
   skipped: { from: string; to: string } | undefined;
+  /** The `since` that was refused last. */
+  refusedSince?: string;
   /** The first `since` of the pass is later than was wanted. */
   isNarrowed: boolean;
   /** The newest changes of the pass. */

@@ -232,12 +232,14 @@ export class ReadPages {
   }
 
   /** Another machine of the service's may take what one refuses: it is asked again, soon and a few times. */
-  async #fetch(since: string, signal: AbortSignal): ReturnType<typeof fetchUpdates> {
+  async #fetch(pass: Pass, since: string): ReturnType<typeof fetchUpdates> {
     const { client, clock } = this.#context;
+    const { signal } = pass;
     for (let repeats = 0; ; repeats++) {
       try {
         return await fetchUpdates(client, since, signal);
       } catch (error) {
+        if (isSinceRefused(error)) pass.refusedSince = since;
         if (!isSinceRefused(error) || repeats >= REPEATS_MAX || this.#repeats >= REPEATS_OF_PASS_MAX) throw error;
         this.#repeats += 1;
         await clock.sleep(REPEAT_AFTER_MS, signal);
@@ -248,7 +250,7 @@ export class ReadPages {
   async readPage(pass: Pass, since: string): Promise<ReadPage> {
     const { store, client } = this.#context;
     const { rules } = this.#options;
-    const answer = await this.#fetch(since, pass.signal);
+    const answer = await this.#fetch(pass, since);
     const serviceNow = answer.date ?? client.serviceNow;
     pass.serviceNow ??= serviceNow;
     pass.serviceDate ??= answer.date;

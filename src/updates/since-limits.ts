@@ -17,6 +17,8 @@ export interface SinceLimits {
   atMs?: number | undefined;
   /** A later `since` was answered in the same pass in which this one was refused: nothing else is amiss. */
   isProven: boolean;
+  /** So it was in a second pass, which a limit of requests broke off: the older one is not asked for once more before the gap is searched. */
+  isCertain?: boolean | undefined;
 }
 
 const MS_NS = 1_000_000n;
@@ -117,6 +119,7 @@ export function noteRefused(
     ...(answered !== undefined && refusedMs !== undefined && answered < refusedMs && { answeredMs: answered }),
     atMs: msOf(serviceNow) ?? before?.atMs,
     isProven: before?.isProven === true,
+    isCertain: before?.isCertain,
   };
 }
 

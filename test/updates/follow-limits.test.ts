@@ -47,6 +47,28 @@ async function outage(test: Followed, forMs: number): Promise<void> {
   test.sandbox.faults.remove(rule);
 }
 
+/** No more than so many requests for changes a minute are answered. */
+function limitRequests(test: Followed, perMinute: number): void {
+  const { service } = test.sandbox;
+  const handle = service.handle.bind(service);
+  let answered: number[] = [];
+  service.handle = (request) => {
+    if (!request.path.includes("/updates")) return handle(request);
+    const nowMs = test.clock.nowMs();
+    answered = answered.filter((ms) => ms > nowMs - 60_000);
+    if (answered.length < perMinute) {
+      answered.push(nowMs);
+      return handle(request);
+    }
+    return {
+      ...handle(request),
+      status: 429,
+      headers: { "retry-after": "60" },
+      body: Buffer.from('{"error":"too many"}'),
+    };
+  };
+}
+
 describe("a service that refuses a since of more than three days", () => {
   it("is followed at once after an outage of half the limit: what was widened is left out", async () => {
     const test = await start(5, 3 * DAY_MS);
@@ -138,6 +160,18 @@ describe("a service that refuses a since of more than three days", () => {
     test.change(test.ids[2]!, { status: "paid" });
     expect(await run(test, 6 * 60_000)).toBe(0);
     expect(statuses(test)[2]).toBe("paid");
+  });
+
+  it("and more than four requests a minute is followed again after an outage of a week", async () => {
+    const test = await start(5, 3 * DAY_MS);
+    await run(test, 2 * HOUR_MS, 10 * 60_000);
+    test.change(test.ids[1]!, { status: "cancelled" });
+    await outage(test, 7 * DAY_MS);
+    limitRequests(test, 4);
+    await run(test, 4 * HOUR_MS, 10 * 60_000);
+    expect(statuses(test)[1]).toBe("cancelled");
+    expect(held(test)).toEqual([]);
+    expect(told(test)).toHaveLength(1);
   });
 
   it("goes one step further with each resume", async () => {
