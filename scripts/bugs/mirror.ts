@@ -69,6 +69,33 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     },
     "src/mirror/down.ts",
   ),
+  tested(
+    "test/mirror/up.test.ts",
+    "what a restored PostgreSQL lacks is deleted in the shop",
+    {
+      find: 'remote: either.map((table) => ({ kind: "kept", table }))',
+      replace: 'remote: either.map((table) => ({ kind: "local", table }))',
+    },
+    "src/mirror/up/plan-walk.ts",
+  ),
+  tested(
+    "test/mirror/up.test.ts",
+    "rounds that were broken off look like a restored PostgreSQL",
+    {
+      find: "const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;",
+      replace: "const known = remote;",
+    },
+    "src/mirror/up/up.ts",
+  ),
+  tested(
+    "test/mirror/down.test.ts",
+    "an order changed by hand in PostgreSQL is not seen",
+    {
+      find: "THEN hash END AS hash",
+      replace: "THEN hash ELSE hash END AS hash",
+    },
+    "src/mirror/write-down.ts",
+  ),
   {
     name: "a lost connection is made anew inside a transaction",
     foundBy: "test/mirror/trouble.test.ts",
