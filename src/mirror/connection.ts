@@ -114,7 +114,7 @@ export class MirrorLink {
       await queryOn(client, SETTINGS, [
         this.#options.schema,
         `${this.#options.timeoutMs}`,
-        `${LOCK_MS}`,
+        `${Math.min(LOCK_MS, this.#options.timeoutMs / 2)}`,
         `${this.#options.timeoutMs * 2}`,
       ]);
       await this.#options.verify?.(async (sql, params = []) => await queryOn(client, sql, params));

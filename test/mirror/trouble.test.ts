@@ -103,9 +103,10 @@ describeWithPostgres("the way down under trouble", () => {
     createOrders(shop, 1);
     await shop.run("orders");
     const holding = shop.there(`BEGIN; SELECT 1 FROM positions WHERE shop = '${SHOP}' FOR UPDATE; SELECT pg_sleep(3)`);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const isHeld = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3)%' AND wait_event = 'PgSleep'";
+    while ((await shop.there(isHeld)).length === 0);
     const { error } = await shop.run("mirror");
-    expect(error?.code).toBe("mirror_slow");
+    expect(error).toMatchObject({ code: "mirror_slow", sqlState: "55P03" });
     await holding;
     await shop.mirror();
     await expectMirrored(shop);
