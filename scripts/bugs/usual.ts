@@ -6,7 +6,7 @@ const DATES = "src/service/served-dates.ts";
 
 /** A batch lacks an order, and this beside its list says so. */
 const part = (beside: string) => ({ forms: { beside }, step: { do: "lie", lie: { body: "part" } } }) as const;
-const LACKING = { step: { do: "lie", lie: { body: ["status elsewhere", "lines elsewhere"] } } } as const;
+const LACKING = { step: { do: "lie", lie: { body: "no value" } } } as const;
 const COPIED = { step: { do: "lie", lie: { body: "cached with its date" } } } as const;
 
 export const USUAL_BUGS: readonly PlantedBug[] = [
@@ -62,7 +62,7 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
     { forms: { lagMs: [20_000, 240_000], lagStamp: "entry" } },
   ),
   hostile(
-    "lines or a status under another name taken for none",
+    "a value that all orders lose at once believed",
     "src/orders/lost-values.ts",
     ["  let lost = findLacking(order);\n", "  let lost: LostPart[] = [];\n"],
     LACKING,

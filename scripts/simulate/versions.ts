@@ -29,8 +29,10 @@ export class Versions {
   /** Orders whose newest version has an absurd value somewhere. */
   readonly odd = new Set<string>();
   hadOdd = false;
-  /** Answers in which orders have lost their lines. */
-  readonly lost: string[] = [];
+  /** Answers in which orders have lost something that they have. */
+  readonly #lost: string[] = [];
+  /** When the first of them came. */
+  lostSinceMs = Number.POSITIVE_INFINITY;
   /** Of each order, the latest timestamp that it ever had. */
   readonly #latestTimestamps = new Map<string, string>();
   readonly #misleading = new Set<string>();
@@ -147,9 +149,14 @@ export class Versions {
     return newest !== undefined && before?.status === newest.status && before.timestamp === newest.timestamp;
   }
 
-  /** Whether such a record was told with lines that are lost. */
+  noteLost(body: string, nowMs: number): void {
+    this.#lost.push(body);
+    this.lostSinceMs = Math.min(this.lostSinceMs, nowMs);
+  }
+
+  /** Whether such a record was told with something lost. */
   isOfLost(payload: string): boolean {
-    return this.lost.some((body) => body.includes(payload));
+    return this.#lost.some((body) => body.includes(payload));
   }
 
   newest(orderId: string): Version | undefined {

@@ -407,7 +407,7 @@ export class World implements Scene, Line, CommitHooks {
     const kept = isCached(lie) ? this.lies.cachedFor(lie, request) : undefined;
     const isFormKnown = (this.#accepted.get(placeOf(route)) ?? 0) >= FORM_TIMES;
     const answer = lieResponse(lie, response, { former, forms, service, request, number, isFormKnown, nowMs, kept });
-    if (lacksValues(lie) && lie.body !== "part") this.versions.lost.push(answer.body.toString("utf8"));
+    if (lacksValues(lie) && lie.body !== "part") this.versions.noteLost(answer.body.toString("utf8"), nowMs);
     return answer;
   }
 

@@ -288,7 +288,7 @@ function safe(lie: Lie, forms: Forms): Lie {
     return { ...lie, when: "before" };
   }
   // What was never handed out names nothing that a confirm may name.
-  if (on === "orders" && body === "changing record") return { ...lie, when: "after" };
+  if (on === "orders" && body === "changing record" && isSuccess) return { ...lie, when: "after" };
   const isPost = on === "confirm" || on === "status" || on === "import";
   if (isPost) {
     const isAccepting = isSuccess && (!UNTRUE.has(body) || BODYLESS.has(status));

@@ -16,11 +16,26 @@ interface EventRow {
   is_removed: number;
 }
 
+/** What an order may lack, or have under another name. */
+interface LostRecord {
+  total?: unknown;
+  unnumbered?: unknown;
+  items?: { price?: unknown }[];
+  status?: unknown;
+}
+
 const MISSING_FOR_MS = 10 * 60_000;
 /** A pass that reads many orders, one of them badly, takes no longer. */
 const WELL_WITHIN_MS = 5 * 60_000;
 
+/** So long nothing is believed that all orders have lost at once. */
+const SOON_MS = 55 * 60_000;
+/** Of so many orders it is seen what is usual. */
+const USUAL_MIN = 6;
+
 const SQL = {
+  usual: `SELECT count(*) FROM orders o WHERE status IS NOT NULL AND total IS NOT NULL AND number IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM order_lines l WHERE l.order_id = o.order_id AND l.price IS NULL)`,
   isStored: "SELECT 1 FROM orders WHERE order_id = ?",
   isQuarantined: "SELECT 1 FROM quarantine WHERE reference = ? OR payload = ?",
   lastEvent: "SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'",
@@ -181,6 +196,9 @@ export class OrderInvariants {
     if (!served.includes(payload) && !versions.isOfLost(payload)) {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
+    if (this.#isBelievedSoon(payload)) {
+      return fail(16, `order ${id} is stored without what all orders have lost within the hour`);
+    }
     if (!hash("sha256", payload, "buffer").equals(payload_hash)) return fail(5, `order ${id}: its hash is another's`);
     if (is_removed === 1 && !this.#removed.has(id)) this.#checkRemoved(id);
     if (is_removed === 1) this.#removed.add(id);
@@ -195,6 +213,18 @@ export class OrderInvariants {
       return fail(6, `order ${id}: version ${version.seq} replaced version ${before}`);
     }
     this.#stored.set(id, version.seq);
+  }
+
+  /** Lines, or a status, that all orders have under another name from one moment on: of some orders it is known that they had them. */
+  #isBelievedSoon(payload: string): boolean {
+    const { versions, time } = this.#scene;
+    if (time.elapsedMs - versions.lostSinceMs > SOON_MS || versions.hadOdd || !versions.isOfLost(payload)) return false;
+    const { total, unnumbered, items = [], status, ...others } = JSON.parse(payload) as LostRecord;
+    const hasLost = total === null || unnumbered !== undefined || items.some(({ price }) => price === null);
+    const hasElsewhere = "state" in others || "positions" in others;
+    // Of a cancelled order there may be nothing left.
+    if (status === "cancelled" || !(hasLost || hasElsewhere)) return false;
+    return (this.#sql("usual").pluck().get() as number) >= USUAL_MIN;
   }
 
   /** A deployment or a proxy says it once, and so does a replica that lags behind. */
