@@ -6,7 +6,14 @@
 
 import { statSync } from "node:fs";
 import path from "node:path";
-import { copiesToRemove, copyName, copyStem, isCopyLate, type NamedCopy } from "../database/copy-names.ts";
+import {
+  copiesToRemove,
+  copyName,
+  copyStem,
+  futureCopies,
+  isCopyLate,
+  type NamedCopy,
+} from "../database/copy-names.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -49,6 +56,7 @@ export class BackUp implements Job {
   readonly #helper: ReturnType<typeof helperFor<BackupFunctions>>;
   readonly #call: HelperOptions;
   #hasNamedForeign = false;
+  #toldFuture = "";
   #failed: { error: BridgeError; atMs: number } | undefined;
 
   constructor(context: JobContext, options: BackUpOptions) {
@@ -62,7 +70,9 @@ export class BackUp implements Job {
   /** The first copy is made at once: that copies cannot be made here shows on the first day. */
   async isLate(intervalMs: number): Promise<boolean> {
     try {
-      return isCopyLate((await this.#copies()).at(-1)?.madeMs, this.#context.clock.nowMs(), intervalMs);
+      const nowMs = this.#context.clock.nowMs();
+      const made = (await this.#copies()).filter(({ madeMs }) => madeMs <= nowMs);
+      return isCopyLate(made.at(-1)?.madeMs, nowMs, intervalMs);
     } catch {
       return true; // no folder yet, or none that can be read: the copy says which
     }
@@ -138,11 +148,23 @@ export class BackUp implements Job {
   async #removeOld(made: string): Promise<number> {
     const { folder, keep, journal } = this.#options;
     const copies = await this.#copies();
-    const names = copiesToRemove(copies, keep, made).map(({ name }) => name);
+    const nowMs = this.#context.clock.nowMs();
+    const names = copiesToRemove(copies, { keep, made, nowMs }).map(({ name }) => name);
+    this.#tellFuture(futureCopies(copies, nowMs).map(({ name }) => name));
     await this.#helper.call("removeCopies", this.#call, folder, names);
     const oldest = copies.find(({ name }) => !names.includes(name));
     if (oldest !== undefined) await this.#pruneJournal(journal, oldest.madeMs);
     return names.length;
+  }
+
+  /** Again only where others have come. */
+  #tellFuture(names: readonly string[]): void {
+    const told = names.join();
+    if (names.length > 0 && told !== this.#toldFuture) {
+      const { folder } = this.#options;
+      this.#context.log.warn({ folder }, m.backup.futureCopies({ folder, names }));
+    }
+    this.#toldFuture = told;
   }
 
   /** A journal that cannot be tidied up is reported by the pull as soon as it cannot be written. */

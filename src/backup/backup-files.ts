@@ -16,7 +16,7 @@ export const HELPER = fileURLToPath(new URL(`./backup-helper${path.extname(impor
  * What a start looks up. Everything waits for it, for a few seconds at most.
  */
 
-/** The newest copy of this account. @throws BridgeError `disk_failed` where the folder does not answer */
+/** The copy that has the most of this account's database. @throws BridgeError `disk_failed` where the folder does not answer */
 export function lookForCopy(folder: string, account: string): string | undefined {
   return helperFor<BackupFunctions>(HELPER, folder).callSync("findCopyOf", { place: folder }, folder, account);
 }
@@ -27,7 +27,7 @@ export function lookForJournal(folder: string, account: string): boolean {
   return helperFor<BackupFunctions>(HELPER, folder).callSync("hasJournalOf", { place: folder }, folder, owner);
 }
 
-/** The newest copy of this database; undefined where there is none, or the folder does not answer. */
+/** The copy that has the most of this database; undefined where there is none, or the folder does not answer. */
 export function lookAtNewestCopy(folder: string, database: string): CopyReach | undefined {
   return orNothing(() =>
     helperFor<BackupFunctions>(HELPER, folder).callSync("newestCopyOf", { place: folder }, folder, database),

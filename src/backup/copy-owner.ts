@@ -1,9 +1,9 @@
 /* Whose database a copy shows. Only reads. */
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { findCopies, type NamedCopy } from "../database/copy-names.ts";
-import type { Progress } from "../database/progress.ts";
+import { compareReach, type Progress } from "../database/progress.ts";
 import { progressOf } from "../database/progress-note.ts";
 import type { Owner } from "../platform/owner.ts";
 
@@ -32,14 +32,10 @@ export interface CopyReach {
   progress: Progress;
 }
 
-/** The newest copy in a folder that is of this database, under whatever name. */
+/** The copy in a folder that has the most of this database, under whatever name. */
 export function newestCopyOf(folder: string, database: string): CopyReach | undefined {
-  for (const { name, madeMs } of listNewestFirst(folder)) {
-    const file = path.join(folder, name);
-    const progress = readProgress(file);
-    if (progress?.database === database) return { file, madeMs, progress };
-  }
-  return undefined;
+  const found = findFurthest(folder, (file) => readProgress(file)?.database === database);
+  return found?.progress === undefined ? undefined : { ...found, progress: found.progress };
 }
 
 /** Undefined where it cannot be read. */
@@ -55,16 +51,58 @@ function readProgress(file: string): Progress | undefined {
   }
 }
 
-/** The newest copy in a folder of a database that was filled from this account, under whatever name of a database. */
+/** The copy that has the most of a database that was filled from this account, under whatever name of a database. */
 export function findCopyOf(folder: string, account: string): string | undefined {
-  const found = listNewestFirst(folder).find(
-    ({ name }) => readOwnerOfCopy(path.join(folder, name)).account === account,
+  return findFurthest(folder, (file) => readOwnerOfCopy(file).account === account)?.file;
+}
+
+/** Copies of one name that are opened: more than are kept by default, and few enough for a disk of the network. */
+const OPENED_MAX = 30;
+
+/**
+ * Which copy is the newest is what it holds: the time in its name, and that of the file, are the word of a clock, and decide
+ * only which are opened first.
+ */
+function findFurthest(folder: string, isOwn: (file: string) => boolean) {
+  const nowMs = Date.now();
+  const listed = likelyFirst(listCopies(folder), nowMs);
+  const first = listed.find(({ file }) => isOwn(file));
+  if (first === undefined) return undefined;
+  const progress = readProgress(first.file);
+  let furthest = { file: first.file, madeMs: first.madeMs, progress };
+  if (progress === undefined) return furthest;
+  const sameName = likelyFirst(
+    listed.filter(({ stem }) => stem === first.stem),
+    nowMs,
   );
-  return found === undefined ? undefined : path.join(folder, found.name);
+  for (const { file, madeMs } of sameName.slice(0, OPENED_MAX)) {
+    const other = readProgress(file);
+    if (other?.database !== progress.database) continue;
+    if (compareReach(other, furthest.progress ?? {}) > 0) furthest = { file, madeMs, progress: other };
+  }
+  return furthest;
+}
+
+interface ListedCopy extends NamedCopy {
+  stem: string;
+  file: string;
+  changedMs: number;
+}
+
+/** In turn the newest by name, the newest by the file's own time, and those whose names lie after the present time. */
+function likelyFirst(copies: readonly ListedCopy[], nowMs: number): ListedCopy[] {
+  const byName = copies.toSorted((a, b) => b.madeMs - a.madeMs);
+  const lists = [
+    byName.filter(({ madeMs }) => madeMs <= nowMs),
+    copies.toSorted((a, b) => b.changedMs - a.changedMs),
+    byName.filter(({ madeMs }) => madeMs > nowMs),
+  ];
+  const inTurn = copies.flatMap((_, at) => lists.map((list) => list[at])).filter((copy) => copy !== undefined);
+  return [...new Set(inTurn)];
 }
 
 /** The copies of every database; none where the folder cannot be read. */
-function listNewestFirst(folder: string): NamedCopy[] {
+function listCopies(folder: string): ListedCopy[] {
   let names: string[];
   try {
     names = readdirSync(folder);
@@ -74,5 +112,10 @@ function listNewestFirst(folder: string): NamedCopy[] {
   const stems = new Set(
     names.map((name) => /^(.+)-\d{8}T\d{9}Z\.db$/.exec(name)?.[1]).filter((stem) => stem !== undefined),
   );
-  return [...stems].flatMap((stem) => findCopies(stem, names)).sort((a, b) => b.madeMs - a.madeMs);
+  return [...stems].flatMap((stem) =>
+    findCopies(stem, names).map((copy) => {
+      const file = path.join(folder, copy.name);
+      return { ...copy, stem, file, changedMs: statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
+    }),
+  );
 }

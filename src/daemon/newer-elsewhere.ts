@@ -1,5 +1,5 @@
 /*
- * What lies elsewhere of a database: the newest entry of `backup.journal` and the newest copy in `backup.dir`. Where the
+ * What lies elsewhere of a database: the newest entry of `backup.journal` and the copy in `backup.dir` that has the most. Where the
  * folder of the database, or the whole machine, was set back to an earlier state, `DATABASE.progress` went back with it, and
  * only these still have more. What was reported of them once is not reported again.
  */
@@ -8,7 +8,7 @@ import { lookAtNewestCopy, lookAtNewestEntry } from "../backup/backup-files.ts";
 import type { CopyReach } from "../backup/copy-owner.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import type { Progress } from "../database/progress.ts";
+import { compareReach, type Progress, type Reached } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { loadBatch } from "../orders/batch-rows.ts";
 import type { JournalNote } from "../orders/journal-entry.ts";
@@ -25,7 +25,9 @@ export interface Elsewhere {
 /** Up to which entry and copy it was reported what this database may lack. */
 interface Settled {
   entryAt: string;
-  copyMs: number;
+  copy?: Partial<Reached>;
+  /** The time in the name of the copy, from a version that knew no more. */
+  copyMs?: number;
 }
 
 /** Everything waits for it, for a few seconds a folder at most; what does not answer proves nothing. */
@@ -46,8 +48,12 @@ export function findNewer(
 ): { inJournal: boolean; copy: string | undefined } | undefined {
   const settled = loadSettled(store);
   const inJournal = entry !== undefined && entry.receivedAt > settled.entryAt && isBehindEntry(store, entry);
-  const inCopy = copy !== undefined && copy.madeMs > settled.copyMs && store.isBehind(copy.progress);
+  const inCopy = copy !== undefined && isAfter(copy, settled) && store.isBehind(copy.progress);
   return inJournal || inCopy ? { inJournal, copy: inCopy ? copy.file : undefined } : undefined;
+}
+
+function isAfter({ progress, madeMs }: CopyReach, { copy, copyMs = 0 }: Settled): boolean {
+  return copy === undefined ? madeMs > copyMs : compareReach(progress, copy) > 0;
 }
 
 /**
@@ -76,12 +82,16 @@ export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere)
 export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void {
   const before = loadSettled(store);
   const settled: Settled = {
-    entryAt: entry !== undefined && entry.receivedAt > before.entryAt ? entry.receivedAt : before.entryAt,
-    copyMs: Math.max(before.copyMs, copy?.madeMs ?? 0),
+    ...before,
+    ...(entry !== undefined && entry.receivedAt > before.entryAt && { entryAt: entry.receivedAt }),
   };
+  if (copy !== undefined && compareReach(copy.progress, before.copy ?? {}) >= 0) {
+    const { batches, events, passes = 0 } = copy.progress;
+    settled.copy = { batches, events, passes };
+  }
   if (entry !== undefined || copy !== undefined) saveMetaJson(store, "elsewhere", settled);
 }
 
 function loadSettled(store: Store): Settled {
-  return loadMetaJson<Settled>(store, "elsewhere") ?? { entryAt: "", copyMs: 0 };
+  return loadMetaJson<Settled>(store, "elsewhere") ?? { entryAt: "" };
 }

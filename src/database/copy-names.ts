@@ -41,9 +41,20 @@ export function findCopies(stem: string, names: readonly string[]): NamedCopy[] 
     .sort((a, b) => a.madeMs - b.madeMs);
 }
 
-/** The copies that make room: the oldest beyond `keep`, never the one that was just made, whatever the clock says. */
-export function copiesToRemove(copies: readonly NamedCopy[], keep: number, made: string): NamedCopy[] {
-  const others = copies.filter(({ name }) => name !== made);
+/** Copies whose names lie after the present time: they were made while the clock was wrong, or it is wrong now. */
+export function futureCopies(copies: readonly NamedCopy[], nowMs: number): NamedCopy[] {
+  return copies.filter(({ madeMs }) => madeMs > nowMs);
+}
+
+/**
+ * The copies that make room: the oldest beyond `keep`, never the one that was just made. Those whose names lie after the
+ * present time neither go nor count.
+ */
+export function copiesToRemove(
+  copies: readonly NamedCopy[],
+  { keep, made, nowMs }: { keep: number; made: string; nowMs: number },
+): NamedCopy[] {
+  const others = copies.filter(({ name, madeMs }) => name !== made && madeMs <= nowMs);
   return others.slice(0, Math.max(0, others.length - (keep - 1)));
 }
 

@@ -61,6 +61,15 @@ export function isBehind(own: Progress & Partial<Standing>, note: Progress | und
   return own.lacksRow === true || own.batches < note.batches || own.events < note.events;
 }
 
+/** Which of two states of one database is the later one, by what it holds: no clock's word. As a sort does, earlier first. */
+export function compareReach(a: Partial<Progress>, b: Partial<Progress>): number {
+  for (const number of ["batches", "events", "passes"] as const) {
+    const difference = (a[number] ?? 0) - (b[number] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
 /**
  * Whether the note of a database that had one is gone: it may be an earlier copy, with everything else removed. The number
  * of a database that lost its own is another one than the note's.

@@ -44,6 +44,28 @@ describe("scheduled copies", () => {
     ]);
   });
 
+  it("are kept beside those of a wrong clock, which are told of", async () => {
+    const folder = tempFolder("backup");
+    const { bridge, clock, logs } = await startTestBridge({ folder, settings: { backup: { keep: 2 } } });
+    const false_ = ["bridge-20990101T024100000Z.db", "bridge-20990102T024100000Z.db"];
+    mkdirSync(path.join(folder, "backups"));
+    for (const name of false_) writeFileSync(path.join(folder, "backups", name), "");
+    for (let day = 0; day < 4; day++) {
+      expect(await bridge.runJob("backup")).toMatchObject({ error: null });
+      clock.advance(DAY_MS);
+    }
+    expect(copies(folder).map((name) => name.slice(0, 15))).toEqual([
+      "bridge-20260303",
+      "bridge-20260304",
+      "bridge-20990101",
+      "bridge-20990102",
+    ]);
+    const told = logs.filter(({ message }) => message.includes("a time that has not come yet"));
+    expect(told).toEqual([
+      expect.objectContaining({ level: "warn", message: expect.stringContaining(false_.join(", ")) }),
+    ]);
+  });
+
   it("show one moment while other programs write all the time", async () => {
     const folder = tempFolder("backup");
     const { bridge } = await startTestBridge({ folder });
@@ -223,9 +245,20 @@ describe("the names of copies", () => {
       findCopies("bridge", ["bridge-20261340T000000000Z.db", "bridge-2.db", "bridges-20260101T000000000Z.db"]),
     ).toEqual([]);
     const all = findCopies("bridge", named);
-    expect(copiesToRemove(all, 2, named[0]!).map(({ madeMs }) => madeMs)).toEqual([2e12]);
-    expect(copiesToRemove(all, 1, named[2]!).map(({ madeMs }) => madeMs)).toEqual([1e12, 2e12]);
-    expect(copiesToRemove(all, 5, named[2]!)).toEqual([]);
+    expect(copiesToRemove(all, { keep: 2, made: named[0]!, nowMs: 4e12 }).map(({ madeMs }) => madeMs)).toEqual([2e12]);
+    expect(copiesToRemove(all, { keep: 1, made: named[2]!, nowMs: 4e12 }).map(({ madeMs }) => madeMs)).toEqual([
+      1e12, 2e12,
+    ]);
+    expect(copiesToRemove(all, { keep: 5, made: named[2]!, nowMs: 4e12 })).toEqual([]);
+  });
+
+  it("that lie after the present time count for nothing", () => {
+    const all = findCopies(
+      "bridge",
+      [1e12, 2e12, 3e12, 8e12, 9e12].map((ms) => copyName("bridge", ms)),
+    );
+    const options = { keep: 2, made: copyName("bridge", 3e12), nowMs: 3e12 };
+    expect(copiesToRemove(all, options).map(({ madeMs }) => madeMs)).toEqual([1e12]);
   });
 
   it("tell whether a start should make up for one", () => {

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
@@ -90,6 +90,39 @@ describe("a database whose folder was set back as a whole", () => {
         detail: expect.stringContaining(`erp-bridge restore ${path.join(copies, copy)}`),
       },
     ]);
+  });
+
+  it.each([
+    ["the one beside it bears a time to come", "bridge-20990101T024100000Z.db", "2000-01-01"],
+    ["its own clock was wrong", "bridge-20200101T024100000Z.db", "2000-01-01"],
+    ["the one beside it bears a time to come, and so does its file", "bridge-20990101T024100000Z.db", "2099-01-01"],
+  ])("is told where a copy has more, whatever the names say: %s", async (_, name, changedAt) => {
+    const places = await start({ journal: false });
+    const { scene, copies } = places;
+    const made = () => readdirSync(copies).filter((each) => each.endsWith(".db") && each !== name);
+    await scene.run("backup");
+    const isNewRenamed = name.includes("2020");
+    if (!isNewRenamed) renameSync(path.join(copies, made()[0]!), path.join(copies, name));
+    const before = made();
+    await setBackAfter(places, async () => {
+      await workOn(places);
+      expect(await scene.run("backup")).toMatchObject({ error: null });
+      const newest = made().find((each) => !before.includes(each))!;
+      if (isNewRenamed) renameSync(path.join(copies, newest), path.join(copies, name));
+      const at = new Date(changedAt);
+      utimesSync(path.join(copies, name), at, at);
+    });
+    const newest = isNewRenamed ? name : made()[0]!;
+    const detail = expect.stringContaining(`erp-bridge restore ${path.join(copies, newest)}`);
+    expect(holds(places)).toEqual([{ area: "orders", reason: "restored", detail }]);
+    scene.bridge.store.db.exec("DELETE FROM holds");
+    await scene.restart();
+    expect(holds(places)).toEqual([]);
+    await setBackAfter(places, async () => {
+      await workOn(places);
+      await scene.run("backup");
+    });
+    expect(holds(places)).toHaveLength(1);
   });
 
   it("is told once: not after a person has looked, and again where it is set back again", async () => {

@@ -10,6 +10,8 @@ export const backup = {
   copyMade: ({ size }: { size: Said }) => `A verified copy of the database was made (${size}).`,
   foreignCopies: ({ folder, names }: { folder: string; names: readonly string[] }) =>
     `Copies of another shop's database in ${folder} are left alone: ${names.join(", ")}.`,
+  futureCopies: ({ folder, names }: { folder: string; names: readonly string[] }) =>
+    `Copies in ${folder} bear a time that has not come yet: ${names.join(", ")}. The clock was wrong when they were made, or it is wrong now. They do not count for backup.keep and are not removed; what they hold is compared at each start. Delete them when newer copies are there.`,
   freeSpace: "Free some space, lower backup.keep, or set backup.dir to another disk.",
   journalNotTidied: "The journal could not be tidied up.",
   virtualTable: ({ table }: { table: string }) => `${table} is a virtual table: the copy's stays.`,
