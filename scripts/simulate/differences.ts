@@ -150,8 +150,7 @@ export function staleOrders(world: World): Difference[] {
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
     const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
     const isOurs = forms.next === "none" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
-    // Without a look back an exclusive service leaves out what came within the position's own unit of time.
-    const isOnTime = lateMs < forms.lookBackMs || (lateMs <= 0 && forms.boundary === "inclusive");
+    const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0;
     return [
       {
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,

@@ -99,6 +99,8 @@ export function planFirstAsk(
   ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);
   // What came within the overlap may be timestamped with the beginning of its minute.
   if (position !== undefined) ns = beforeUnit(ns, position);
+  // What came after the position in its own unit has its timestamp, and a service may leave out the boundary.
+  if (position !== undefined && ns === position.instantNs) ns -= 1n;
   const isLocal = rules.since === "iso" && form?.kind === "iso" && form.zone === "";
   return askAt(isLocal ? beforeSetBack(ns, now?.instantNs, rules.timezone) : ns, form, rules);
 }

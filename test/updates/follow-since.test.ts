@@ -71,6 +71,22 @@ describe("since", () => {
     },
   );
 
+  it.each(["min", "s", "ms"] as const)(
+    "reaches what came after the position in its own unit (%s), without an overlap and where the boundary is exclusive",
+    async (precision) => {
+      const test = await startFollowed(2, {
+        service: { precision, updates: { boundary: "exclusive" } },
+        settings: { updates: { overlap: "0s" } },
+      });
+      const [first, second] = test.ids;
+      test.change(first!, { status: "paid" });
+      await test.poll(0);
+      test.change(second!, { status: "paid" }, 0);
+      await test.poll(0);
+      expect(test.statusOf(second!).status).toBe("paid");
+    },
+  );
+
   it("keeps the finest digits where the service leaves out a fraction that is zero", async () => {
     const test = await startFollowed(3, { service: { updates: { pageLimit: 2, boundary: "exclusive" } } });
     const [a, b, c] = test.ids as [string, string, string];

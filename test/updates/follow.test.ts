@@ -64,6 +64,15 @@ describe("the first since of a pass", () => {
   });
 
   it.each([
+    ["2026-03-01T12:00:00Z", "2026-03-01T11:59:59Z"],
+    ["2026-03-01T12:00", "2026-03-01T11:59"],
+    ["2026-03-01T12:00:07.500Z", "2026-03-01T12:00:07.499Z"],
+    ["1772366400250", "1772366400249"],
+  ])("is one unit before %s without an overlap: the boundary may be left out", (watermark, since) => {
+    expect(firstSince(watermark, undefined, undefined, { overlapMs: 0 })).toBe(since);
+  });
+
+  it.each([
     // The clocks of New York show 01:00 to 02:00 twice on this day: from 05:00 and from 06:00 UTC.
     ["2026-11-01T01:59:01", "2026-11-01T05:59:30Z", "2026-11-01T01:49:01"],
     ["2026-11-01T01:59:01", "2026-11-01T06:10:00Z", "2026-11-01T01:00:00"],

@@ -54,7 +54,7 @@ describe("the first since of a pass", () => {
     ["nothing was refused", 9 * DAY_MS, undefined, {}, 9 * DAY_MS + 10 * MINUTES, false],
     ["younger than what was refused", DAY_MS, limits({}), {}, DAY_MS + 10 * MINUTES, false],
     ["widened", 2 * DAY_MS, limits({}), { sweep: 2 * DAY_MS }, 2 * DAY_MS + 10 * MINUTES, true],
-    ["the overlap is too much", 3 * DAY_MS - MINUTES, limits({}), {}, 3 * DAY_MS - MINUTES, true],
+    ["the overlap is too much", 3 * DAY_MS - MINUTES, limits({}), {}, 3 * DAY_MS - MINUTES + 1, true],
     ["the position is too old", 4 * DAY_MS, limits({}), {}, 1.5 * DAY_MS, true],
     ["and an age is known", 4 * DAY_MS, limits({ answeredMs: DAY_MS }), {}, DAY_MS, true],
     [
@@ -118,7 +118,7 @@ describe("the first since of a pass", () => {
       4 * DAY_MS,
       limits({ refusedMs: undefined, refusedUpToMs: NOW_MS - 4 * DAY_MS }),
       { now: undefined },
-      4 * DAY_MS,
+      4 * DAY_MS + 1,
       true,
     ],
   ])("%s", (_, age, known, how, expectedMs, isNarrowed) => {
