@@ -67,9 +67,17 @@ const SOURCES = `### Where rows may come from, and what that costs
 - A key that stands twice is quarantined with both rows, and neither is sent.
 - Another \`key\`, \`table\`, \`query\`, \`file\`, \`record\`, \`parent\` or \`scope\` takes nothing off sale: everything is compared with what was
   sent. Under another \`key\` what was sent is named anew first: by the row whose record says the same where the former key stood, by the
-  former columns where the source still has them, or by the template read backwards. What the source then lacks goes away as any row
+  former columns where the source still has them and the row's record names no other article, or by the template read backwards.
+  What the source then lacks goes away as any row
   does, after \`delete_after\` and counted by the guard. Of what cannot be named, nothing is sent until
   [a person decides](operations.md#feed-n-rows-on-the-site-cannot-be-named-by-the-new-key-keys).
+- Where a row's new record names another article than the one that was sent (the ERP has written another article into the row,
+  has given its id to another one, or the template was changed), the former article goes away as any row does: with \`on_delete\`,
+  after \`delete_after\` and counted by the guard, unless a row of the source names it by then. Until then
+  \`erp-bridge approve FEED --former list\` shows it. What names an article is \`sku\` with \`warehouse\`, \`price_type\` and \`position\`
+  beside it, as far as columns make them. In a record without \`sku\` it is the properties made of key columns; where a key column
+  is in none, also the property that \`result.key\` names, or the only other one that is neither a number to sell, a price nor a
+  switch. Where several are left, the article is not known: put the column that names it into \`key\`.
 - A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request.
 `;
 

@@ -29,6 +29,7 @@ import {
   loadUnnamedRows,
   textsOf,
 } from "./feed-source.ts";
+import { leaveArticles } from "./former-rows.ts";
 import type { ImageFiles } from "./images/find-images.ts";
 
 /** Keys that are compared and written as a set in one transaction: some fifteen milliseconds of the write lock. */
@@ -162,7 +163,7 @@ function absorbFound(
   const settled: (readonly string[])[] = [];
   const again: FoundKey[] = [];
   let bad = 0;
-  for (const { found: one, plan, known } of differences) {
+  for (const { found: one, plan, known, former } of differences) {
     const { key, rows } = one;
     if (how.rowsOf !== undefined && known.outbox?.record === "null") {
       again.push({ key, rows: how.rowsOf(key) });
@@ -170,6 +171,7 @@ function absorbFound(
     }
     const lastError = known.outbox?.lastError ?? null;
     const parent = parentOf(rules, rows[0]);
+    if (former.length > 0) leaveArticles(store, rules, key, { records: former, at: step.at });
     if (plan.kind === "keep") {
       if (known.outbox?.gone === false && known.outbox.parent !== parent) saveParent(store, rules, key, parent);
       continue;

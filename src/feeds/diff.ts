@@ -12,9 +12,11 @@ import { loadQuarantineState } from "../pass/quarantine-rows.ts";
 import { loadKnownKeys, withoutGone } from "./acknowledged-rows.ts";
 import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "./feed.ts";
 import { type FoundRecord, loadDifferent } from "./feed-rows.ts";
+import { hasFormerArticles } from "./former-rows.ts";
 import { seeRow } from "./images/find-images.ts";
 import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
+import { isOtherArticle } from "./record-identity.ts";
 
 /** Where the keys stand that the bridge knows. */
 export const KNOWN = ["feed_sent", "feed_outbox"] as const;
@@ -33,6 +35,8 @@ export interface Difference<F extends FoundKey> {
   found: F;
   plan: RowPlan;
   known: FeedKeyState;
+  /** Records that are on the site, or may be, and name another article than the row does now. */
+  former: readonly string[];
 }
 
 /**
@@ -59,12 +63,34 @@ export function diffKeys<F extends FoundKey>(
     seen.push({ found: one, local });
     records.push({ key, record: local.kind === "row" ? local.record : null, parent: parentOf(rules, rows[0]) });
   }
-  const compared = isFirst ? records.map((_, at) => ({ at, known: UNKNOWN })) : loadDifferent(store, rules, records);
-  const differences = compared.flatMap(({ at, known }) => {
+  const compared = isFirst
+    ? records.map((_, at) => ({ at, known: UNKNOWN, isOther: false }))
+    : loadDifferent(store, rules, records);
+  const differences = compared.flatMap(({ at, ...state }) => {
     const one = seen[at];
-    return one === undefined ? [] : [{ found: one.found, known, plan: planRow(rules, one.local, known) }];
+    if (one === undefined) return [];
+    const { known, former } = setApart(rules, one.local, state);
+    return [{ found: one.found, known, former, plan: planRow(rules, one.local, known) }];
   });
   return { differences, unseen };
+}
+
+/**
+ * What was acknowledged of another article than the row's new record names says nothing of that one. A table that is sent whole,
+ * or whose absent rows send nothing, just leaves it out.
+ */
+function setApart(
+  rules: FeedRules,
+  local: LocalRow,
+  { known, isOther }: { known: FeedKeyState; isOther: boolean },
+): { known: FeedKeyState; former: string[] } {
+  if (local.kind !== "row" || !hasFormerArticles(rules)) return { known, former: [] };
+  const isFormer = (record: string | null | undefined) =>
+    record !== null && record !== undefined && isOtherArticle(rules.identity, record, local.record);
+  const sent = isOther && isFormer(known.sent?.record) ? known.sent : undefined;
+  const flight = isFormer(known.outbox?.flightRecord) ? known.outbox?.flightRecord : undefined;
+  const former = [sent?.record, flight].filter((record) => typeof record === "string");
+  return { known: sent === undefined ? known : { ...known, sent: undefined }, former };
 }
 
 /** The found keys that have to be absorbed: nothing would come of the others. */

@@ -8,6 +8,8 @@ import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
+import { leaveReplaced } from "./former-rows.ts";
+import { isOtherInSql } from "./record-identity.ts";
 
 export interface OutboxRow {
   id: number;
@@ -276,13 +278,19 @@ export function saveAcknowledged(
   at: string,
 ): ReadonlySet<number> {
   const sent = JSON.stringify(rows.map(({ id, gone, live }) => [id, Number(gone), Number(live)]));
+  const isOther = `s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "o.doubt_record")}`;
   const before = store
-    .prepare<number>(
-      `SELECT o.id FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0
-         CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "o")} WHERE s.live = 1`,
+    .prepare<{ id: number; live: number; sentAt: string; before: string | null; record: string | null }>(
+      `SELECT o.id, s.live, s.sent_at AS sentAt, iif(${isOther}, s.record, NULL) AS before,
+         iif(${isOther}, o.doubt_record, NULL) AS record
+       FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0
+         CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "o")} WHERE s.live = 1 OR ${isOther}`,
     )
-    .pluck()
     .all({ feed: rules.feedId, sent });
+  const replaced = before.flatMap(({ before, record, sentAt, live }) =>
+    before === null || record === null ? [] : [{ before, record, sentAt, live }],
+  );
+  leaveReplaced(store, rules, replaced, at);
   store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
@@ -303,7 +311,7 @@ export function saveAcknowledged(
         "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?))",
       )
       .run(sent);
-  return new Set(before);
+  return new Set(before.filter(({ live }) => live === 1).map(({ id }) => id));
 }
 
 export function saveAcceptance(

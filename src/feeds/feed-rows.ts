@@ -10,6 +10,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { FeedRules } from "./feed.ts";
 import type { FeedKeyState, OutboxState } from "./plan-feed.ts";
+import { isOtherInSql } from "./record-identity.ts";
 
 export interface FeedRow {
   template: string | null;
@@ -167,17 +168,18 @@ interface KeyStateRow {
   flightRecord: string | null;
   lastError: string | null;
   parent: string | null;
+  isOther: number | null;
 }
 
 /**
  * What is known of these keys. Those are left out whose record is acknowledged or waits exactly as it was found: of a
- * million rows that are as they were, none leaves SQLite.
+ * million rows that are as they were, none leaves SQLite. `isOther`: what is on the site seems to be another article.
  */
 export function loadDifferent(
   store: Store,
   rules: FeedRules,
   found: readonly FoundRecord[],
-): { at: number; known: FeedKeyState }[] {
+): { at: number; known: FeedKeyState; isOther: boolean }[] {
   if (found.length === 0) return [];
   const parts = rules.keys.length;
   const rows = store
@@ -186,7 +188,8 @@ export function loadDifferent(
          SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
          FROM jsonb_each(@found))
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
-         o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent
+         o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent,
+         s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "found.record")} AS isOther
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
          LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "found")}
          LEFT JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "found")}
@@ -199,7 +202,10 @@ export function loadDifferent(
     });
   if (rows.length === 0) return [];
   const formerLevels = loadFormerLevels(store, rules);
-  return rows.map((row) => ({ at: row.at, known: { formerLevels, ...keyState(row) } }));
+  return rows.map((row) => ({
+    ...{ at: row.at, isOther: row.isOther === 1 },
+    known: { formerLevels, ...keyState(row) },
+  }));
 }
 
 /** Where the level stood in records of earlier templates. */

@@ -17,6 +17,7 @@ import { type FeedName, FILE_NAMES } from "../config/feed-names.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
+import { identityOf } from "./record-identity.ts";
 
 /** Numbers of the feeds in the database; also the order in which a backlog drains. */
 export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
@@ -59,6 +60,8 @@ export interface FeedRules {
   columns: readonly string[];
   available: Expression | null;
   record: Template;
+  /** The properties of a record by which the service has the article; none where that is not known. */
+  identity: readonly (readonly string[])[];
   /** What a deleted row sends; null: nothing. */
   deletion: Deletion | null;
   /** Where a record says how much can be sold; none where it has no such number. */
@@ -93,6 +96,7 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     ...placeholdersOf(record).filter(isColumn),
     ...(images === null || images.send === "url" ? [] : [images.source]),
   ];
+  const result = readResult(settings);
   return {
     feedId: FEED_IDS[name],
     name,
@@ -107,6 +111,12 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
     available,
     record,
+    identity: identityOf({
+      keys: settings.key,
+      record,
+      levelColumns: available?.columns ?? [],
+      resultKey: result?.key ?? null,
+    }),
     ...readLevels(name, {
       key: settings.key,
       available: settings.available,
@@ -118,14 +128,7 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     chunk: images?.send === "multipart" ? 1 : settings.chunk,
     deleteAfterMs: settings.delete_after,
     guard: { percent: settings.guard.percent, overMs: settings.guard.over, from: settings.guard.from },
-    result:
-      settings.result === null
-        ? null
-        : {
-            rejected: parsePath(settings.result.rejected),
-            key: parsePath(settings.result.key),
-            message: settings.result.message === null ? null : parsePath(settings.result.message),
-          },
+    result,
     images,
     signature: JSON.stringify([
       ...[settings.table, settings.key, settings.available, settings.record, settings.on_delete],
@@ -133,6 +136,15 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
       ...(files === null || files.send === "url" ? [] : [files]),
     ]),
     address: JSON.stringify([settings.path, settings.property]),
+  };
+}
+
+function readResult({ result }: FeedSettings): FeedRules["result"] {
+  if (result === null) return null;
+  return {
+    rejected: parsePath(result.rejected),
+    key: parsePath(result.key),
+    message: result.message === null ? null : parsePath(result.message),
   };
 }
 

@@ -1,17 +1,32 @@
-import { Buffer } from "node:buffer";
 import { normalizeDecimal } from "../answers/decimal.ts";
 import type { PathStep } from "../answers/json-path.ts";
-import { elementsOf, kindOf, memberOf, type Span, stringOf, textOf } from "../answers/json-text.ts";
-import { scanJson } from "../answers/scan-json.ts";
 import { parseTemplate, type TemplateNode } from "../answers/template.ts";
 import { placesOf } from "../config/feed-level.ts";
 import { type FeedRules, keyText, type SourceRow } from "./feed.ts";
+import { textAt } from "./record-identity.ts";
 
 /** The rules that a feed's rows were named and rendered under. */
 export interface FormerKey {
   keys: readonly string[];
   /** The record's template, as the configuration had it. */
   record: unknown;
+  /** The keys are not columns but the properties by which the service has the article; the template has each at its place. */
+  of?: "record";
+}
+
+/** What names the article of a record: its row is there still, and its new record names another one. */
+export function recordKeyOf(
+  { identity }: Pick<FeedRules, "identity">,
+  record: string,
+): { from: FormerKey; key: string[] } {
+  const keys = identity.map((steps) => steps.join("."));
+  const template = identity.reduce<object>((made, steps) => withText(made, steps, `{${steps.join(".")}}`), {});
+  return { from: { keys, record: template, of: "record" }, key: identity.map((steps) => textAt(record, steps) ?? "") };
+}
+
+function withText(made: object, [step = "", ...rest]: readonly string[], text: string): object {
+  const inner = (made as Record<string, object | undefined>)[step] ?? {};
+  return { ...made, [step]: rest.length === 0 ? text : withText(inner, rest, text) };
 }
 
 /** What a signature tells of the rules that it stands for; see `FeedRules.signature`. */
@@ -70,19 +85,23 @@ export function planName({ byRecord, bySource, byTemplate, isPresent, agrees, ca
 /** Reads names out of records and rows, for rows that were sent under `from`. */
 export class KeyReader {
   readonly #rules: Pick<FeedRules, "keys" | "record">;
-  /** Where the template of before has each of its key's columns by itself; undefined where it has one nowhere. */
+  /**
+   * Where the template of before has each of its key's columns, by itself or with text around it. Where it has one nowhere, what
+   * names the article under the template of now; undefined where that is not known either.
+   */
   readonly #places: readonly (readonly PathStep[])[] | undefined;
   readonly #nodes: readonly (TemplateNode | undefined)[];
   readonly #parts: readonly ((key: readonly string[], record: string) => string | undefined)[];
 
-  constructor(from: FormerKey, rules: Pick<FeedRules, "keys" | "record">) {
+  constructor(from: FormerKey, rules: Pick<FeedRules, "keys" | "record" | "identity">) {
     this.#rules = rules;
     const former = parseTemplate(from.record).root;
-    const places = from.keys.map((column) => placeOf(former, column));
-    this.#places = places.every((steps) => steps !== undefined) ? places : undefined;
+    const places = from.keys.map((column) => placeOf(former, column) ?? placesOf(former, [column])[0]?.steps);
+    const identity = rules.identity.length > 0 ? rules.identity : undefined;
+    this.#places = places.every((steps) => steps !== undefined) ? places : identity;
     this.#nodes = (this.#places ?? []).map((steps) => nodeAt(rules.record.root, steps));
     this.#parts = rules.keys.map((column) => {
-      const index = from.keys.indexOf(column);
+      const index = from.of === "record" ? -1 : from.keys.indexOf(column);
       if (index >= 0) return (key) => key[index];
       const steps = placeOf(rules.record.root, column) ?? placeOf(former, column);
       return (_key, record) => (steps === undefined ? undefined : textAt(record, steps));
@@ -113,6 +132,14 @@ export class KeyReader {
       const own = node === undefined ? "" : writtenBy(node, row);
       return own === undefined || own === said?.[index];
     });
+  }
+
+  /** Whether a row of the source that says this is known to be another article than that of the record. */
+  isOther(saidOfRow: readonly string[], record: string): boolean {
+    const said = this.saidBy(record);
+    return (
+      this.canCompare(record) && this.#nodes.some((node, at) => node !== undefined && saidOfRow[at] !== said?.[at])
+    );
   }
 
   canCompare(record: string): boolean {
@@ -149,18 +176,4 @@ function writtenBy(node: TemplateNode, row: SourceRow): string | undefined {
     return text === undefined || !isNumber ? text : (normalizeDecimal(text) ?? text);
   });
   return parts.every((part) => part !== undefined) ? parts.join("") : undefined;
-}
-
-/** A text or a number of the record; undefined where it says nothing there. */
-function textAt(record: string, steps: readonly PathStep[]): string | undefined {
-  const bytes = Buffer.from(record, "utf8");
-  const span = steps.reduce<Span | undefined>((at, step) => {
-    if (at === undefined) return undefined;
-    if (typeof step === "string") return kindOf(bytes, at) === "object" ? memberOf(bytes, at, step) : undefined;
-    return kindOf(bytes, at) === "array" ? elementsOf(bytes, at)[step] : undefined;
-  }, scanJson(bytes));
-  if (span === undefined) return undefined;
-  const kind = kindOf(bytes, span);
-  if (kind === "string") return stringOf(bytes, span);
-  return kind === "number" ? normalizeDecimal(textOf(bytes, span)) : undefined;
 }

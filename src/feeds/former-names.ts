@@ -34,24 +34,29 @@ export async function withNames(
   try {
     const reader = new KeyReader(from, rules);
     const present = new KeySet();
-    for await (const { rows, hasFormer } of readSource(context, rules, from.keys)) {
+    for await (const { rows, hasFormer } of readSource(context, rules, from.of === "record" ? [] : from.keys)) {
       const named = rows.flatMap((row) => {
         const key = keyTexts(rules, row);
         return key === undefined ? [] : [{ row, key: key }];
       });
       for (const { key } of named) present.add(key);
-      byRecord.add(named.map(({ row, key }) => ({ former: reader.saidOf(row), present: key })));
-      if (hasFormer) bySource.add(named.map(({ row, key }) => ({ former: keyOf(from.keys, row), present: key })));
+      const said = named.map(({ row, key }) => ({ said: reader.saidOf(row), row, present: key }));
+      byRecord.add(said.map(({ said, present }) => ({ former: said && [JSON.stringify(said)], present, said })));
+      if (hasFormer)
+        bySource.add(said.map(({ row, said, present }) => ({ former: keyOf(from.keys, row), present, said })));
       await context.clock.sleep(0, signal);
     }
     const parts = rules.keys.length;
-    const isSameKey = JSON.stringify(from.keys) === JSON.stringify(rules.keys);
+    const isSameKey = from.of === undefined && JSON.stringify(from.keys) === JSON.stringify(rules.keys);
     await work((key, record) => {
       if (isSameKey) return { kind: "named", key, isPresent: present.has(key), else: "waiting" };
       const said = reader.saidBy(record);
+      const there = from.of === "record" ? undefined : bySource.find(key);
+      // The column may mean something else there: a row that is known to be another article tells nothing.
+      const isOther = there?.said !== undefined && reader.isOther(there.said, record);
       return planName({
-        byRecord: said && byRecord.find(said)?.slice(0, parts),
-        bySource: bySource.find(key)?.slice(0, parts),
+        byRecord: said && byRecord.find([JSON.stringify(said)], { isFirst: true })?.present.slice(0, parts),
+        bySource: isOther ? undefined : there?.present.slice(0, parts),
         byTemplate: reader.byTemplate(key, record),
         isPresent: (name) => present.has(name),
         agrees: (name) => reader.agrees(name, record),
@@ -105,7 +110,7 @@ class NameList {
   open(): void {
     this.close();
     this.#store.db.exec(
-      `CREATE TABLE ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3, isTwice DEFAULT 0, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID`,
+      `CREATE TABLE ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3, said, isTwice DEFAULT 0, PRIMARY KEY (k0, k1, k2, k3)) WITHOUT ROWID`,
     );
   }
 
@@ -113,24 +118,35 @@ class NameList {
     this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#table}`);
   }
 
-  add(pairs: readonly { former: readonly string[] | undefined; present: readonly string[] }[]): void {
+  add(pairs: readonly NamePair[]): void {
     const put = this.#store.prepare(
-      `INSERT INTO ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO ${this.#table} (k0, k1, k2, k3, n0, n1, n2, n3, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET isTwice = 1 WHERE (n0, n1, n2, n3) <> (excluded.n0, excluded.n1, excluded.n2, excluded.n3)`,
     );
     this.#store.db.transaction(() => {
-      for (const { former, present } of pairs)
-        if (former !== undefined) put.run(...paddedKey(former), ...paddedKey(present));
+      for (const { former, present, said } of pairs)
+        if (former !== undefined)
+          put.run(...paddedKey(former), ...paddedKey(present), said === undefined ? null : JSON.stringify(said));
     })();
   }
 
-  /** What the row of a former name is called now, where the source has exactly one. */
-  find(former: readonly string[]): string[] | undefined {
-    return this.#store
-      .prepare<string[]>(
-        `SELECT n0, n1, n2, n3 FROM ${this.#table} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND isTwice = 0`,
+  /** What the row of a former name is called now, where the source has exactly one, or with `isFirst` one of them. */
+  find(former: readonly string[], { isFirst = false } = {}): Omit<NamePair, "former"> | undefined {
+    const row = this.#store
+      .prepare<[string, string, string, string, string | null]>(
+        `SELECT n0, n1, n2, n3, said FROM ${this.#table} WHERE k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND isTwice <= ?`,
       )
       .raw(true)
-      .get(...paddedKey(former));
+      .get(...paddedKey(former), Number(isFirst));
+    if (row === undefined) return undefined;
+    const [n0, n1, n2, n3, said] = row;
+    return { present: [n0, n1, n2, n3], said: said === null ? undefined : (JSON.parse(said) as string[]) };
   }
+}
+
+interface NamePair {
+  former: readonly string[] | undefined;
+  present: readonly string[];
+  /** What the row's record says of the former key. */
+  said: readonly string[] | undefined;
 }

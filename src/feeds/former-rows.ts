@@ -7,7 +7,9 @@ import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
 import { paddedKey, UNSHOWN } from "./feed-rows.ts";
-import { type FormerKey, formerName } from "./former-key.ts";
+import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
+import { isLive } from "./plan-feed.ts";
+import { isOtherArticle } from "./record-identity.ts";
 
 /**
  * `waiting`: a person decides. `away`: its article is not in the source, and it goes after `delete_after`. `gone`, `kept`: a person
@@ -40,6 +42,52 @@ export function saveFormer(
       ...[rules.feedId, JSON.stringify(row.from), JSON.stringify(row.key)],
       ...[row.record, row.sentAt, row.live, row.at, row.state],
     );
+}
+
+/** Whether an article is owed its going away that no row names any more although none has gone. */
+export function hasFormerArticles({ identity, scope, deletion }: FeedRules): boolean {
+  return identity.length > 0 && scope !== "whole" && deletion !== null;
+}
+
+/** Records of articles that their row names no longer: it has gone from them. What was acknowledged is the row's no more. */
+export function leaveArticles(
+  store: Store,
+  rules: FeedRules,
+  key: readonly string[],
+  { records, at }: { records: readonly string[]; at: string },
+): void {
+  for (const record of records) {
+    const live = Number(isLive(rules, { record, gone: false }));
+    const taken = store
+      .prepare<{ sentAt: string; live: number }>(
+        `DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND record = ? AND gone = 0
+         RETURNING sent_at AS sentAt, live`,
+      )
+      .get(rules.feedId, ...paddedKey(key), record);
+    if (taken?.live === 1)
+      store.prepare("UPDATE feeds SET live_count = max(0, live_count - 1) WHERE feed_id = ?").run(rules.feedId);
+    saveLeft(store, rules, { record, sentAt: at, live, ...taken, at });
+  }
+}
+
+/** Of rows that are to be acknowledged: the records in place of which they come, where these name another article. */
+export function leaveReplaced(
+  store: Store,
+  rules: FeedRules,
+  replaced: readonly { before: string; record: string; sentAt: string; live: number }[],
+  at: string,
+): void {
+  if (!hasFormerArticles(rules)) return;
+  for (const { before, record, ...row } of replaced)
+    if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
+}
+
+function saveLeft(
+  store: Store,
+  rules: FeedRules,
+  row: { record: string; sentAt: string; live: number; at: string },
+): void {
+  saveFormer(store, rules, { ...row, ...recordKeyOf(rules, row.record), state: "away" });
 }
 
 export function saveFormerState(

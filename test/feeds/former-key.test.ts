@@ -32,7 +32,7 @@ describe("KeyReader", () => {
   const reader = (keys: string[], record: unknown) =>
     new KeyReader(
       { keys: ["sku", "warehouse"], record: { sku: "{sku}", place: ["{warehouse}"], quantity: "{available}" } },
-      { keys, record: parseTemplate(record) },
+      { keys, record: parseTemplate(record), identity: [] },
     );
   const SENT = '{"sku":"c","place":["east"],"quantity":5}';
 

@@ -46,17 +46,21 @@ const decide = ({ bridge }: PushedFeeds, how: "gone" | "kept") =>
 const former = ({ bridge }: PushedFeeds) =>
   listFormer(bridge.store, "stocks").map(({ name, state }) => ({ name, state }));
 
-const OLD = { delete_after: "10m", table: "old", key: ["id"], record: { sku: "{name}", quantity: "{available}" } };
+/** The names are JSON of the ERP's own, which may say anything. */
+const OLD = {
+  ...{ delete_after: "10m", table: "old", key: ["id"] },
+  record: { sku: "{name|json}", quantity: "{available}" },
+};
 
-/** Neither the key of before nor that of now stands in a record, and no row has both. */
+/** Neither the key of before nor that of now stands in a record, nor what names an article, and no row has both. */
 async function startUntold(): Promise<PushedFeeds> {
   const test = await startFeeds();
   test.erp.exec(`CREATE TABLE old (id, name, quantity, reserved DEFAULT 0);
-    INSERT INTO old (id, name, quantity) VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 5)`);
+    INSERT INTO old (id, name, quantity) VALUES (1, '"a"', 1), (2, '"b"', 2), (3, '"c"', 5)`);
   await test.restart({ imports: { stocks: OLD } });
   await test.minute();
   test.erp.exec(`CREATE TABLE goods (code, name, quantity, reserved DEFAULT 0);
-    INSERT INTO goods (code, name, quantity) VALUES ('x', 'a', 3)`);
+    INSERT INTO goods (code, name, quantity) VALUES ('x', '"a"', 3)`);
   await test.restart({ imports: { stocks: { ...OLD, table: "goods", key: ["code"] } } });
   await test.minute();
   return test;
@@ -188,5 +192,123 @@ describe("another table under the same key", () => {
     await test.restart({ imports: { stocks: { ...stocks, table: "other" } } });
     await test.minutes(15);
     expect([test.holds(), test.level("a"), test.level("z")]).toEqual([[{ area: "stocks", reason: "guard" }], 1, 4]);
+  });
+});
+
+const GOODS = {
+  delete_after: "10m",
+  table: "goods",
+  key: ["id"],
+  record: { sku: "{article}", quantity: "{available}" },
+};
+
+async function startGoods(settings: Settings = {}): Promise<PushedFeeds> {
+  const test = await startFeeds();
+  test.erp.exec(`CREATE TABLE goods (id INTEGER PRIMARY KEY, article, quantity, reserved DEFAULT 0);
+    INSERT INTO goods (article, quantity) VALUES ('a', 5), ('b', 5), ('c', 5)`);
+  await test.restart({ imports: { stocks: { ...GOODS, ...settings } } });
+  await test.minute();
+  return test;
+}
+
+describe("an article that its row names no longer", () => {
+  it("goes away where the ERP writes another one into the row", async () => {
+    const test = await startGoods();
+    test.erp.exec("UPDATE goods SET article = 'y', quantity = 7 WHERE id = 1");
+    await test.minutes(2);
+    expect([test.level("y"), test.level("a"), former(test)]).toEqual([7, 5, [{ name: '{"sku":"a"}', state: "away" }]]);
+    await test.minutes(12);
+    expect([test.level("y"), test.level("a"), former(test), conditions(test)]).toEqual([7, 0, [], []]);
+    test.erp.exec("UPDATE goods SET quantity = 0");
+    await test.minute();
+    expect([test.level("y"), test.level("b"), test.level("c")]).toEqual([0, 0, 0]);
+    expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual([{ live: 0 }]);
+  });
+
+  it("goes away where its row was deleted and another one has its id", async () => {
+    const test = await startGoods();
+    test.erp.exec("DELETE FROM goods WHERE article = 'c'; INSERT INTO goods (article, quantity) VALUES ('z', 4)");
+    expect(test.rows("SELECT id FROM goods WHERE article = 'z'")).toEqual([{ id: 3 }]);
+    await test.minutes(15);
+    expect([test.level("z"), test.levels("c"), test.levels("a")]).toEqual([4, [5, 0], [5]]);
+  });
+
+  it("goes away where its id was given to another one after the deletion was noted", async () => {
+    const test = await startGoods();
+    test.erp.exec("DELETE FROM goods WHERE article = 'c'");
+    await test.minutes(2);
+    test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('z', 0)");
+    await test.minutes(15);
+    expect([test.level("z"), test.levels("c")]).toEqual([0, [5, 0]]);
+  });
+
+  it("goes away under another template with the same key", async () => {
+    const test = await startGoods({ record: { sku: "{id}", quantity: "{available}" } });
+    test.erp.exec("DELETE FROM goods WHERE id = 3");
+    await test.restart({ imports: { stocks: GOODS } });
+    await test.minutes(15);
+    expect(test.site()).toMatchObject({ a: { quantity: 5 }, b: { quantity: 5 } });
+    expect(["1", "2", "3"].map((id) => test.site()[id])).toMatchObject([
+      { quantity: 0 },
+      { quantity: 0 },
+      { quantity: 0 },
+    ]);
+    expect(former(test)).toEqual([]);
+  });
+
+  it("stays on sale where other rows name it, also more than one", async () => {
+    const test = await startGoods();
+    test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 5), ('a', 5)");
+    test.erp.exec("UPDATE goods SET article = 'y' WHERE id = 1");
+    await test.minutes(15);
+    expect([new Set(test.levels("a")), test.level("y"), former(test)]).toEqual([new Set([5]), 5, []]);
+  });
+
+  it("stays on sale where two rows exchange their articles", async () => {
+    const test = await startGoods();
+    test.erp.exec("UPDATE goods SET article = CASE article WHEN 'a' THEN 'b' ELSE 'a' END, quantity = 6 WHERE id < 3");
+    await test.minutes(15);
+    expect([test.levels("a"), test.levels("b"), former(test)]).toEqual([[5, 6], [5, 6], []]);
+  });
+
+  it("goes away each time where its row is given several one after the other", async () => {
+    const test = await startGoods();
+    for (const article of ["x", "y", "z"]) {
+      test.erp.exec(`UPDATE goods SET article = '${article}' WHERE id = 1`);
+      await test.minute();
+    }
+    await test.minutes(15);
+    expect(["a", "x", "y", "z"].map((article) => test.level(article))).toEqual([0, 0, 0, 5]);
+  });
+
+  it("is counted by the guard", async () => {
+    const test = await startGoods({ guard: { percent: 30, from: 2 } });
+    test.erp.exec("UPDATE goods SET article = article || '2'");
+    await test.minutes(15);
+    expect([test.holds(), test.level("a"), test.level("a2")]).toEqual([[{ area: "stocks", reason: "guard" }], 5, 5]);
+  });
+
+  it("is not told by a name that is a value: another title of the same article sends nothing away", async () => {
+    const test = await startFeeds({ settings: { imports: { catalog: { path: "/api/v1/import/catalog" } } } });
+    test.erp.exec("CREATE TABLE wares (id INTEGER PRIMARY KEY, article, title, active DEFAULT 1)");
+    test.erp.exec("INSERT INTO wares (article, title) VALUES ('a', 'A')");
+    const record = { sku: "{article}", name: "{title}", active: "{active|bool}" };
+    const catalog = { path: "/api/v1/import/catalog", delete_after: "1m", table: "wares", key: ["id"], record };
+    await test.restart({ imports: { catalog } });
+    await test.minute("catalog");
+    test.erp.exec("UPDATE wares SET title = 'B'");
+    for (let passed = 0; passed < 5; passed++) await test.minute("catalog");
+    expect(test.site("catalog")["a"]).toMatchObject({ name: "B", active: true });
+  });
+
+  it("is told of another one by the record where the former column means something else in the new table", async () => {
+    const test = await startGoods({ record: { sku: "A{id}", quantity: "{available}" } });
+    test.erp.exec(`CREATE TABLE wares (id, code, quantity, reserved DEFAULT 0);
+      INSERT INTO wares (id, code, quantity) VALUES (1, 'z', 9), (2, 'A2', 4)`);
+    const record = { sku: "{code}", quantity: "{available}" };
+    await test.restart({ imports: { stocks: { delete_after: "10m", table: "wares", key: ["code"], record } } });
+    await test.minutes(15);
+    expect(["A1", "A2", "A3", "z"].map((sku) => test.level(sku))).toEqual([0, 4, 0, 9]);
+    expect([test.levels("A2"), former(test), conditions(test)]).toEqual([[5, 4], [], []]);
   });
 });
