@@ -192,6 +192,22 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/apply-change.ts",
   ),
   tested(
+    "test/updates/follow.test.ts",
+    "changes followed from within a minute to which times are cut",
+    {
+      in: "planFirstAsk",
+      find: "ns = beforeUnit(ns, position)",
+      replace: "ns = ns > 0n ? ns : beforeUnit(ns, position)",
+    },
+    "src/updates/follow.ts",
+  ),
+  tested(
+    "test/updates/follow.test.ts",
+    "changes followed from the position itself without an overlap",
+    { in: "planFirstAsk", find: "ns -= 1n", replace: "ns -= 0n" },
+    "src/updates/follow.ts",
+  ),
+  tested(
     "test/updates/zone-lost.test.ts",
     "a position compared with times that name no zone",
     { in: "planFirstAsk", find: " + doubtNs(own, form)", replace: " + 0n * doubtNs(own, form)" },
