@@ -8,6 +8,8 @@ import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/migrations.ts";
 import { onlyRow } from "../database/only-row.ts";
+import { compareReach, type Reached } from "../database/progress.ts";
+import { reachedBy } from "../database/progress-note.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
@@ -142,8 +144,8 @@ function factsOfReplaced(db: Database.Database): { activeAt: string | null; orde
 
 /**
  * Whether the replaced file is what became of the copy: it has the copy's newest order, or where that cannot be read its
- * newest batch, under the same key and received at the same moment. A file that was begun anew, or one that is older than
- * the copy, has not.
+ * newest batch, under the same key and received at the same moment. Where the copy has neither, the number that the
+ * database was made with tells. A file that was begun anew, or one that is older than the copy, is not.
  */
 function continuesCopy(
   db: Database.Database,
@@ -161,8 +163,23 @@ function continuesCopy(
       if (!isDamage(error)) throw error;
     }
   }
-  // A copy without any order: the later file goes on from it.
-  return !isAsked && (facts.copiedAt === null || activeAt === null || activeAt >= facts.copiedAt);
+  if (isAsked) return false;
+  const [own, copied] = [reachOf(db), reachOf(copy)];
+  if (own !== undefined && copied !== undefined)
+    return own.database === copied.database && compareReach(own, copied) >= 0;
+  // An older version gave no number.
+  return facts.copiedAt === null || activeAt === null || activeAt >= facts.copiedAt;
+}
+
+/** Undefined where the database has no number, or it cannot be read. */
+function reachOf(db: Database.Database): (Reached & { database: string }) | undefined {
+  try {
+    const database = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'database'").pluck().get();
+    return database === undefined || !hasTable(db, "order_event_rows") ? undefined : { database, ...reachedBy(db) };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return undefined;
+  }
 }
 
 const WITNESSES = [

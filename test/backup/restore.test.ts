@@ -336,6 +336,29 @@ describe("restoring a copy", () => {
     ).toEqual([{ name: "erp_note" }, { name: "erp_own_what" }, { name: "erp_view" }]);
   });
 
+  it("takes a database without orders for what became of its copy, and one that is older than the copy for none", async () => {
+    const scene = await startScene();
+    scene.bridge.store.db.prepare(STOCK).run("A", 5);
+    await drain(scene);
+    const old = path.join(scene.folder, "old.db");
+    scene.bridge.store.db.prepare("VACUUM INTO ?").run(old);
+    scene.clock.advance(60_000);
+    await scene.backUp();
+    for (let time = 0; time < 2; time++) {
+      const report = await scene.restore();
+      expect(report).toMatchObject({ complete: true, gap: null });
+      expect(scene.rows("SELECT reason FROM holds")).toEqual([]);
+    }
+    await drain(scene);
+    for (const suffix of ["", ".config.yaml"]) rmSync(`${scene.copy}${suffix}`);
+    await scene.backUp();
+    const report = await scene.restore(() => {
+      for (const suffix of ["-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      copyFileSync(old, scene.database);
+    });
+    expect(report).toMatchObject({ complete: false });
+  });
+
   it("takes a file that was begun anew after a loss for what it is: both are kept, the gap is told", async () => {
     const scene = await startScene();
     const { late } = await liveADay(scene);
