@@ -6,7 +6,7 @@
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { nextBodyId } from "../database/body-parts.ts";
 import type { CarryOptions } from "./carry-orders.ts";
-import { columnList, eachRow, hasTable, insertInto, type Row, sharedColumns } from "./rows.ts";
+import { bringDown, columnList, eachRow, hasTable, insertInto, type Row, sharedColumns } from "./rows.ts";
 
 type Rule =
   /** Brought over by code of its own. */
@@ -140,6 +140,7 @@ function mergeById(
     report.tolerate(table, () => {
       for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM ${table} ORDER BY id`)) {
         const named = Object.fromEntries(columns.map((column, index) => [column, row[index] ?? null]));
+        named["id"] = bringDown(named["id"] ?? null);
         if (!accept(named)) continue;
         const values = others.map((column) => named[column]);
         const mine = find.get(named);

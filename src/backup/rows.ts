@@ -56,6 +56,15 @@ export function insertInto(
   return `INSERT ${or} INTO ${quoteName(table)} (${columnList(columns)}) VALUES (${columns.map(() => "?").join(", ")})`;
 }
 
+/** Behind it SQLite has room for a great many numbers. The ERP's ids are not larger; those of older versions were brought down. */
+export const LAST_NUMBER = 9_200_000_000_000_000_000n;
+const BROUGHT_DOWN_BY = 100_000_000_000_000_000n;
+
+/** A row's own number, as a migration would have brought it down. */
+export function bringDown<T>(id: T): T | bigint {
+  return typeof id === "bigint" && id > LAST_NUMBER ? id - BROUGHT_DOWN_BY : id;
+}
+
 /** Damage of the file that is read, as opposed to a mistake of ours. */
 export function isDamage(error: unknown): boolean {
   const fault = faultCodeOf(error) ?? "";

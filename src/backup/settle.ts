@@ -6,6 +6,7 @@
  */
 
 import { FEED_NAMES } from "../config/feed-names.ts";
+import { onlyRow } from "../database/only-row.ts";
 import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
 import { meta, syncRequests } from "../database/schema.ts";
@@ -16,7 +17,7 @@ import { openDelivery } from "../orders/batch-rows.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
-import type { Pair } from "./rows.ts";
+import { LAST_NUMBER, type Pair } from "./rows.ts";
 
 /**
  * Numbers left out where nobody can say which were given after the copy: more events than a shop has in years, and so few
@@ -41,8 +42,8 @@ export function raiseNumbers(
     const save = to.db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = ?");
     const begin = to.db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)");
     for (const table of new Set([...tables, ...NUMBERED, ...noted.keys()])) {
-      const mine = lastNumber(to.db, table);
-      const inFile = from === undefined ? 0n : lastNumber(from, table);
+      const mine = lastUsable(to.db, table);
+      const inFile = from === undefined ? 0n : lastUsable(from, table);
       const inNote = isComplete ? 0n : (noted.get(table) ?? 0n);
       const theirs = inFile > inNote ? inFile : inNote;
       const margin = isComplete || !NUMBERED.includes(table) ? 0n : BigInt(SEQ_MARGIN);
@@ -52,6 +53,14 @@ export function raiseNumbers(
     }
     if (!isComplete) raiseRevisions(to);
   });
+}
+
+/** A number that leaves no room, as a file of an older version may have, is not gone on from. */
+function lastUsable(db: Pair["from"], table: string): bigint {
+  const last = lastNumber(db, table);
+  if (last <= LAST_NUMBER || !NUMBERED.includes(table)) return last;
+  const sql = `SELECT coalesce(max(rowid), 0) FROM ${table} WHERE rowid <= ?`;
+  return onlyRow(db.prepare<[bigint], bigint>(sql).pluck().safeIntegers(true).get(LAST_NUMBER));
 }
 
 /** What the service acknowledged after the copy is not known. */

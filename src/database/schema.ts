@@ -144,7 +144,7 @@ export const erpQueue = sqliteTable("erp_queue", {
 
 /** Statuses that the ERP wants to send. The ERP inserts `order_id`, `status`, `comment` and `data`; the bridge writes the rest. */
 export const statusRequests = sqliteTable("status_requests", {
-  /** Requests of one order leave in this order. @example 1 */
+  /** Requests of one order leave in this order. Left out by the ERP, or rising, and 9200000000000000000 at most. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
   /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),

@@ -336,6 +336,45 @@ describe("restoring a copy", () => {
     ).toEqual([{ name: "erp_note" }, { name: "erp_own_what" }, { name: "erp_view" }]);
   });
 
+  it("gives later requests a number where an older version took an id that leaves none", async () => {
+    const scene = await startScene();
+    const [order] = createOrders(scene, 1);
+    await drain(scene);
+    const { db } = scene.bridge.store;
+    db.exec("DROP TRIGGER status_requests_id");
+    const insert = db.prepare(
+      "INSERT INTO status_requests (id, order_id, status, state) VALUES (?, ?, 'packed', 'sent')",
+    );
+    insert.run(7, order);
+    insert.run(2n ** 63n - 1n, order);
+    db.exec("DELETE FROM status_requests WHERE id > 7");
+    await scene.backUp();
+    await scene.restore(() => {
+      for (const name of readdirSync(scene.folder))
+        if (name.startsWith("bridge.db")) rmSync(path.join(scene.folder, name));
+    });
+    expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
+    scene.bridge.store.db.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, 'shipped')").run(order);
+    expect(scene.rows("SELECT id FROM status_requests ORDER BY id")).toEqual([{ id: 7 }, { id: 7 + SEQ_MARGIN + 1 }]);
+  });
+
+  it("brings a request over whose id leaves no number for later ones", async () => {
+    const scene = await startScene();
+    const [order] = createOrders(scene, 1);
+    await drain(scene);
+    await scene.backUp();
+    scene.bridge.store.db.exec("DROP TRIGGER status_requests_id");
+    const insert = "INSERT INTO status_requests (id, order_id, status, state) VALUES (?, ?, 'packed', 'sent')";
+    scene.bridge.store.db.prepare(insert).run(2n ** 63n - 1n, order);
+    expect(await scene.restore()).toMatchObject({ complete: true });
+    scene.bridge.store.db.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, 'shipped')").run(order);
+    const ids = "SELECT CAST(id AS TEXT) AS id, status FROM status_requests ORDER BY status_requests.id";
+    expect(scene.rows(ids)).toEqual([
+      { id: "9123372036854775807", status: "packed" },
+      { id: "9123372036854775808", status: "shipped" },
+    ]);
+  });
+
   it("takes a database without orders for what became of its copy, and one that is older than the copy for none", async () => {
     const scene = await startScene();
     scene.bridge.store.db.prepare(STOCK).run("A", 5);
