@@ -27,11 +27,13 @@ import {
 } from "./feed-triggers.ts";
 import { isSentViewCurrent, saveSentView } from "./feed-views.ts";
 import { recheckRefused } from "./images/recheck-refused.ts";
-import { rekeyFeed, settleFormer } from "./rekey-feed.ts";
+import { rekeyFeed, settleFormer, spareNamed } from "./rekey-feed.ts";
 import { ScanSource } from "./scan-source.ts";
 
 /** How long what was read through counts as seen while its backlog drains. */
 const SCANNED_FOR_MS = 60_000;
+/** Rows are looked at before they go, however long that look takes. */
+const SPARED_AHEAD_MS = 60_000;
 
 export class FeedChanges {
   readonly #context: FeedContext;
@@ -45,6 +47,8 @@ export class FeedChanges {
   #scannedUntilMs = 0;
   /** Where the look at the files of refused rows goes on. */
   #refusedAfter = 0;
+  /** Rows that were away by then have been looked at before they went. */
+  #sparedUpToMs = Number.MIN_SAFE_INTEGER;
 
   constructor(context: FeedContext, rules: FeedRules) {
     this.#context = context;
@@ -85,6 +89,7 @@ export class FeedChanges {
     if (only !== undefined) await this.#absorbOne(pass, only);
     else if (this.#kind === "tracked") await this.#absorbTable(pass);
     else await this.#readThrough(pass);
+    if (only === undefined) await this.#spareNamed(pass);
     if (this.#rules.scope !== "whole" || !this.#isEmpty) await this.release(pass.signal);
   }
 
@@ -122,6 +127,14 @@ export class FeedChanges {
     if (this.#kind !== "tracked") return await this.#scan.runOne(pass, key);
     await this.#context.files?.lookAt(loadSourceRows(this.#context.store, this.#rules, key), pass.signal);
     await absorbKeys(this.#context, this.#rules, pass, { keys: [key], unnamed: [] });
+  }
+
+  /** Each row is looked at once, when it is about to go; a restart looks once more. */
+  async #spareNamed({ signal }: FeedPass): Promise<void> {
+    const { deleteAfterMs } = this.#rules;
+    const upToMs = this.#context.clock.monotonicMs() - deleteAfterMs + Math.min(deleteAfterMs, SPARED_AHEAD_MS);
+    await spareNamed(this.#context, this.#rules, { afterMs: this.#sparedUpToMs, upToMs }, signal);
+    this.#sparedUpToMs = upToMs;
   }
 
   /** A table whose triggers note changed keys. */

@@ -24,6 +24,14 @@ export function recordKeyOf(
   return { from: { keys, record: template, of: "record" }, key: identity.map((steps) => textAt(record, steps) ?? "") };
 }
 
+/** Whether no two rows of the source can name the same article: what names it holds every column of the key. */
+export function isOneRowEach({ keys, identity, record }: Pick<FeedRules, "keys" | "identity" | "record">): boolean {
+  const nodes = identity.map((steps) => nodeAt(record.root, steps));
+  const holds = (node: TemplateNode | undefined, key: string) =>
+    node?.kind === "text" && node.parts.some((part) => typeof part !== "string" && part.name === key);
+  return keys.every((key) => nodes.some((node) => holds(node, key)));
+}
+
 function withText(made: object, [step = "", ...rest]: readonly string[], text: string): object {
   const inner = (made as Record<string, object | undefined>)[step] ?? {};
   return { ...made, [step]: rest.length === 0 ? text : withText(inner, rest, text) };

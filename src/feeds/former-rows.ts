@@ -6,7 +6,7 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
-import { paddedKey, UNSHOWN } from "./feed-rows.ts";
+import { paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 import { isLive } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
@@ -80,6 +80,37 @@ export function leaveReplaced(
   if (!hasFormerArticles(rules)) return;
   for (const { before, record, ...row } of replaced)
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
+}
+
+/** Rows that wait to go away and have become due in a span of time, with what the site has of them. */
+export function loadDueGone(
+  store: Store,
+  rules: FeedRules,
+  { afterMs, upToMs }: { afterMs: number; upToMs: number },
+  afterId: number,
+  limit: number,
+): { id: number; record: string }[] {
+  return store
+    .prepare<{ id: number; record: string }>(
+      `SELECT o.id, s.record FROM feed_outbox o CROSS JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
+       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND o.doubt_record IS NULL AND s.gone = 0
+         AND o.away_since_ms > ? AND o.away_since_ms <= ? ORDER BY o.id LIMIT ?`,
+    )
+    .all(rules.feedId, afterId, afterMs, upToMs, limit);
+}
+
+/** Nothing is sent of a row that is gone. */
+export function dropGone(store: Store, rules: FeedRules, id: number): void {
+  const live = store
+    .prepare<number>(
+      `DELETE FROM feed_sent WHERE feed_id = @feed AND (k0, k1, k2, k3) IN
+         (SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id = @id) RETURNING live`,
+    )
+    .pluck()
+    .get({ feed: rules.feedId, id });
+  store.prepare("DELETE FROM feed_outbox WHERE id = ?").run(id);
+  if (live === 1)
+    store.prepare("UPDATE feeds SET live_count = max(0, live_count - 1) WHERE feed_id = ?").run(rules.feedId);
 }
 
 function saveLeft(

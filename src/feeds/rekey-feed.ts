@@ -21,19 +21,23 @@ import {
 } from "./feed-rekey.ts";
 import { loadFormerLevels } from "./feed-rows.ts";
 import { markKeyDirty } from "./feed-source.ts";
-import type { FormerKey } from "./former-key.ts";
+import { type FormerKey, isOneRowEach, recordKeyOf } from "./former-key.ts";
 import { type Rename, withNames } from "./former-names.ts";
 import {
   countFormerWaiting,
   deleteFormer,
+  dropGone,
   type FormerRow,
   hasDueFormer,
+  hasFormerArticles,
   isDue,
   listFormerKeys,
   listFormerRows,
+  loadDueGone,
   queueFormer,
   saveFormerState,
 } from "./former-rows.ts";
+import { textAt } from "./record-identity.ts";
 
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
@@ -117,6 +121,33 @@ export async function settleFormer(context: JobContext, rules: FeedRules, signal
       });
     });
   }
+}
+
+/**
+ * Rows that are about to go away while another row of the source names their article: an ERP that fills its table anew gives other ids.
+ * The article is that row's; nothing is sent of the one that is gone.
+ */
+export async function spareNamed(
+  context: JobContext,
+  rules: FeedRules,
+  due: { afterMs: number; upToMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { store } = context;
+  if (!hasFormerArticles(rules) || isOneRowEach(rules) || loadDueGone(store, rules, due, 0, 1).length === 0) return;
+  await withNames(context, rules, recordKeyOf(rules, "{}").from, signal, async (rename) => {
+    let afterId = 0;
+    await commitUntilDone(context, signal, () => {
+      const rows = loadDueGone(store, rules, due, afterId, ROWS_PER_COMMIT);
+      for (const { id, record } of rows) {
+        const isSaid = rules.identity.every((steps) => textAt(record, steps) !== undefined);
+        const naming = isSaid ? rename(recordKeyOf(rules, record).key, record) : undefined;
+        if (naming?.kind === "named" && naming.isPresent) dropGone(store, rules, id);
+      }
+      afterId = rows.at(-1)?.id ?? afterId;
+      return rows.length;
+    });
+  });
 }
 
 /** The source may have the article by now, under a name that nothing told before: then that row says what it is. */

@@ -271,6 +271,19 @@ describe("an article that its row names no longer", () => {
     expect([test.levels("a"), test.levels("b"), former(test)]).toEqual([[5, 6], [5, 6], []]);
   });
 
+  it("stays on sale where the ERP fills its table anew, and its rows have other ids", async () => {
+    const test = await startGoods();
+    test.erp.exec("DELETE FROM goods");
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (11, 'a', 5), (12, 'b', 6)");
+    await test.minutes(15);
+    expect(["a", "b", "c"].map((sku) => test.level(sku))).toEqual([5, 6, 0]);
+    expect([test.levels("a").includes(0), test.rows("SELECT id FROM feed_outbox")]).toEqual([false, []]);
+    expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual([{ live: 2 }]);
+    test.erp.exec("DELETE FROM goods WHERE article = 'a'");
+    await test.minutes(15);
+    expect([test.level("a"), test.level("b")]).toEqual([0, 6]);
+  });
+
   it("goes away each time where its row is given several one after the other", async () => {
     const test = await startGoods();
     for (const article of ["x", "y", "z"]) {
