@@ -26,6 +26,7 @@ import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
+import { isBackfillOpen } from "../updates/rest-rows.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
 import { asTyped, type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
@@ -69,6 +70,8 @@ export const sync: Command<SyncOptions> = async (call, options) => {
   };
   const holds = (await syncHere(call, loaded, { names, show, only })).filter((hold) => !isTold(hold, outcomes));
   const shown = only === undefined ? undefined : showKey(call, loaded, names[0] as FeedName, only);
+  if (options.since !== undefined && !call.json && outcomes.every((each) => exitCodeOfOutcome(each) === EXIT.ok))
+    call.terminal.out(describeBackfill(loaded, options.since));
   if (call.json) call.terminal.out(jsonLine({ jobs: outcomes, holds, ...(shown === undefined ? {} : { row: shown }) }));
   for (const { area, reason, detail } of holds) {
     if (detail === null) call.terminal.err(m.sync.held({ area, reason }));
@@ -80,6 +83,13 @@ export const sync: Command<SyncOptions> = async (call, options) => {
   const named = isAllNamed ? EXIT.ok : EXIT.attention;
   return worstOf([named, ...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 };
+
+/** A pass that has stored nothing new has read what was asked for all the same. */
+function describeBackfill(loaded: LoadedConfig, since: string): Message {
+  using store = openReadOnly(loaded.config.database.path);
+  const words = { since: inertText(since) };
+  return isBackfillOpen(store) ? m.sync.stillReading(words) : m.sync.haveRead(words);
+}
 
 /** What a person types next, as `status` says it, because of what stands about these jobs. */
 function nextCommands(loaded: LoadedConfig, names: readonly string[]): string[] {

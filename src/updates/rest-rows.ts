@@ -5,6 +5,7 @@
 
 import { deleteMeta, loadMetaJson, type RestKey, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import { loadBackfill } from "./backfill.ts";
 import type { Asked } from "./follow.ts";
 
 export interface Rest {
@@ -37,6 +38,11 @@ export function loadRest(store: Store, key: RestKey, signature: string): Rest | 
   // Whether its timestamp was seen is forgotten: it is then only asked for once more.
   const asked = { since: written.since, ns: BigInt(written.ns), isKnownTimestamp: false, missedNs };
   return { asked, begunAt: written.begunAt, backfill: written.backfill };
+}
+
+/** Whether changes from a time on that a person has named are still to be read. */
+export function isBackfillOpen(store: Store): boolean {
+  return loadBackfill(store) !== undefined || loadMetaJson<Written>(store, "sweep_rest")?.backfill !== undefined;
 }
 
 /** In the transaction that stores the last of what was read before it. */

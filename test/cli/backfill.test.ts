@@ -32,6 +32,7 @@ describe("sync updates of older orders", () => {
 
     const since = await run("sync", "updates", "--since", "2026-01-01");
     expect([since.code, since.said]).toEqual([0, expect.stringContaining("updates:")]);
+    expect(since.said).toContain("Changes since 2026-01-01 have been read");
     expect(shop.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
     expect((await run("status")).said).not.toMatch(/NO-SUCH|failing/);
   });

@@ -202,6 +202,10 @@ export const sync = {
   askAgain: "What it did is stored; ask again.",
   olderNeedsUpdates: "--since and --orders stand with updates alone.",
   sinceExample: "For example: erp-bridge sync updates --since 2026-01-01",
+  haveRead: ({ since }: { since: string }) =>
+    `Changes since ${since} have been read: what was new or different in them is stored.`,
+  stillReading: ({ since }: { since: string }) =>
+    `Changes since ${since} are not all read yet: the next passes of updates go on.`,
   noTime: ({ text }: { text: string }) => `--since ${text}: no time, or one that is still to come.`,
   listUnread: ({ file, problem }: { file: string; problem: Said }) => `--orders ${file}: ${problem}`,
   listEmpty: ({ file }: { file: string }) => `--orders ${file}: no order is named in it.`,

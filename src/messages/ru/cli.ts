@@ -185,6 +185,8 @@ export const sync = {
   askAgain: "Сделанное сохранено; повторите команду.",
   olderNeedsUpdates: "--since и --orders указываются только вместе с updates.",
   sinceExample: "Например: erp-bridge sync updates --since 2026-01-01",
+  haveRead: ({ since }) => `Изменения с ${since} прочитаны: новое и отличавшееся сохранено.`,
+  stillReading: ({ since }) => `Изменения с ${since} прочитаны не все: чтение продолжат следующие проходы updates.`,
   noTime: ({ text }) => `--since ${text}: это не время, или оно ещё не наступило.`,
   listUnread: ({ file, problem }) => `--orders ${file}: ${problem}`,
   listEmpty: ({ file }) => `--orders ${file}: в нём не назван ни один заказ.`,
