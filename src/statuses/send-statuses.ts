@@ -143,6 +143,8 @@ export class SendStatuses implements Job {
     try {
       step = await this.#settler.take(request, pass.counts, pass.signal);
     } catch (error) {
+      // What a stop has cut off says nothing of the request.
+      if (pass.signal.aborted) throw error;
       await this.#noteUnread(request, error, pass);
       return;
     }
