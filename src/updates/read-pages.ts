@@ -33,6 +33,7 @@ import {
 import { isBefore, readToken } from "./next-token.ts";
 import { mergeAnchors } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
+import { NARROWED_MAX } from "./since-limits.ts";
 import { provesCut, raiseTie, showsWhole, type Tie } from "./step-over.ts";
 import type { StorePass } from "./store-pass.ts";
 import { loadTie } from "./tie-rows.ts";
@@ -62,6 +63,8 @@ export class ReadPages {
   #repeats = 0;
   /** Monotonic. */
   #lookAtMs: number;
+  /** In a row. */
+  #refusedLooks = 0;
   /** A token that lies before the one that named it, and until when it is not followed. */
   #back: { token: string; since: string; untilMs: number } | undefined;
 
@@ -127,7 +130,12 @@ export class ReadPages {
     const known = pass.high !== undefined && isLater(pass.high.text, time, rules) ? pass.high.text : time;
     try {
       const read = await this.#first.readFrom(pass, time);
-      if (read === undefined) return false;
+      if (read === undefined) {
+        // Where no time is answered, it is not how long ago it was.
+        if (++this.#refusedLooks >= NARROWED_MAX) this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
+        return false;
+      }
+      this.#refusedLooks = 0;
       const { token } = read;
       if (pass.high === undefined || !isLater(pass.high.text, known, rules)) return false;
       if (token !== undefined && isBefore(token, watermark, rules.timezone))
