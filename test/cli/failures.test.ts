@@ -5,11 +5,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { type CommandResult, type Shop, startShop } from "../support/shop.ts";
 
-/** `sync` says it once, on one line of its own, and shows neither a stack nor a secret. */
-function expectOneSentence(shop: Shop, { out, err }: CommandResult, words: RegExp): void {
+/** `sync` says it once, on one line of its own, with the command that comes next where there is one, and shows neither a stack nor a secret. */
+function expectOneSentence(shop: Shop, { out, err }: CommandResult, words: RegExp, next?: string): void {
   const lines = `${out}\n${err}`.split("\n").filter((line) => words.test(line));
   expect(lines, `${out}\n--\n${err}`).toHaveLength(1);
-  expect(err).toBe("");
+  expect(err).toBe(next === undefined ? "" : `Next: ${next} --config ${shop.configFile}`);
   expect(out).not.toMatch(/^\s+at .*:\d+/m);
   expect(out).not.toContain(shop.sandbox.clientSecret);
 }
@@ -33,7 +33,12 @@ describe("sync where the service does not let it work", () => {
     shop.sandbox.service.setOptions({ refuse: ["1c"] });
     const result = await shop.command("sync");
     expect(result.code).toBe(77);
-    expectOneSentence(shop, result, /^orders: failed: the service refuses the credentials \(GET \/api/);
+    expectOneSentence(
+      shop,
+      result,
+      /^orders: failed: the service refuses the credentials \(GET \/api/,
+      "erp-bridge resume orders",
+    );
     expect(result.out).toMatch(/^updates: orders held since .* \(credentials\): .*: erp-bridge resume orders\.$/m);
     expect(result.out).toMatch(/^stocks: nothing to do$/m);
 
@@ -83,20 +88,31 @@ describe("sync where the service does not let it work", () => {
   });
 
   it.each([
-    ["a captive portal", { kind: "html" } as const, /is a web page instead of JSON/],
+    ["a captive portal", { kind: "html" } as const, /is a web page instead of JSON/, undefined],
     [
       "a renamed key",
       { kind: "raw", contentType: "application/json", body: '{"batch_id":"b","items":[]}' } as const,
       /has no \$\.orders: .*batch_id, items/,
+      "erp-bridge probe --write",
     ],
-    ["an empty object", { kind: "raw", contentType: "application/json", body: "{}" } as const, /has no \$\.orders/],
-    ["an answer that was cut", { kind: "cut", bytes: 200 } as const, /GET \/api\/v1\/1c\/orders was cut off/],
-  ])("names %s, confirms nothing and recovers", async (_, action, words) => {
+    [
+      "an empty object",
+      { kind: "raw", contentType: "application/json", body: "{}" } as const,
+      /has no \$\.orders/,
+      "erp-bridge probe --write",
+    ],
+    [
+      "an answer that was cut",
+      { kind: "cut", bytes: 200 } as const,
+      /GET \/api\/v1\/1c\/orders was cut off/,
+      undefined,
+    ],
+  ])("names %s, confirms nothing and recovers", async (_, action, words, next) => {
     const shop = await shopWithOrders();
     shop.sandbox.faults.add({ match: { path: "orders" }, do: action });
     const result = await shop.command("sync", "orders");
     expect(result.code).toBe(action.kind === "cut" ? 69 : 1);
-    expectOneSentence(shop, result, words);
+    expectOneSentence(shop, result, words, next);
     expect(shop.sandbox.ledger.ofKind("confirm")).toEqual([]);
     const status = await shop.command("status");
     expect(status.code).not.toBe(0);
