@@ -23,8 +23,10 @@ const CARELESS_IMAGES = 80;
 
 /** What the program was before it kept the log from an ERP with synchronous=OFF. */
 const PLANTED_UNKEPT: Plant = [
-  ["this.#keeper = keepsLog ? new LogKeeper(file) : void 0;", "this.#keeper = void 0;"],
-  ['if (mode === "daemon") db.pragma("wal_autocheckpoint = 0");', ""],
+  [
+    'db.pragma("wal_autocheckpoint = 0");\n\t\tconst [keeper, note] = [new LogKeeper(file), ',
+    "const [keeper, note] = [void 0, ",
+  ],
 ];
 
 /** better-sqlite3 opens a database that is in WAL mode already with exactly this; and nothing flushes the log besides. */

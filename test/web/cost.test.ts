@@ -25,7 +25,9 @@ describe("what an answer reads", () => {
     for (const path of ["/", "/health", "/metrics"]) expect((await t.ask(path)).status).toBe(200);
     const scans = [...texts].flatMap((sql) => {
       const values = [...sql.matchAll(/\?/g)].map(() => 1);
-      const plan = store.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      const named = Object.fromEntries([...sql.matchAll(/[@:]([a-z]\w*)/gi)].map(([, name]) => [name, 1]));
+      const bound = Object.keys(named).length === 0 ? values : [...values, named];
+      const plan = store.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...bound) as { detail: string }[];
       return plan
         .filter(({ detail }) => WALK.test(detail) && !SHORT_INDEX.test(detail))
         .filter(() => !NEWEST_ONLY.test(sql))
