@@ -395,6 +395,26 @@ describe("a status whose outcome is unknown", () => {
     }
   });
 
+  it("is left as it is where a stop cuts off the look at its order", async () => {
+    const bridge = await startStatusBridge();
+    const { ids, ask, send, sandbox, request } = bridge;
+    const id = ask(ids[0]!, "nonsense");
+    const asked = new Promise<void>((resolve) => {
+      const append = sandbox.ledger.append.bind(sandbox.ledger);
+      sandbox.ledger.append = (draft) => {
+        if (draft.kind === "snapshot") resolve();
+        return append(draft);
+      };
+    });
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "status", status: 500 } });
+    sandbox.faults.add({ match: { path: "snapshot" }, when: "before", do: { kind: "hang" } });
+    const running = send();
+    await asked;
+    await bridge.restart();
+    expect(await running).toMatchObject({ outcome: "stopped", error: { code: "stopped" } });
+    expect(request(id).last_error ?? "").not.toContain("abort");
+  });
+
   it("waits as the service asks before the order is read", async () => {
     const { ids, ask, send, sandbox, request, effects, clock, rows } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
