@@ -19,13 +19,14 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
-import { isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
+import { AREA_FLOWS, isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../pass/sync-request-rows.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
+import type { Area } from "../service/service-error.ts";
 import { isBackfillOpen } from "../updates/rest-rows.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
 import { asTyped, type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
@@ -100,9 +101,15 @@ function nextCommands(loaded: LoadedConfig, names: readonly string[]): string[] 
   const standing = listConditions(loadFacts(store), { nowMs, isRunning: true }, limits);
   const commands = standing.flatMap((condition) => {
     const { command } = describeCondition(condition, { nowMs });
-    return names.includes(condition.subject) && command?.startsWith("erp-bridge ") ? [command] : [];
+    return concerns(condition.subject, names) && command?.startsWith("erp-bridge ") ? [command] : [];
   });
   return [...new Set(commands)];
+}
+
+/** The subject of a hold may be the half of the service that it stops. */
+function concerns(subject: string, names: readonly string[]): boolean {
+  const stopped: readonly string[] = subject in AREA_FLOWS ? AREA_FLOWS[subject as Area] : [];
+  return [subject, ...stopped].some((name) => names.includes(name));
 }
 
 /** Null where there is no such row. As it was given where nothing can be known yet: the pass says why. */

@@ -64,7 +64,12 @@ describe("sync where the service does not let it work", () => {
     shop.write("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
     const result = await shop.command("sync");
     expect(result.code).toBe(77);
-    expectOneSentence(shop, result, /^stocks: failed: the import subscription is not paid \(POST \/api/);
+    expectOneSentence(
+      shop,
+      result,
+      /^stocks: failed: the import subscription is not paid \(POST \/api/,
+      "erp-bridge resume imports",
+    );
     expect(await shop.command("status")).toMatchObject({
       code: 77,
       out: expect.stringMatching(/Imports held since .*subscription is not paid/),
