@@ -5,11 +5,12 @@
  */
 
 import type { Span } from "../answers/json-text.ts";
+import { findRow, upsertRow } from "../database/queries.ts";
+import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { hasPathMatched, savePathMatched } from "./mapping-rows.ts";
-import { findUnmatched, type OrderField, type OrderMapping } from "./order-mapping.ts";
+import { findUnmatched, type OrderField, type OrderMapping, type OrderSource } from "./order-mapping.ts";
 
 /**
  * The paths that match for the first time in this answer. `known`: those of earlier answers that are not stored yet.
@@ -42,4 +43,17 @@ export function saveMatchedPaths(
   for (const field of matched) {
     savePathMatched(store, { source: mapping.source, field, path: mapping.paths[field].text, at });
   }
+}
+
+/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
+export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
+  return findRow(store, matchedPaths, { role: `${source}.${field}`, path }) !== undefined;
+}
+
+export function savePathMatched(
+  store: Store,
+  match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
+): void {
+  const row = { role: `${match.source}.${match.field}`, path: match.path, matchedAt: match.at };
+  upsertRow(store, matchedPaths, row, { key: ["role", "path"], set: [] });
 }

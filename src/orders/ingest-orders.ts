@@ -11,13 +11,20 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { queueRead, requestRead } from "../pass/position-rows.ts";
-import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
 import { isUnnamed } from "./named-orders.ts";
-import { type OrderMapping, type OrderSource, type OrderValues, readOrderValues } from "./order-mapping.ts";
+import {
+  BAD_KIND,
+  ORDER_KINDS,
+  type OrderMapping,
+  type OrderSource,
+  type OrderValues,
+  readOrderValues,
+} from "./order-mapping.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -28,10 +35,16 @@ import {
   saveSourceHash,
 } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { type EventPlan, planOrder, type StoredOrder, stateOfStatus, withSetBack } from "./plan-order.ts";
+import {
+  type EventPlan,
+  isStatusAlone,
+  planOrder,
+  type StoredOrder,
+  stateOfStatus,
+  withSetBack,
+} from "./plan-order.ts";
 import type { AnswerRecord } from "./read-answer.ts";
 import { queueSecondRead } from "./second-reads.ts";
-import { isStatusAlone } from "./status-alone.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
 export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
@@ -66,14 +79,6 @@ const LOST_WORDS: Record<LostPart, Message> = {
   price: m.orders.lostLineValue({ field: "price" }),
   count: m.orders.lostCounted,
 };
-
-export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
-  batch: "order",
-  update: "change",
-  snapshot: "snapshot",
-};
-/** A good record of an order settles what is held of it, whatever answer that came in. */
-export const ORDER_KINDS = Object.values(BAD_KIND);
 
 /**
  * Stores one record of whole orders, queues a read of it, or quarantines it. `doubtful` orders are read even

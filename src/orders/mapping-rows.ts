@@ -5,12 +5,9 @@
  */
 
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import { findRow, upsertRow } from "../database/queries.ts";
-import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
-import type { OrderField, OrderSource } from "./order-mapping.ts";
 
 interface MappingNote {
   /** The mapping of the last start. */
@@ -71,17 +68,4 @@ function loadMappingNote(store: Store): MappingNote | undefined {
 
 function saveNote(store: Store, note: MappingNote): void {
   saveMetaJson(store, "mapping", note);
-}
-
-/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
-export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
-  return findRow(store, matchedPaths, { role: `${source}.${field}`, path }) !== undefined;
-}
-
-export function savePathMatched(
-  store: Store,
-  match: { source: OrderSource; field: OrderField | "root"; path: string; at: string },
-): void {
-  const row = { role: `${match.source}.${match.field}`, path: match.path, matchedAt: match.at };
-  upsertRow(store, matchedPaths, row, { key: ["role", "path"], set: [] });
 }

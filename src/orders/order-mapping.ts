@@ -11,6 +11,7 @@ import { elementsOf, kindOf, type Span, stringOf, TEXT_BYTES_MAX, textOf } from 
 import { readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import type { BadRecord } from "../pass/quarantine-rows.ts";
 import { shortWords } from "../service/service-error.ts";
 
 /** Where things stand in one kind of record. */
@@ -29,6 +30,15 @@ export interface OrderMapping {
 }
 
 export type OrderSource = "batch" | "update" | "snapshot";
+
+/** As what a bad record is held. */
+export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
+  batch: "order",
+  update: "change",
+  snapshot: "snapshot",
+};
+/** A good record of an order settles what is held of it, whatever answer that came in. */
+export const ORDER_KINDS = Object.values(BAD_KIND);
 
 export const ORDER_FIELDS = [
   "order_id",

@@ -2,6 +2,7 @@ import type { JsonPath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
 import { isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
+import { sharedDifferences } from "./compare-snapshot.ts";
 import type { LineValues, OrderValues } from "./order-mapping.ts";
 
 /** What is stored of an order, as far as a decision needs it. */
@@ -194,4 +195,18 @@ function sameLines(before: readonly LineValues[], after: readonly LineValues[]):
       );
     })
   );
+}
+
+/**
+ * Whether a change is nothing but a change of status; the timestamp and ignored paths are no part of it. An answer of
+ * another kind than the one that was stored may tell more or less of the order: then what both tell is compared.
+ */
+export function isStatusAlone(
+  event: EventPlan,
+  order: { stored: string; incoming: string; isOtherShape: boolean },
+  rules: Pick<PlanRules, "ignore" | "statusPaths">,
+): boolean {
+  if (!event.linesChanged && !event.fieldsChanged) return event.statusChanged;
+  if (!order.isOtherShape) return false;
+  return withoutPaths(sharedDifferences(order.stored, order.incoming, rules.ignore), rules.statusPaths).length === 0;
 }

@@ -5,7 +5,7 @@
  */
 
 import { readOrderId } from "../answers/uuid.ts";
-import { ORDER_KINDS } from "../orders/ingest-orders.ts";
+import { ORDER_KINDS } from "../orders/order-mapping.ts";
 import { commit } from "../pass/commit.ts";
 import { loadHeldOrders } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";

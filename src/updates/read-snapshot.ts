@@ -6,8 +6,7 @@
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
-import { findMatchedPaths, saveMatchedPaths } from "../orders/check-paths.ts";
-import { hasPathMatched, savePathMatched } from "../orders/mapping-rows.ts";
+import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../orders/check-paths.ts";
 import { saysNoSuchOrder } from "../orders/missing-order.ts";
 import { describeMiss, type OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
