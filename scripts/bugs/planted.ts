@@ -76,7 +76,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   one(
     "missing key read as empty",
-    "src/orders/read-answer.ts",
+    "src/records/read-answer.ts",
     'if (found.state === "null") return undefined;',
     'if (found.state !== "value") return undefined;',
   ),

@@ -1,7 +1,7 @@
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
 import { m } from "../messages/messages.ts";
-import { readScalar } from "../orders/order-mapping.ts";
+import { readScalar } from "../records/order-mapping.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import { isNothing, readErrorWords } from "../service/error-words.ts";

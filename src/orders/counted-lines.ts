@@ -2,7 +2,7 @@
  * The number of its lines that a record may say beside them, as `"items_count": 3`. Which member that is no configuration says: it is the
  * one by whose name it may count something, and that was the number of the lines in every former order. Pure.
  */
-import type { OrderMapping, OrderValues } from "./order-mapping.ts";
+import type { OrderMapping, OrderValues } from "../records/order-mapping.ts";
 
 interface Counted {
   values: Pick<OrderValues, "lines">;

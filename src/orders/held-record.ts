@@ -4,9 +4,9 @@ import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import type { Message } from "../messages/message.ts";
 import { exactPayload, type QuarantinedRecord } from "../pass/held-rows.ts";
-import { type OrderMapping, type OrderValues, readOrderValues } from "./order-mapping.ts";
+import { type OrderMapping, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
+import { type AnswerRecord, readRecords } from "../records/read-answer.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { type AnswerRecord, readRecords } from "./read-answer.ts";
 
 interface HeldRecord {
   record: AnswerRecord & { ok: true };

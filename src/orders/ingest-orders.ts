@@ -12,11 +12,6 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { queueRead, requestRead } from "../pass/position-rows.ts";
 import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
-import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
-import { requestLaterReads } from "./later-reads.ts";
-import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "./lost-values.ts";
-import { deleteMissingOrder } from "./missing-rows.ts";
-import { isUnnamed } from "./named-orders.ts";
 import {
   BAD_KIND,
   ORDER_KINDS,
@@ -24,7 +19,13 @@ import {
   type OrderSource,
   type OrderValues,
   readOrderValues,
-} from "./order-mapping.ts";
+} from "../records/order-mapping.ts";
+import type { AnswerRecord } from "../records/read-answer.ts";
+import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
+import { requestLaterReads } from "./later-reads.ts";
+import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "./lost-values.ts";
+import { deleteMissingOrder } from "./missing-rows.ts";
+import { isUnnamed } from "./named-orders.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -43,7 +44,6 @@ import {
   stateOfStatus,
   withSetBack,
 } from "./plan-order.ts";
-import type { AnswerRecord } from "./read-answer.ts";
 import { queueSecondRead } from "./second-reads.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */

@@ -6,8 +6,8 @@ import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { type OrderMapping, readRecordId, VALUE_FIELDS } from "../records/order-mapping.ts";
 import { placeIn, totalsOf } from "./list-totals.ts";
-import { type OrderMapping, readRecordId, VALUE_FIELDS } from "./order-mapping.ts";
 
 /** `number`: of a name that says nothing; `ids`: a list of ids alone. */
 type FieldKind = "records" | "count" | "pages" | "more" | "part" | "omitted" | "number" | "ids";

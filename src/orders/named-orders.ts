@@ -6,9 +6,9 @@
 import { findOrderIds, readOrderId } from "../answers/uuid.ts";
 import type { Store } from "../database/store.ts";
 import { loadOrdersByNumber } from "../pass/held-rows.ts";
+import type { AnswerRecord } from "../records/read-answer.ts";
+import { fieldOf, type OrderRecord } from "../records/same-order.ts";
 import { loadOrderMark } from "./order-rows.ts";
-import type { AnswerRecord } from "./read-answer.ts";
-import { fieldOf, type OrderRecord } from "./same-order.ts";
 
 /** UUIDs of one record that are looked up; more of them are no order's. */
 const IDS_MAX = 100;

@@ -9,7 +9,7 @@ import { onlyRow, onlyValue } from "../database/only-row.ts";
 import type { NamedRow, Row } from "../database/row.ts";
 import type { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { LineValues, OrderSource, OrderValues } from "./order-mapping.ts";
+import type { LineValues, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import type { EventPlan, StoredOrder } from "./plan-order.ts";
 
 /**

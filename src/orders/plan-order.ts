@@ -2,8 +2,8 @@ import type { JsonPath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
 import { isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
-import { sharedDifferences } from "./compare-snapshot.ts";
-import type { LineValues, OrderValues } from "./order-mapping.ts";
+import { sharedDifferences } from "../records/compare-snapshot.ts";
+import type { LineValues, OrderValues } from "../records/order-mapping.ts";
 
 /** What is stored of an order, as far as a decision needs it. */
 export interface StoredOrder {

@@ -9,7 +9,7 @@ import {
   type OrderValues,
   readOrderValues,
   readRecordId,
-} from "./order-mapping.ts";
+} from "../records/order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { stateOfStatus } from "./plan-order.ts";
 

@@ -13,6 +13,7 @@ import type { JobContext } from "../pass/job.ts";
 import { requestRead } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
+import { depthOfRecords, readMendedInSlices } from "../records/read-answer.ts";
 import { readBody } from "./keep-body.ts";
 import {
   type KeptBody,
@@ -25,7 +26,6 @@ import {
 } from "./kept-bodies.ts";
 import { hasPassed } from "./missing-order.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { depthOfRecords, readMendedInSlices } from "./read-answer.ts";
 
 const LOOK_EVERY_MS = 60_000;
 /** Read in one look, but for one body at least. */

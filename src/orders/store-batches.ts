@@ -21,6 +21,21 @@ import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { findMatchedPaths, saveMatchedPaths } from "../records/check-paths.ts";
+import { newestInSlices } from "../records/newest-records.ts";
+import { describeMiss, type OrderField } from "../records/order-mapping.ts";
+import {
+  type AnswerRecord,
+  depthOfRecords,
+  fingerprintInSlices,
+  idsInSlices,
+  mayHoldRecordsInSlices,
+  readListInSlices,
+  readMendedInSlices,
+  readRecordsInSlices,
+  refuseRepeated,
+  reportedError,
+} from "../records/read-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import {
   type BatchRow,
@@ -39,29 +54,14 @@ import {
   settleDelivery,
 } from "./batch-rows.ts";
 import { CompletenessCheck } from "./check-completeness.ts";
-import { findMatchedPaths, saveMatchedPaths } from "./check-paths.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
 import { type AnswerHead, headOfText, headText, readHeadMetadata } from "./head-metadata.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
 import { countEmptyRecords, readMetadataInSlices } from "./list-metadata.ts";
-import { newestInSlices } from "./newest-records.ts";
-import { describeMiss, type OrderField } from "./order-mapping.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
-import {
-  type AnswerRecord,
-  depthOfRecords,
-  fingerprintInSlices,
-  idsInSlices,
-  mayHoldRecordsInSlices,
-  readListInSlices,
-  readMendedInSlices,
-  readRecordsInSlices,
-  refuseRepeated,
-  reportedError,
-} from "./read-answer.ts";
 import { SettleKept } from "./settle-kept.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */

@@ -3,7 +3,7 @@ import { parseTimestamp } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { LineField, OrderField } from "../orders/order-mapping.ts";
+import type { LineField, OrderField } from "../records/order-mapping.ts";
 
 /*
  * Guesses where an unknown service keeps what, from names and values of answers that were parsed for looking at only.

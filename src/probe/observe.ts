@@ -1,14 +1,14 @@
 import type { Buffer } from "node:buffer";
 import { type JsonPath, parsePath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span } from "../answers/json-text.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
 import {
   LINE_FIELDS,
   type LineField,
   ORDER_FIELDS,
   type OrderField,
   type OrderMapping,
-} from "../orders/order-mapping.ts";
-import type { OrderRules } from "../orders/order-rules.ts";
+} from "../records/order-mapping.ts";
 import { shortWords } from "../service/service-error.ts";
 import { type Observation, plainName } from "./observation.ts";
 

@@ -6,7 +6,7 @@ import { m } from "../messages/messages.ts";
 
 import { randomUUID } from "node:crypto";
 import { readOrderId } from "../answers/uuid.ts";
-import { LINE_FIELDS, ORDER_FIELDS } from "../orders/order-mapping.ts";
+import { LINE_FIELDS, ORDER_FIELDS } from "../records/order-mapping.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchSnapshot } from "../service/orders.ts";
 import {

@@ -5,7 +5,7 @@ import { m } from "../messages/messages.ts";
  */
 
 import { formatTimestamp, ISO_FORM, parseTimestamp } from "../answers/timestamp.ts";
-import type { OrderField } from "../orders/order-mapping.ts";
+import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/follow.ts";
 import {

@@ -15,9 +15,9 @@ import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import type { AnswerRecord } from "../orders/read-answer.ts";
 import { markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
 import { queueRead } from "../pass/position-rows.ts";
+import type { AnswerRecord } from "../records/read-answer.ts";
 
 export interface RetryOptions {
   store: Store;

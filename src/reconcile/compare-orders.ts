@@ -5,18 +5,18 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { contentDigest, sharedDifferences } from "../orders/compare-snapshot.ts";
 import { reopenRequests } from "../orders/echo-rows.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
 import { findLost } from "../orders/lost-values.ts";
-import { type OrderValues, readOrderValues } from "../orders/order-mapping.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { planOrder, sameValues, stateOfStatus } from "../orders/plan-order.ts";
-import type { AnswerRecord } from "../orders/read-answer.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { contentDigest, sharedDifferences } from "../records/compare-snapshot.ts";
+import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
+import type { AnswerRecord } from "../records/read-answer.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { Candidate } from "../updates/control-rows.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";

@@ -5,12 +5,12 @@
  */
 
 import { readOrderId } from "../answers/uuid.ts";
-import { ORDER_KINDS } from "../orders/order-mapping.ts";
 import { commit } from "../pass/commit.ts";
 import { loadHeldOrders } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { expediteRead, requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
+import { ORDER_KINDS } from "../records/order-mapping.ts";
 
 /** The newest; as many as a night of reads can bear. */
 const HELD_PER_ROUND = 500;

@@ -10,11 +10,8 @@ import type { Store } from "../database/store.ts";
 import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
-import { readTimestampText } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import type { AnswerRecord } from "../orders/read-answer.ts";
-import { fieldOf } from "../orders/same-order.ts";
 import {
   expediteRead,
   loadQueuedRead,
@@ -23,6 +20,9 @@ import {
   requestRead,
   saveSeenChanges,
 } from "../pass/position-rows.ts";
+import { readTimestampText } from "../records/order-mapping.ts";
+import type { AnswerRecord } from "../records/read-answer.ts";
+import { fieldOf } from "../records/same-order.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";
 

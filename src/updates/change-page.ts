@@ -13,10 +13,10 @@ import { readTimestamp, type ServedTimestamp, type TimestampForm } from "../answ
 import { KeySet } from "../feeds/key-set.ts";
 import { readHeadMetadata } from "../orders/head-metadata.ts";
 import { type ListMetadata, readMetadataInSlices } from "../orders/list-metadata.ts";
-import { type OrderMapping, readTimestampText } from "../orders/order-mapping.ts";
-import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import type { Clock } from "../platform/ports.ts";
+import { type OrderMapping, readTimestampText } from "../records/order-mapping.ts";
+import { type AnswerList, type AnswerRecord, readListInSlices, readRecordsInSlices } from "../records/read-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { type Anchor, addAnchor } from "./page-cover.ts";
 import { type ChangeKey, changeKey } from "./seen-changes.ts";

@@ -8,9 +8,9 @@ import { inTurns, type Slices } from "../answers/slices.ts";
 import type { Store } from "../database/store.ts";
 import { isEmptyRecord } from "../orders/list-metadata.ts";
 import { isUnnamed } from "../orders/named-orders.ts";
-import type { AnswerRecord } from "../orders/read-answer.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import type { Clock } from "../platform/ports.ts";
+import type { AnswerRecord } from "../records/read-answer.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
 import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "./seen-changes.ts";
 

@@ -11,14 +11,14 @@ import { findOrderIds } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import { findStoredOrders } from "../orders/named-orders.ts";
-import { ORDER_KINDS, type OrderMapping } from "../orders/order-mapping.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { fieldOf, isSameOrder, type OrderRecord } from "../orders/same-order.ts";
 import { type HeldUnnamed, loadHeldUnnamed, releaseStored } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
+import { ORDER_KINDS, type OrderMapping } from "../records/order-mapping.ts";
+import { fieldOf, isSameOrder, type OrderRecord } from "../records/same-order.ts";
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
 

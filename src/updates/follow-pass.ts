@@ -5,12 +5,12 @@
 
 import { readTimestamp } from "../answers/timestamp.ts";
 import { type ListMetadata, NO_METADATA } from "../orders/list-metadata.ts";
-import type { OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import type { Lack } from "../orders/plan-completeness.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestServed, loadNewestTimestamp } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
+import type { OrderField } from "../records/order-mapping.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { loadCut } from "./cut-rows.ts";
 import {

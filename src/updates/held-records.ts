@@ -14,11 +14,9 @@ import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { findLacking, HELD_MS, type LostPart } from "../orders/lost-values.ts";
-import { ORDER_KINDS, type OrderMapping, readTimestampText } from "../orders/order-mapping.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { stateOfStatus } from "../orders/plan-order.ts";
-import { digestWithoutId, fieldOf } from "../orders/same-order.ts";
 import { commit } from "../pass/commit.ts";
 import {
   type HeldUnnamed,
@@ -36,6 +34,8 @@ import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { deleteQueuedRead, loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
+import { ORDER_KINDS, type OrderMapping, readTimestampText } from "../records/order-mapping.ts";
+import { digestWithoutId, fieldOf } from "../records/same-order.ts";
 import { FindUnnamed } from "./find-unnamed.ts";
 import type { LostLooks } from "./lost-looks.ts";
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";

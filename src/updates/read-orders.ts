@@ -16,7 +16,6 @@ import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/lat
 import type { LostPart } from "../orders/lost-values.ts";
 import { MISSING_FOR_MS } from "../orders/missing-order.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
-import { readScalar } from "../orders/order-mapping.ts";
 import {
   isSameFence,
   loadOrderFence,
@@ -41,6 +40,7 @@ import {
 import { saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { readScalar } from "../records/order-mapping.ts";
 import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
 import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";

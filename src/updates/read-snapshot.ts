@@ -6,14 +6,14 @@
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
-import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../orders/check-paths.ts";
 import { saysNoSuchOrder } from "../orders/missing-order.ts";
-import { describeMiss, type OrderField } from "../orders/order-mapping.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { type AnswerRecord, readMendedInSlices, readRecordsInSlices } from "../orders/read-answer.ts";
 import type { JobContext } from "../pass/job.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../records/check-paths.ts";
+import { describeMiss, type OrderField } from "../records/order-mapping.ts";
+import { type AnswerRecord, readMendedInSlices, readRecordsInSlices } from "../records/read-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readErrorWords } from "../service/error-words.ts";
 import { fetchSnapshot, orderMovedTo } from "../service/orders.ts";

@@ -5,7 +5,6 @@
 
 import { loadMeta, type RestKey } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
-import { saveMatchedPaths } from "../orders/check-paths.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
 import { withLargeKept } from "../orders/keep-body.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -15,6 +14,7 @@ import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
+import { saveMatchedPaths } from "../records/check-paths.ts";
 import { applyChange } from "./apply-change.ts";
 import { endBackfill, loadBackfill } from "./backfill.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";

@@ -10,12 +10,12 @@ import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { m } from "../messages/messages.ts";
 import { settleEchoes } from "../orders/echo-rows.ts";
-import { type OrderMapping, readOrderValues } from "../orders/order-mapping.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { planOrder, type StoredOrder, stateOfStatus } from "../orders/plan-order.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
+import { type OrderMapping, readOrderValues } from "../records/order-mapping.ts";
 import { isFromFuture } from "./follow.ts";
 
 type Context = Pick<JobContext, "store" | "client" | "log">;

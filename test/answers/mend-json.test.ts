@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { textOf } from "../../src/answers/json-text.ts";
 import { mendInSlices } from "../../src/answers/mend-json.ts";
-import { readList, readRecords } from "../../src/orders/read-answer.ts";
+import { readList, readRecords } from "../../src/records/read-answer.ts";
 import { saying } from "../support/messages.ts";
 import { batchMapping } from "../support/rules.ts";
 

@@ -4,7 +4,6 @@ import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { countEmptyRecords, describeFields, readMetadataInSlices } from "../../src/orders/list-metadata.ts";
-import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/orders/order-mapping.ts";
 import {
   acceptDoubted,
   findContradictions,
@@ -17,6 +16,7 @@ import {
   NOTHING_LEARNED,
   noteEmptyRecords,
 } from "../../src/orders/plan-completeness.ts";
+import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/order-mapping.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
-import { type OrderValues, readOrderValues } from "../../src/orders/order-mapping.ts";
 import { type PlanRules, planOrder, type StoredOrder, stateOfStatus } from "../../src/orders/plan-order.ts";
+import { type OrderValues, readOrderValues } from "../../src/records/order-mapping.ts";
 import { batchMapping } from "../support/rules.ts";
 
 const mapping = batchMapping({ order_id: "$.id", created_at: "$.created", updated_at: "$.at" });

@@ -1,5 +1,5 @@
 import { compileFeed, type FeedRules, type FeedSettings } from "../../src/feeds/feed.ts";
-import { compileMapping } from "../../src/orders/order-mapping.ts";
+import { compileMapping } from "../../src/records/order-mapping.ts";
 
 /** A feed of stock with the defaults of the configuration, but for what a test is about. */
 export function stockSettings(changes: Partial<FeedSettings> = {}): FeedSettings {

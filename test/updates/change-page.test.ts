@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { atOnce } from "../../src/answers/slices.ts";
-import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/orders/order-mapping.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/order-mapping.ts";
 import { KnownPages } from "../../src/updates/change-page.ts";
 import { ChangeCollector } from "../../src/updates/collect-changes.ts";
 import { startTestBridge } from "../support/bridge.ts";

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
+import { BridgeError } from "../../src/platform/errors.ts";
 import {
   fingerprintInSlices,
   idsInSlices,
   mayHoldRecordsInSlices,
   readList,
   readRecords,
-} from "../../src/orders/read-answer.ts";
-import { BridgeError } from "../../src/platform/errors.ts";
+} from "../../src/records/read-answer.ts";
 import { batchMapping } from "../support/rules.ts";
 
 const mapping = batchMapping({ order_id: "$.id", created_at: "$.created", updated_at: "$.at" });

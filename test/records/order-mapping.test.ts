@@ -8,7 +8,7 @@ import {
   type MappingOptions,
   readOrderValues,
   readRecordId,
-} from "../../src/orders/order-mapping.ts";
+} from "../../src/records/order-mapping.ts";
 import { saying } from "../support/messages.ts";
 
 const FIELDS: MappingOptions["fields"] = {
