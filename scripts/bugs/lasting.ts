@@ -37,11 +37,11 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
     "      return true;",
   ]),
-  hostile("a missing order believed within a minute", "src/orders/missing-order.ts", [
+  hostile("a missing order believed within a minute", "src/updates/missing-orders.ts", [
     "MISSING_FOR_MS = 10 * 60_000",
     "MISSING_FOR_MS = 1_000",
   ]),
-  hostile("a web page believed about an order", "src/orders/missing-order.ts", ["!error.isWebPage && ", ""], {
+  hostile("a web page believed about an order", "src/updates/missing-orders.ts", ["!error.isWebPage && ", ""], {
     step: lie({ on: "snapshot", status: MISSING, body: "html" }),
   }),
   hostile(

@@ -1,7 +1,7 @@
 /*
  * Answers that could not be read, and the way to settle them without reading them. An answer leaves `batches` in the
- * transaction that puts it into `quarantine`; after a crash it is where it was before. SQL names the index of the few batches
- * that are unread, and compares with lists of ids.
+ * transaction that puts it into `quarantine`; after a crash it is where it was before. SQL names the index of the few batches that are
+ * unread.
  */
 
 import type { BodyPlace } from "../database/body-parts.ts";
@@ -33,27 +33,6 @@ export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBo
 export function loadNewestKeptDate(store: Store): string | null {
   const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1";
   return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? null;
-}
-
-/** Which of these are orders that are stored, or held in quarantine, and when the last content of each was stored. */
-export function loadKnownOrders(store: Store, ids: readonly string[]): Map<string, string> {
-  const rows = store
-    .prepare<{ id: string; changedAt: string }>(
-      `SELECT ids.value AS id, coalesce(orders.changed_at, '9999') AS changedAt
-       FROM json_each(?) ids LEFT JOIN orders ON orders.order_id = ids.value
-       WHERE orders.order_id IS NOT NULL OR EXISTS (
-         SELECT 1 FROM quarantine WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') = ids.value)`,
-    )
-    .all(JSON.stringify(ids));
-  return new Map(rows.map(({ id, changedAt }) => [id, changedAt]));
-}
-
-/** Whether one of these orders is still to be read. */
-export function loadAwaited(store: Store, ids: readonly string[]): boolean {
-  const found = store
-    .prepare("SELECT 1 FROM json_each(?) ids CROSS JOIN owed_reads ON order_id = ids.value LIMIT 1")
-    .get(JSON.stringify(ids));
-  return found !== undefined;
 }
 
 export function saveKeptAsked(store: Store, id: number, asked: readonly string[]): void {

@@ -7,9 +7,9 @@ import { onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import { lostValues } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { hasPassed, type Moment } from "../pass/moment.ts";
 import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
-import { hasPassed, type Moment } from "./missing-order.ts";
 
 /**
  * The newest orders that are looked at, and how many of them in a hundred may be without what is to be missed. Where many lack it, a few tell at

@@ -5,10 +5,10 @@
  */
 import { readOrderId } from "../answers/uuid.ts";
 import { commit } from "../pass/commit.ts";
+import { loadKnownOrders } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { requestRead } from "../pass/position-rows.ts";
+import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { loadAwaited, loadKnownOrders } from "./kept-bodies.ts";
 import { keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
 import { type LearnedMetadata, learnNaming } from "./plan-completeness.ts";
 

@@ -9,22 +9,15 @@ import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
+import { loadKnownOrders } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { requestRead } from "../pass/position-rows.ts";
+import { hasPassed } from "../pass/moment.ts";
+import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import { depthOfRecords, readMendedInSlices } from "../records/read-answer.ts";
 import { readBody } from "./keep-body.ts";
-import {
-  type KeptBody,
-  loadAwaited,
-  loadKeptAfter,
-  loadKnownOrders,
-  loadNewestKeptDate,
-  saveKeptAsked,
-  settleKept,
-} from "./kept-bodies.ts";
-import { hasPassed } from "./missing-order.ts";
+import { type KeptBody, loadKeptAfter, loadNewestKeptDate, saveKeptAsked, settleKept } from "./kept-bodies.ts";
 import type { OrderRules } from "./order-rules.ts";
 
 const LOOK_EVERY_MS = 60_000;

@@ -107,6 +107,19 @@ export function loadHeldUnnamed(
   return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 
+/** Which of these are orders that are stored, or held in quarantine, and when the last content of each was stored. */
+export function loadKnownOrders(store: Store, ids: readonly string[]): Map<string, string> {
+  const rows = store
+    .prepare<{ id: string; changedAt: string }>(
+      `SELECT ids.value AS id, coalesce(orders.changed_at, '9999') AS changedAt
+       FROM json_each(?) ids LEFT JOIN orders ON orders.order_id = ids.value
+       WHERE orders.order_id IS NOT NULL OR EXISTS (
+         SELECT 1 FROM quarantine WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') = ids.value)`,
+    )
+    .all(JSON.stringify(ids));
+  return new Map(rows.map(({ id, changedAt }) => [id, changedAt]));
+}
+
 /** An order against which a record is held that names none. */
 export interface StoredCopy {
   orderId: string;

@@ -97,6 +97,14 @@ export function loadQueuedRead(store: Store, orderId: string): QueuedRead | unde
   return findRow(store, owedReads, { orderId });
 }
 
+/** Whether one of these orders is still to be read. */
+export function loadAwaited(store: Store, ids: readonly string[]): boolean {
+  const found = store
+    .prepare("SELECT 1 FROM json_each(?) ids CROSS JOIN owed_reads ON order_id = ids.value LIMIT 1")
+    .get(JSON.stringify(ids));
+  return found !== undefined;
+}
+
 /** Settles a read. Fenced by the record that caused it: a newer change in between stays queued. */
 export function deleteQueuedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
   return deleteRows(store, owedReads, { orderId, recordHash }) > 0;

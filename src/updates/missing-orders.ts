@@ -4,9 +4,19 @@
  * answers for another order, and with nothing of the order served in between. The first time is a row
  * (`missing_orders`), so that it outlives a restart.
  */
-import { hasPassed, MISSING_FOR_MS, type Moment } from "../orders/missing-order.ts";
 import { deleteMissingOrder, loadMissingOrder, saveMissingOrder } from "../orders/missing-rows.ts";
 import type { JobContext } from "../pass/job.ts";
+import { hasPassed, type Moment } from "../pass/moment.ts";
+import { ServiceError } from "../service/service-error.ts";
+
+/** How long the service must have said that it has no such order until that counts. */
+export const MISSING_FOR_MS = 10 * 60_000;
+
+/** Whether the service itself says that it has no such order. A web page is a proxy's word or a deployment's, and a cache's word is an old one. */
+export function saysNoSuchOrder(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError)) return false;
+  return !error.isWebPage && !error.isCached && (error.status === 404 || error.status === 410);
+}
 
 export class MissingOrders {
   readonly #context: Pick<JobContext, "store" | "clock" | "client">;

@@ -14,7 +14,6 @@ import { m } from "../messages/messages.ts";
 import { type IngestResult, isUnchanged } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import type { LostPart } from "../orders/lost-values.ts";
-import { MISSING_FOR_MS } from "../orders/missing-order.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
 import {
   isSameFence,
@@ -46,7 +45,7 @@ import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
 import { type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
-import { MissingOrders } from "./missing-orders.ts";
+import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
 import { noteRemoved } from "./set-back.ts";

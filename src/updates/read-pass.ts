@@ -7,12 +7,12 @@
 import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import type { LostPart } from "../orders/lost-values.ts";
-import { saysNoSuchOrder } from "../orders/missing-order.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Candidate, loadControls, loadControlsWith } from "./control-rows.ts";
+import { saysNoSuchOrder } from "./missing-orders.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 
 /** Orders that are asked for at most to find out whether the service is well. */

@@ -6,7 +6,6 @@
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
-import { saysNoSuchOrder } from "../orders/missing-order.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -18,6 +17,7 @@ import type { ServiceAnswer } from "../service/client.ts";
 import { readErrorWords } from "../service/error-words.ts";
 import { fetchSnapshot, orderMovedTo } from "../service/orders.ts";
 import type { ServiceError } from "../service/service-error.ts";
+import { saysNoSuchOrder } from "./missing-orders.ts";
 
 const PARTIAL = 206;
 

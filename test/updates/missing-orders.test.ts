@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { ServiceError } from "../../src/service/service-error.ts";
+import { saysNoSuchOrder } from "../../src/updates/missing-orders.ts";
 import type { Followed } from "../support/followed.ts";
 import { NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
+import { words } from "../support/messages.ts";
 
 const MINUTE = 60_000;
 
@@ -233,5 +236,23 @@ describe("whoever meets a missing order", () => {
     await test.run("reconcile");
     await pollFor(test, 13);
     expect(order(test, id)).toEqual({ is_open: 0, revision: 3, erp_revision: 2, removed: 1 });
+  });
+});
+
+describe("that there is no such order", () => {
+  const error = (status: number | undefined, isWebPage = false) =>
+    new ServiceError("request_refused", words("x"), {
+      area: "orders",
+      method: "GET",
+      path: "/",
+      effect: "none",
+      isWebPage,
+      ...(status === undefined ? {} : { status }),
+    });
+  it("is said by 404 and 410 alone, and never by a web page", () => {
+    const said = [404, 410, 400, 401, 403, 405, 500, 200, undefined].filter((status) => saysNoSuchOrder(error(status)));
+    expect(said).toEqual([404, 410]);
+    expect(saysNoSuchOrder(error(404, true))).toBe(false);
+    expect(saysNoSuchOrder(new Error("404"))).toBe(false);
   });
 });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hasPassed, saysNoSuchOrder } from "../../src/orders/missing-order.ts";
-import { ServiceError } from "../../src/service/service-error.ts";
-import { words } from "../support/messages.ts";
+import { hasPassed } from "../../src/pass/moment.ts";
 
 const TEN = 600_000;
 const date = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000).toUTCString();
@@ -51,23 +49,5 @@ describe("the time between two looks", () => {
     ],
   ])("%s", (_name, [first, now, ms], expected) => {
     expect(hasPassed(first, now, ms)).toBe(expected);
-  });
-});
-
-describe("that there is no such order", () => {
-  const error = (status: number | undefined, isWebPage = false) =>
-    new ServiceError("request_refused", words("x"), {
-      area: "orders",
-      method: "GET",
-      path: "/",
-      effect: "none",
-      isWebPage,
-      ...(status === undefined ? {} : { status }),
-    });
-  it("is said by 404 and 410 alone, and never by a web page", () => {
-    const said = [404, 410, 400, 401, 403, 405, 500, 200, undefined].filter((status) => saysNoSuchOrder(error(status)));
-    expect(said).toEqual([404, 410]);
-    expect(saysNoSuchOrder(error(404, true))).toBe(false);
-    expect(saysNoSuchOrder(new Error("404"))).toBe(false);
   });
 });
