@@ -21,6 +21,7 @@ const ROOMS: readonly (readonly [room: string, packages: RegExp])[] = [
   ["updates", SQL_ROOM],
   ["feeds", /^(node:|better-sqlite3$|drizzle-orm(\/|$))/],
   ["orders", SQL_ROOM],
+  ["completeness", SQL_ROOM],
   ["records", SQL_ROOM],
   ["pass", SQL_ROOM],
   ["config", /^(node:|zod$|yaml$|node-cron$)/],

@@ -2,7 +2,7 @@
 import { type PlantedBug, tested } from "./bug.ts";
 
 const CONDITIONS = "src/health/conditions.ts";
-const COMPLETENESS = "src/orders/plan-completeness.ts";
+const COMPLETENESS = "src/completeness/plan-completeness.ts";
 
 const OF_WORDS: readonly PlantedBug[] = [
   tested(
@@ -81,19 +81,19 @@ const OF_PERSONS: readonly PlantedBug[] = [
 
 const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
-    "test/orders/completeness.test.ts",
+    "test/completeness/completeness.test.ts",
     "a field that says nothing contradicts an empty list",
     { in: "findContradictions", find: "if (!field.says) return false;", replace: "" },
     COMPLETENESS,
   ),
   tested(
-    "test/orders/empty-list.test.ts",
+    "test/completeness/empty-list.test.ts",
     "a batch that shows a part of itself taken for whole",
     { of: "findShortfall", does: "return learned.hasEmpty && size < 0 ? fields : [];" },
     COMPLETENESS,
   ),
   tested(
-    "test/orders/empty-list.test.ts",
+    "test/completeness/empty-list.test.ts",
     "a count believed at first sight",
     { in: "isLearnedCount", find: "(known?.equal ?? 0) >= EQUAL_TIMES", replace: "(known?.equal ?? 0) >= 0" },
     COMPLETENESS,
@@ -117,40 +117,40 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/service/served-dates.ts",
   ),
   tested(
-    "test/orders/partial-answers.test.ts",
+    "test/completeness/partial-answers.test.ts",
     "a part of a batch that is read later taken for whole",
     { of: "headOfText", does: 'return { status: text === "" ? 204 : 200 };' },
-    "src/orders/head-metadata.ts",
+    "src/completeness/head-metadata.ts",
   ),
   tested(
-    "test/orders/orders-beside-list.test.ts",
+    "test/completeness/orders-beside-list.test.ts",
     "a total that is larger than its batch says nothing",
     { in: "isLearnedCount", find: "!isPages(field) &&", replace: "isSize(field) &&" },
     COMPLETENESS,
   ),
   tested(
-    "test/orders/orders-beside-list.test.ts",
+    "test/completeness/orders-beside-list.test.ts",
     "a number of all that waits keeps a batch for good",
     { in: "learnShort", find: "if (isWaiting)", replace: "if (isWaiting && count < 0)" },
     COMPLETENESS,
   ),
   tested(
-    "test/orders/orders-beside-list.test.ts",
+    "test/completeness/orders-beside-list.test.ts",
     "a batch confirmed before the orders that its answer names were read",
     { of: "#isSettled", does: "return unknown.length >= 0;" },
-    "src/orders/orders-beside-list.ts",
+    "src/completeness/orders-beside-list.ts",
   ),
   tested(
-    "test/orders/empty-list.test.ts",
+    "test/completeness/empty-list.test.ts",
     "a count that never becomes the number of the records",
     { of: "learnSizes", does: "return answer.size === -1 ? { ...learned } : learned;" },
     COMPLETENESS,
   ),
   tested(
-    "test/orders/lost-values.test.ts",
+    "test/completeness/lost-values.test.ts",
     "a value that all orders lose at once is taken for their own",
     { in: "isUsual", find: "former.length < SINGLE_FORMER_MIN ||", replace: "former.length > 0 ||" },
-    "src/orders/lost-values.ts",
+    "src/completeness/lost-values.ts",
   ),
   tested(
     "test/updates/change-lag.test.ts",

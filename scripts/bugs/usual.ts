@@ -1,7 +1,7 @@
 /* Bugs that overlook what only somebody notices who knows what is usual. */
 import { hostile, type PlantedBug } from "./bug.ts";
 
-const COMPLETENESS = "src/orders/plan-completeness.ts";
+const COMPLETENESS = "src/completeness/plan-completeness.ts";
 const DATES = "src/service/served-dates.ts";
 
 /** A batch lacks an order, and this beside its list says so. */
@@ -36,7 +36,7 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
   ),
   hostile(
     "ids beside a batch overlooked",
-    "src/orders/orders-beside-list.ts",
+    "src/completeness/orders-beside-list.ts",
     ["if (!this.#isSettled(fresh)) missing.push(field);", "if (!this.#isSettled([])) missing.push(field);"],
     part("ids"),
   ),
@@ -63,7 +63,7 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
   ),
   hostile(
     "a value that all orders lose at once believed",
-    "src/orders/lost-values.ts",
+    "src/completeness/lost-values.ts",
     ["  let lost = findLacking(order);\n", "  let lost: LostPart[] = [];\n"],
     LACKING,
   ),

@@ -1,3 +1,4 @@
+import { acceptMetadata, isListDoubted } from "../completeness/check-completeness.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { type Switched, switchAccount } from "../daemon/switch-account.ts";
@@ -8,7 +9,6 @@ import { clearSetAside } from "../feeds/refused-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { clearDelivery } from "../orders/batch-rows.ts";
-import { acceptMetadata, isListDoubted } from "../orders/check-completeness.ts";
 import { acceptForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";

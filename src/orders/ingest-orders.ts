@@ -7,6 +7,7 @@ import { hash } from "node:crypto";
 import { textOf } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -23,7 +24,6 @@ import {
 import type { AnswerRecord } from "../records/read-answer.ts";
 import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
-import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "./lost-values.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
 import { isUnnamed } from "./named-orders.ts";
 import {

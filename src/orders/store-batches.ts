@@ -10,6 +10,9 @@ import { withoutSecretsInSlices } from "../answers/hide-in-body.ts";
 import { idsByPathInSlices, recordIdsOf } from "../answers/ids-by-path.ts";
 import { resolvePath } from "../answers/json-path.ts";
 import { type Span, textOf } from "../answers/json-text.ts";
+import { CompletenessCheck } from "../completeness/check-completeness.ts";
+import { type AnswerHead, headOfText, headText, readHeadMetadata } from "../completeness/head-metadata.ts";
+import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -53,13 +56,10 @@ import {
   saveUnreadBody,
   settleDelivery,
 } from "./batch-rows.ts";
-import { CompletenessCheck } from "./check-completeness.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm.ts";
-import { type AnswerHead, headOfText, headText, readHeadMetadata } from "./head-metadata.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { JournalBatches } from "./journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
-import { countEmptyRecords, readMetadataInSlices } from "./list-metadata.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { SettleKept } from "./settle-kept.ts";

@@ -5,9 +5,9 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
+import { findLost } from "../completeness/lost-values.ts";
 import { reopenRequests } from "../orders/echo-rows.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
-import { findLost } from "../orders/lost-values.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { planOrder, sameValues, stateOfStatus } from "../orders/plan-order.ts";

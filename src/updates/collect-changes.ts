@@ -5,8 +5,8 @@
  */
 
 import { inTurns, type Slices } from "../answers/slices.ts";
+import { isEmptyRecord } from "../completeness/list-metadata.ts";
 import type { Store } from "../database/store.ts";
-import { isEmptyRecord } from "../orders/list-metadata.ts";
 import { isUnnamed } from "../orders/named-orders.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import type { Clock } from "../platform/ports.ts";

@@ -1,8 +1,9 @@
 /* Orders that are read because of another one, and those that are compared. SQL, because it names indexes and lists of ids. */
+
+import type { LostPart } from "../completeness/lost-values.ts";
 import type { NamedRow } from "../database/row.ts";
 import type { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { LostPart } from "../orders/lost-values.ts";
 
 export type Candidate = NamedRow<typeof orders, "orderKey" | "orderId"> & { serviceId: string };
 

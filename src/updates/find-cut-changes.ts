@@ -3,9 +3,10 @@
  * read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
  * of each of those orders is over or queued. After a crash the search goes on where it was.
  */
+
+import { acceptLacks } from "../completeness/check-completeness.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { acceptLacks } from "../orders/check-completeness.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";

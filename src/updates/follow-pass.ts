@@ -4,9 +4,9 @@
  */
 
 import { readTimestamp } from "../answers/timestamp.ts";
-import { type ListMetadata, NO_METADATA } from "../orders/list-metadata.ts";
+import { type ListMetadata, NO_METADATA } from "../completeness/list-metadata.ts";
+import type { Lack } from "../completeness/plan-completeness.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import type { Lack } from "../orders/plan-completeness.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestServed, loadNewestTimestamp } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";

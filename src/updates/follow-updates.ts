@@ -4,8 +4,8 @@
  * a read is owed are read.
  */
 
+import { CompletenessCheck } from "../completeness/check-completeness.ts";
 import { m } from "../messages/messages.ts";
-import { CompletenessCheck } from "../orders/check-completeness.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";

@@ -9,11 +9,11 @@
 import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { findLacking, HELD_MS, type LostPart } from "../completeness/lost-values.ts";
 import { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
-import { findLacking, HELD_MS, type LostPart } from "../orders/lost-values.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { stateOfStatus } from "../orders/plan-order.ts";

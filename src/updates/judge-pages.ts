@@ -3,7 +3,7 @@
  * one page for each question, and none where the position would not move.
  */
 
-import type { Lack } from "../orders/plan-completeness.ts";
+import type { Lack } from "../completeness/plan-completeness.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadAnchors, loadCut } from "./cut-rows.ts";
 import { instantOf, planAskBefore, planAskBehind } from "./follow.ts";

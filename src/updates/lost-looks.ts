@@ -3,7 +3,7 @@
  * with it, and the order is read without it again. The second look, ten minutes later at the earliest, makes the lack the order's own, and
  * it counts. The first look is a row (`lost_values`), which any good record of the order deletes; after a crash the look is repeated.
  */
-import { judgeLook, type LostPart, loadFirstLook, saveFirstLook } from "../orders/lost-values.ts";
+import { judgeLook, type LostPart, loadFirstLook, saveFirstLook } from "../completeness/lost-values.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { OrderReader, Refreshed } from "./read-order.ts";

@@ -9,11 +9,11 @@ import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import type { LostPart } from "../completeness/lost-values.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type IngestResult, isUnchanged } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/later-reads.ts";
-import type { LostPart } from "../orders/lost-values.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
 import {
   isSameFence,

@@ -5,9 +5,9 @@
 
 import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
+import type { CompletenessCheck } from "../completeness/check-completeness.ts";
+import { countEmptyRecords, withoutMore } from "../completeness/list-metadata.ts";
 import { m } from "../messages/messages.ts";
-import type { CompletenessCheck } from "../orders/check-completeness.ts";
-import { countEmptyRecords, withoutMore } from "../orders/list-metadata.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";

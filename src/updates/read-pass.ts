@@ -4,9 +4,9 @@
  * asked for that the service is known to have. What such a read brings is stored like any other.
  */
 
+import type { LostPart } from "../completeness/lost-values.ts";
 import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
-import type { LostPart } from "../orders/lost-values.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptMetadata, isListDoubted } from "../../src/orders/check-completeness.ts";
+import { acceptMetadata, isListDoubted } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";

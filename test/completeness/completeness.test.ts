@@ -3,7 +3,7 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
-import { countEmptyRecords, describeFields, readMetadataInSlices } from "../../src/orders/list-metadata.ts";
+import { countEmptyRecords, describeFields, readMetadataInSlices } from "../../src/completeness/list-metadata.ts";
 import {
   acceptDoubted,
   findContradictions,
@@ -15,7 +15,7 @@ import {
   learnWhole,
   NOTHING_LEARNED,
   noteEmptyRecords,
-} from "../../src/orders/plan-completeness.ts";
+} from "../../src/completeness/plan-completeness.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/order-mapping.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readHeadMetadata } from "../../src/orders/head-metadata.ts";
+import { readHeadMetadata } from "../../src/completeness/head-metadata.ts";
 import { requestRead } from "../../src/pass/position-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
