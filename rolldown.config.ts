@@ -1,6 +1,16 @@
+import { globSync } from "node:fs";
+import path from "node:path";
 import type { InputOptions, OutputOptions } from "rolldown";
 
 export type Bundle = InputOptions & { output: OutputOptions & { dir: string } };
+
+/** Texts, which are read when the first of them is said: `en/cli` and the like, in the bundle as in `src/messages`. */
+const TEXTS = Object.fromEntries(
+  globSync("src/messages/{en,ru,words}/*.ts", { cwd: import.meta.dirname }).map((file) => [
+    path.relative("src/messages", file).replace(/\.ts$/, ""),
+    file,
+  ]),
+);
 
 /**
  * The programs of `input` (file name → source) and what they share, in one folder; a command's part is read when it is called.
@@ -9,7 +19,7 @@ export type Bundle = InputOptions & { output: OutputOptions & { dir: string } };
  */
 export function bundleOf(input: Record<string, string>, dir: string): Bundle {
   return {
-    input,
+    input: { ...input, ...TEXTS },
     platform: "node",
     // The native module loads its prebuilt binary from its own package folder, so it stays outside the bundle.
     external: ["better-sqlite3"],

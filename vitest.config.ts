@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/set-up.ts"],
-    setupFiles: ["test/support/properties.ts", "test/support/languages.ts"],
+    setupFiles: ["test/support/properties.ts"],
     // Each file works on its own temporary folders and ports. One worker more than the smallest CI machine has cores, because some
     // wait for programs and disks.
     pool: "forks",

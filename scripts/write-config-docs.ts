@@ -2,14 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { exampleConfig } from "../src/config/example.ts";
 import { configReference } from "../src/config/reference.ts";
-import { loadLanguage } from "../src/messages/render.ts";
 import { dictionary } from "./docs/dictionary.ts";
 import { RUSSIAN } from "./docs/reference-ru.ts";
 import { type Region, regions, withRegions } from "./docs/regions.ts";
 
 /** Writes the example, the references and the tables of the pages from the code; with --check only says whether they are up to date. */
 
-await loadLanguage("ru");
 const root = path.resolve(import.meta.dirname, "..");
 const files: Readonly<Record<string, string>> = {
   "config/config.example.yaml": exampleConfig(),

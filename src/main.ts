@@ -9,9 +9,8 @@ import { spokenTerminal } from "./cli/spoken-terminal.ts";
 import type { TakeoverOptions } from "./cli/takeover.ts";
 import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
 import { localeLanguage } from "./messages/locale.ts";
-import type { Message } from "./messages/message.ts";
+import type { Message, Say } from "./messages/message.ts";
 import { m } from "./messages/messages.ts";
-import { loadLanguage, type Say } from "./messages/render.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
 import { systemClock } from "./platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
@@ -30,7 +29,6 @@ export async function main(argv: readonly string[], plain: PlainTerminal = proce
   let exitCode: number = EXIT.ok;
   if (plain === processTerminal) tolerateClosedPipes();
   const language = localeLanguage(plain.env);
-  await loadLanguage(language);
   const terminal = spokenTerminal(plain, language, argv.includes("--json"));
   const program = buildProgram(terminal, (code) => {
     exitCode = code;

@@ -7,7 +7,6 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["scripts/bugs/set-up-tests.ts"],
-    setupFiles: ["test/support/languages.ts"],
     maxWorkers: 1,
     // As for `npm test`: a machine that is busy is no bug that was found.
     testTimeout: 60_000,

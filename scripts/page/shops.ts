@@ -4,7 +4,6 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { parseConfig } from "../../src/config/load.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
-import { loadLanguage } from "../../src/messages/render.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Log } from "../../src/platform/ports.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
@@ -37,7 +36,6 @@ imports: { prices: { path: /api/v1/import/prices } }
 http: { listen: "127.0.0.1:0" }
 language: ${language}
 `;
-  await loadLanguage(language);
   const loaded = parseConfig({ text, file: path.join(folder, "north-shop.yaml"), env: {} });
   const bridge = new Bridge({ loaded, log: QUIET, clock: systemClock, onResult: () => undefined }, "page");
   if (state !== "starting") await live(bridge, sandbox, state);

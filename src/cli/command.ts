@@ -6,7 +6,6 @@ import { openReadOnly } from "../database/connection.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { loadLanguage } from "../messages/render.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import type { Paint } from "../platform/paint.ts";
@@ -61,7 +60,6 @@ export async function load(call: Call, secret: SecretNeed = "needed"): Promise<L
 export async function loadAsCaller(call: Call, secret: SecretNeed = "needed"): Promise<LoadedConfig> {
   const { terminal } = call;
   const loaded = loadTyped(call, secret);
-  await loadLanguage(loaded.config.language);
   terminal.speak?.(loaded.config.language);
   terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
   return loaded;

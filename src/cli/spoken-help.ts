@@ -1,7 +1,6 @@
 import { type Command, type CommanderError, Help, InvalidArgumentError } from "commander";
-import type { Message } from "../messages/message.ts";
+import type { Message, Say } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { Say } from "../messages/render.ts";
 
 const TITLES: Readonly<Record<string, Message>> = {
   "Usage:": m.help.usageTitle,

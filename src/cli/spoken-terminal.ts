@@ -1,6 +1,5 @@
 import type { Language } from "../messages/language.ts";
-import type { Message } from "../messages/message.ts";
-import { type Say, speaking } from "../messages/render.ts";
+import { type Message, type Say, speaking } from "../messages/message.ts";
 import type { Input, PlainInput } from "./prompt.ts";
 import type { PlainTerminal, Terminal } from "./terminal.ts";
 

@@ -1,6 +1,5 @@
 import type { Language } from "../messages/language.ts";
-import type { Message } from "../messages/message.ts";
-import type { Say } from "../messages/render.ts";
+import type { Message, Say } from "../messages/message.ts";
 import { createInput, type Input, type PlainInput } from "./prompt.ts";
 
 /** Where a program reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */

@@ -12,7 +12,7 @@ import { SettleTimes } from "../health/settle-times.ts";
 import { type Look, Watch } from "../health/watch.ts";
 import { WatchMachine } from "../health/watch-machine.ts";
 import type { Watched } from "../health/watched.ts";
-import { speaking } from "../messages/render.ts";
+import { speaking } from "../messages/message.ts";
 import { compileOrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
 import { runProgramAside } from "../platform/run-program.ts";

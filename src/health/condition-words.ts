@@ -1,7 +1,7 @@
 import type { HoldReason } from "../database/hold-names.ts";
+import { wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
-import { Message } from "../messages/message.ts";
-import { speaking, wordsOf } from "../messages/render.ts";
+import { Message, speaking } from "../messages/message.ts";
 import type { StatusWords } from "../messages/words/status.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
@@ -26,12 +26,12 @@ type ConditionWords = {
 
 /** A code without words is an error of the compiler. */
 function conditionWords(language: Language): ConditionWords {
-  return wordsOf(language).conditions;
+  return wordsOf(language, "conditions");
 }
 
 /** So is one of an error or a hold. */
 export function statusWords(language: Language): StatusWords & WordsOfCodes {
-  return wordsOf(language).status;
+  return wordsOf(language, "status");
 }
 
 interface WordsOfCodes {

@@ -1,4 +1,5 @@
-import { en } from "./en.ts";
+import { AREAS, textsOf } from "./catalogues.ts";
+import type { en } from "./en.ts";
 import { Message, type Said, type Value } from "./message.ts";
 
 type Given<T> = T extends Said
@@ -20,14 +21,20 @@ type Maker<Text> = Text extends (params: infer P) => string
 type Makers<Texts> = { readonly [A in keyof Texts]: { readonly [N in keyof Texts[A]]: Maker<Texts[A][N]> } };
 
 /** Every message by area and name: `m.config.tooLarge({ bytesMax })`, or `m.config.empty` where it has no parameters. */
-export const m = makers();
+export const m = {} as Makers<typeof en>;
 
-function makers(): Makers<typeof en> {
-  const areas = Object.entries(en).map(([area, texts]) => {
-    const named = Object.entries(texts).map(([name, text]) => [name, makerOf(`${area}.${name}`, text)]);
-    return [area, Object.fromEntries(named)];
-  });
-  return Object.fromEntries(areas) as Makers<typeof en>;
+// The texts of an area say which of them have parameters: they are read when its first message is made.
+for (const area of AREAS) {
+  let made: object | undefined;
+  Object.defineProperty(m, area, { enumerable: true, get: () => (made ??= makersOf(area)) });
+}
+
+function makersOf(area: string): object {
+  const named = Object.entries(textsOf("en", area) ?? {}).map(([name, text]) => [
+    name,
+    makerOf(`${area}.${name}`, text),
+  ]);
+  return Object.fromEntries(named);
 }
 
 function makerOf(id: string, text: unknown) {

@@ -1,5 +1,4 @@
 import type { en } from "./en.ts";
-import type { Words } from "./render.ts";
 import { answers } from "./ru/answers.ts";
 import { backup, restore } from "./ru/backup.ts";
 import { check, command, init, progress, sync } from "./ru/cli.ts";
@@ -21,9 +20,6 @@ import { service } from "./ru/service.ts";
 import { statuses } from "./ru/statuses.ts";
 import { reconcile, updates } from "./ru/updates.ts";
 import { web } from "./ru/web.ts";
-import { conditionsRu } from "./words/conditions-ru.ts";
-import { pageRu } from "./words/page-ru.ts";
-import { statusRu } from "./words/status-ru.ts";
 
 /** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
 export const ru = {
@@ -61,5 +57,3 @@ export const ru = {
   updates,
   web,
 } satisfies typeof en;
-
-export const russian: Words = { messages: ru, conditions: conditionsRu, status: statusRu, page: pageRu };

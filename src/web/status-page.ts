@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { clockTime, statusWords } from "../health/condition-words.ts";
 import type { Condition } from "../health/conditions.ts";
 import { describeFreshness, type ReportedCondition } from "../health/status.ts";
+import { type Words, wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
-import { type Words, wordsOf } from "../messages/render.ts";
 import { isoTime } from "../platform/ports.ts";
 import { CLOSED_POLICY, type Page } from "./answer-request.ts";
 import type { Charts } from "./charts.ts";
@@ -44,7 +44,7 @@ export function statusPage(sources: PageSources): Page {
   // The icon is written into the page as data.
   const csp = `${CLOSED_POLICY}; style-src 'sha256-${hash}'; img-src data:`;
   return () => {
-    const view = { ...sources, reading: sources.read(), words: wordsOf(sources.language).page };
+    const view = { ...sources, reading: sources.read(), words: wordsOf(sources.language, "page") };
     return { status: 200, type: HTML_TYPE, body: renderPage(view).text, csp };
   };
 }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { describeStep, Progress } from "../../src/cli/progress.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
-import type { Message } from "../../src/messages/message.ts";
+import { type Message, render } from "../../src/messages/message.ts";
 import { m } from "../../src/messages/messages.ts";
-import { render } from "../../src/messages/render.ts";
 import { FakeClock } from "../support/bridge.ts";
 
 /** Everything that was written, in its order: drawn lines begin with `~`, a line that is taken away is `~` alone. */

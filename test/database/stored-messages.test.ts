@@ -4,7 +4,7 @@ import { expect, inject, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { m } from "../../src/messages/messages.ts";
-import { render } from "../../src/messages/render.ts";
+import { render } from "../../src/messages/message.ts";
 import { tempFolder } from "../support/temp.ts";
 
 function begin() {

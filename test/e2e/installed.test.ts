@@ -47,7 +47,7 @@ describe("the program as it is installed", PATIENT, () => {
   });
 
   it("is read by Node as text of one byte a letter, which any letter beyond ASCII would double", () => {
-    const files = globSync(path.join(path.dirname(inject("program")), "../dist/*.cjs"));
+    const files = globSync(path.join(path.dirname(inject("program")), "../dist/**/*.cjs"));
     expect(files.length).toBeGreaterThan(10);
     expect(files.filter((file) => readFileSync(file).some((byte) => byte > 0x7f))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeRow } from "../../src/health/flow-row.ts";
-import { render } from "../../src/messages/render.ts";
+import { render } from "../../src/messages/message.ts";
 import { ago, factsOf, flowOf, NOW_MS } from "../support/conditions.ts";
 
 const HOURS = 60;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeCounts } from "../../src/messages/describe-counts.ts";
-import { en } from "../../src/messages/en.ts";
-import { type Catalogue, Message, renderFrom } from "../../src/messages/message.ts";
+import { Message, render } from "../../src/messages/message.ts";
 import { counted } from "../../src/messages/numbers.ts";
 import { declaredMessages } from "./catalogue.ts";
 
@@ -25,7 +24,7 @@ describe("a counted thing", () => {
         name,
         type === "number" ? (isLimit(name) ? 9 : 1) : type.startsWith("readonly") ? ["§"] : "§",
       ]);
-      return nouns.test(renderFrom(en as Catalogue, new Message(id, Object.fromEntries(one))));
+      return nouns.test(render("en", new Message(id, Object.fromEntries(one))));
     });
     expect(wrong.map(({ id }) => id)).toEqual([]);
   });

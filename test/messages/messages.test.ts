@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { textsOf } from "../../src/messages/catalogues.ts";
 import { en } from "../../src/messages/en.ts";
-import { type Catalogue, Message, renderFrom } from "../../src/messages/message.ts";
+import { Message, render, speaking } from "../../src/messages/message.ts";
 import { m } from "../../src/messages/messages.ts";
 import { plural } from "../../src/messages/numbers.ts";
-import { render, speaking } from "../../src/messages/render.ts";
 import { ru } from "../../src/messages/ru.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { declaredMessages, drawParams } from "./catalogue.ts";
 
-const CATALOGUES: Readonly<Record<"en" | "ru", Catalogue>> = { en, ru };
+const LANGUAGES = ["en", "ru"] as const;
 
 describe("a message", () => {
   it("is put into the words of its reader, with the messages among its parameters", () => {
@@ -83,6 +83,15 @@ function count(text: string, word: string): number {
 describe("the catalogues", () => {
   const declared = declaredMessages();
 
+  it("are found by the area of a message", () => {
+    for (const area of Object.keys(en) as (keyof typeof en)[]) {
+      expect([Object.keys(textsOf("en", area) ?? {}), Object.keys(textsOf("ru", area) ?? {}).sort()]).toEqual([
+        Object.keys(en[area]),
+        Object.keys(en[area]).sort(),
+      ]);
+    }
+  });
+
   it("are read whole", () => {
     const ids = Object.entries(en).flatMap(([area, texts]) => Object.keys(texts).map((name) => `${area}.${name}`));
     expect(declared.map(({ id }) => id).sort()).toEqual(ids.sort());
@@ -91,10 +100,10 @@ describe("the catalogues", () => {
   it.each(declared.map((one) => [one.id, one] as const))("say %s whole in both languages", (id, one) => {
     fc.assert(
       fc.property(drawParams(one), (params) => {
-        for (const catalogue of Object.values(CATALOGUES)) {
-          const text = renderFrom(catalogue, new Message(id, params as Message["params"]));
+        for (const language of LANGUAGES) {
+          const text = render(language, new Message(id, params as Message["params"]));
           expect(text).not.toMatch(/undefined|NaN|\[object|=>|^$/);
-          expect(count(text, "null")).toBe(count(renderFrom(catalogue, new Message(id, withoutNull(params))), "null"));
+          expect(count(text, "null")).toBe(count(render(language, new Message(id, withoutNull(params))), "null"));
           for (const value of Object.values(params).flat()) {
             if (typeof value === "string" && value.startsWith("§")) expect(text).toContain(value);
           }
@@ -107,8 +116,8 @@ describe("the catalogues", () => {
   it("say what is prose in English in Russian letters", () => {
     const english = declared.filter((one) => {
       const [params = {}] = fc.sample(drawParams(one), { numRuns: 1, seed: 1 });
-      const [inEnglish, inRussian] = Object.values(CATALOGUES).map((catalogue) =>
-        renderFrom(catalogue, new Message(one.id, params as Message["params"])).replace(/§\w+§/g, ""),
+      const [inEnglish, inRussian] = LANGUAGES.map((language) =>
+        render(language, new Message(one.id, params as Message["params"])).replace(/§\w+§/g, ""),
       );
       return /[a-z]{2,} [a-z]{2,}/.test(inEnglish ?? "") && !/[а-яё]/i.test(inRussian ?? "");
     });

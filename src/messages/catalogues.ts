@@ -1,0 +1,84 @@
+import { createRequire } from "node:module";
+import path from "node:path";
+import type { en } from "./en.ts";
+import type { Language } from "./language.ts";
+// The catalogues import it: it is there before the first of them is read.
+import "./numbers.ts";
+import type { conditionsEn } from "./words/conditions-en.ts";
+import type { pageEn } from "./words/page-en.ts";
+import type { statusEn } from "./words/status-en.ts";
+
+/** The texts of an area by name; each is fixed or a function of its parameters. */
+export type Texts = Readonly<Record<string, string | ((params: never) => string)>>;
+
+/** The words of what is said in many places. */
+export interface Words {
+  conditions: typeof conditionsEn;
+  status: typeof statusEn;
+  page: typeof pageEn;
+}
+
+/** In which file an area stands: a file holds those of one room. */
+const FILES = {
+  answers: "answers",
+  backup: "backup",
+  check: "cli",
+  command: "cli",
+  common: "common",
+  config: "config",
+  counts: "common",
+  daemon: "daemon",
+  database: "database",
+  feeds: "feeds",
+  health: "health",
+  help: "help",
+  init: "cli",
+  keys: "keys",
+  kinds: "keys",
+  mirror: "mirror",
+  orders: "orders",
+  pass: "pass",
+  platform: "platform",
+  probe: "probe",
+  progress: "cli",
+  quarantine: "quarantine",
+  questions: "config",
+  reconcile: "updates",
+  remap: "orders",
+  restore: "backup",
+  service: "service",
+  status: "health",
+  statuses: "statuses",
+  story: "orders",
+  sync: "cli",
+  updates: "updates",
+  web: "web",
+} as const satisfies Record<keyof typeof en, string>;
+
+export const AREAS = Object.keys(FILES) as (keyof typeof FILES)[];
+
+/*
+ * A file is read when the first of its texts is wanted: a command says few of them, and hardly any of the other language. It is
+ * read without waiting, because an error may have to be put into words anywhere.
+ */
+const read = createRequire(import.meta.url);
+const ENDING = path.extname(import.meta.url);
+const known = new Map<string, unknown>();
+
+function exportOf(file: string, name: string): unknown {
+  const key = `${file} ${name}`;
+  const found = known.get(key) ?? (read(`./${file}${ENDING}`) as Record<string, unknown>)[name];
+  known.set(key, found);
+  return found;
+}
+
+/** Undefined where this version has no such area. */
+export function textsOf(language: Language, area: string): Texts | undefined {
+  if (!Object.hasOwn(FILES, area)) return undefined;
+  return exportOf(`${language}/${FILES[area as keyof typeof FILES]}`, area) as Texts;
+}
+
+/** The words of `name` in a language. */
+export function wordsOf<Name extends keyof Words>(language: Language, name: Name): Words[Name] {
+  return exportOf(`words/${name}-${language}`, `${name}${language === "ru" ? "Ru" : "En"}`) as Words[Name];
+}
