@@ -56,8 +56,6 @@ const ORDERS_BOUND = { bytes: BOUND.bytes, part: 500 };
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
 const NOTED_ROWS = 2_000;
-/** Of one pass; then the other way has its turn. */
-const TRANSACTIONS_MAX = 20;
 /** Names kept of rows that PostgreSQL does not take. */
 const UNWRITTEN_MAX = 20;
 
@@ -89,7 +87,7 @@ export class Down implements MirrorPart {
     this.#isCompareAsked = true;
   }
 
-  async run(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
+  async turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
     const { context } = session;
     const { store } = context;
     const local = { ...loadLocal(store), isRestored: session.isRestored };
@@ -99,12 +97,10 @@ export class Down implements MirrorPart {
       await commit(context, signal, () => startRefill(store));
     }
     const counts: Record<string, number> = {};
-    for (let done = 0; done < TRANSACTIONS_MAX && !context.isStopping(); done++) {
-      const refill = loadRefill(store);
-      if (Object.keys(refill).length > 0) await commit(context, signal, () => noteMore(store, refill));
-      if (!(await this.#transact(session, signal, counts))) return { counts, more: Object.keys(refill).length > 0 };
-    }
-    return { counts, more: true };
+    const refill = loadRefill(store);
+    const isRefilling = Object.keys(refill).length > 0;
+    if (isRefilling) await commit(context, signal, () => noteMore(store, refill));
+    return { counts, more: (await this.#transact(session, signal, counts)) || isRefilling };
   }
 
   /** Whether more waits. */

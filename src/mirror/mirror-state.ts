@@ -10,7 +10,7 @@ import type { Store } from "../database/store.ts";
  * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
- * `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
+ * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
  * `extra_orders`: orders that are only there.
  */
 export type MirrorStateKey =
@@ -24,6 +24,7 @@ export type MirrorStateKey =
   | "fenced"
   | "server"
   | "restored"
+  | "went_back"
   | "kept"
   | "approved"
   | "extra_orders";
@@ -45,6 +46,12 @@ export function saveMirrorState(store: Store, key: MirrorStateKey, value: string
 /** Inside a transaction. */
 export function forgetMirrorState(store: Store, key: MirrorStateKey): void {
   deleteRows(store, mirrorState, { key });
+}
+
+/** PostgreSQL is older than it was: the ERP's rows are gone through. What a person had approved was of another state. Inside a transaction. */
+export function noteRestored(store: Store, at: string): void {
+  saveMirrorState(store, "restored", at);
+  forgetMirrorState(store, "approved");
 }
 
 /** From now on batches, held records and outcomes note that they change. Inside a transaction. */

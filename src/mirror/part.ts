@@ -25,12 +25,13 @@ export interface PartResult {
   more: boolean;
 }
 
-/** One direction. What it commits in one pass is bounded. */
+/** One direction. */
 export interface MirrorPart {
   readonly name: "down" | "up";
   /** Whether a pass has something to do; asked every time, so that it must cost next to nothing. */
   hasWork(store: Store, seen: Seen, isRestored: boolean): boolean;
   /** The next passes go through everything. */
   compareAll(): void;
-  run(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult>;
+  /** One transaction in PostgreSQL, whose size is bounded, and what belongs to it in the shop's database. `seen` is of a look before it. */
+  turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult>;
 }

@@ -1,16 +1,18 @@
 /*
- * One pass of the mirror: a look at PostgreSQL that locks nothing, and where something is to be done, bounded transactions each way. No other
- * flow waits for it. Whatever fails ends the connection and the pass; the next one begins with another look.
+ * One pass of the mirror: looks at PostgreSQL that lock nothing, and after each one transaction each way, where something is to be done,
+ * until nothing is left or the pass has taken its time. The ways take turns, so that neither waits for the other's backlog. No other flow
+ * waits for a pass. Whatever fails ends the connection and the pass; the next one begins with another look.
  */
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
 import { type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
 import { type Claim, judgeWriter } from "./fence.ts";
 import { Fenced } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
-import { loadMirrorState, saveMirrorState } from "./mirror-state.ts";
+import { forgetMirrorState, loadMirrorState, noteRestored, saveMirrorState } from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession } from "./part.ts";
 import { firstPosition } from "./plan-down.ts";
 import {
@@ -30,6 +32,9 @@ const HEARD_MS = 15_000;
 export const SILENT_MIN_S = 120;
 /** A pass that found nothing to do is recorded so often: there may be one a second. */
 const RECORD_IDLE_MS = 60_000;
+/** What one pass takes at most: between two, a shop that is busy all the time says how it stands. */
+const PASS_MS = 10_000;
+const ROUNDS_MAX = 200;
 /** The turn is noted so often at most; in between the process keeps it. */
 const NOTE_TURN_MS = 30_000;
 
@@ -56,7 +61,9 @@ export class RunMirror implements Job {
   readonly #claim: Claim;
   #turn: number;
   #notedTurn: number;
-  #isRestored = false;
+  #isRestored: boolean;
+  /** Passes that failed, of this process. */
+  #failures = 0;
   /** Which PostgreSQL the connection leads to; undefined: it does not say. */
   #server: string | undefined;
   #notedMs = Number.NEGATIVE_INFINITY;
@@ -75,6 +82,7 @@ export class RunMirror implements Job {
     this.#claim = { writer: options.self.writer, writerNo: undefined, takeoverNo: options.takeoverNo };
     this.#notedTurn = Number(loadMirrorState(context.store, "turn") ?? 0);
     this.#turn = this.#notedTurn;
+    this.#isRestored = loadMirrorState(context.store, "went_back") !== undefined;
   }
 
   /** The next passes go through everything, both ways. */
@@ -99,6 +107,7 @@ export class RunMirror implements Job {
       return await this.#pass(signal);
     } catch (error) {
       this.#recordedMs = undefined;
+      this.#failures += 1;
       if (error instanceof Fenced) this.#options.onFenced(error);
       throw error;
     } finally {
@@ -107,26 +116,64 @@ export class RunMirror implements Job {
   }
 
   async #pass(signal: AbortSignal): Promise<JobReport> {
-    const { self, parts } = this.#options;
-    const { store } = this.#context;
-    const seen = (await lookAtPosition(this.#link, self.shop)) ?? (await this.#begin());
-    this.#refuseOthers(seen);
-    this.#isRestored ||= seen.turn < this.#turn || this.#isOtherServer();
-    const session = this.#session();
+    const { clock, isStopping } = this.#context;
+    const endMs = clock.monotonicMs() + PASS_MS;
     const counts: Record<string, number> = {};
-    let more = false;
-    for (const part of parts) {
-      if (!part.hasWork(store, seen, this.#isRestored)) continue;
-      const result = await part.run(session, seen, signal);
-      for (const [name, count] of Object.entries(result.counts)) counts[name] = (counts[name] ?? 0) + count;
-      more ||= result.more;
+    let seen = await this.#look(signal);
+    const ways = this.#inTurn(seen);
+    let more = await this.#round(ways, seen, { signal, counts });
+    for (let rounds = 1; more && rounds < ROUNDS_MAX && clock.monotonicMs() < endMs && !isStopping(); rounds++) {
+      seen = await this.#look(signal);
+      more = await this.#round(ways, seen, { signal, counts });
     }
     // Also of a shop that is busy all the time, whose rows say nothing of how it stands.
-    if (this.#context.clock.monotonicMs() - this.#saidMs >= HEARD_MS || seen.heardS * 1_000 >= HEARD_MS) {
-      await session.transact(async (tx) => ({ turn: await savePosition(tx, self.shop, this.#standing()) }));
+    if (clock.monotonicMs() - this.#saidMs >= HEARD_MS || seen.heardS * 1_000 >= HEARD_MS) {
+      const { shop } = this.#options.self;
+      await this.#transact(async (tx) => ({ turn: await savePosition(tx, shop, this.#standing()) }));
     }
     await this.#noteTurn(signal);
     return { outcome: more ? "more" : Object.keys(counts).length > 0 ? "done" : "idle", counts };
+  }
+
+  async #look(signal: AbortSignal): Promise<Seen> {
+    const seen = (await lookAtPosition(this.#link, this.#options.self.shop)) ?? (await this.#begin());
+    this.#refuseOthers(seen);
+    if (!this.#isRestored && (seen.turn < this.#turn || this.#isOtherServer())) {
+      // Before PostgreSQL is written again and its turn comes near the one that is known, whatever breaks off.
+      const { store, clock } = this.#context;
+      await commit(this.#context, signal, () => {
+        const at = isoTime(clock.nowMs());
+        saveMirrorState(store, "went_back", at);
+        noteRestored(store, at);
+      });
+      this.#isRestored = true;
+    }
+    return seen;
+  }
+
+  /**
+   * The ways, the one first that is to begin: in one pass this, in another that one, also where passes are broken off after one
+   * transaction, which the turn counts, or where one way fails in its first.
+   */
+  #inTurn(seen: Seen): readonly MirrorPart[] {
+    const { parts } = this.#options;
+    return (seen.turn + this.#failures) % 2 === 0 ? parts : parts.toReversed();
+  }
+
+  /** One turn of each way that has something to do. Returns whether more waits. */
+  async #round(
+    ways: readonly MirrorPart[],
+    seen: Seen,
+    { signal, counts }: { signal: AbortSignal; counts: Record<string, number> },
+  ): Promise<boolean> {
+    let more = false;
+    for (const way of ways) {
+      if (!way.hasWork(this.#context.store, seen, this.#isRestored)) continue;
+      const result = await way.turn(this.#session(), seen, signal);
+      for (const [name, count] of Object.entries(result.counts)) counts[name] = (counts[name] ?? 0) + count;
+      more ||= result.more;
+    }
+    return more;
   }
 
   #standing() {
@@ -213,10 +260,13 @@ export class RunMirror implements Job {
     const { store, clock } = this.#context;
     if (this.#isRestored) return;
     const server = this.#server ?? loadMirrorState(store, "server") ?? "";
+    const isBack = loadMirrorState(store, "went_back") !== undefined;
     const isSoon = this.#turn >= this.#notedTurn && clock.monotonicMs() - this.#notedMs < NOTE_TURN_MS;
-    if (server === (loadMirrorState(store, "server") ?? "") && (this.#turn === this.#notedTurn || isSoon)) return;
+    const isSame = server === (loadMirrorState(store, "server") ?? "");
+    if (!isBack && isSame && (this.#turn === this.#notedTurn || isSoon)) return;
     await commit(this.#context, signal, () => {
       saveMirrorState(store, "turn", String(this.#turn));
+      forgetMirrorState(store, "went_back");
       if (server !== "") saveMirrorState(store, "server", server);
     });
     this.#notedTurn = this.#turn;

@@ -75,8 +75,14 @@ export async function startUp(): Promise<UpBench> {
     erp,
     connectErp,
     pass: async () => {
-      const seen = (await lookAtPosition(link, SHOP)) as Seen;
-      return (await up.run(session, seen, new AbortController().signal)).counts;
+      const counts: Record<string, number> = {};
+      for (let more = true; more; ) {
+        const seen = (await lookAtPosition(link, SHOP)) as Seen;
+        const result = await up.turn(session, seen, new AbortController().signal);
+        for (const [name, count] of Object.entries(result.counts)) counts[name] = (counts[name] ?? 0) + count;
+        more = result.more;
+      }
+      return counts;
     },
     restart: () => {
       up = new Up();

@@ -13,7 +13,7 @@ import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
-import { forgetMirrorState, loadMirrorState, loadTableCounts, saveMirrorState } from "../mirror-state.ts";
+import { forgetMirrorState, loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
 import { refreshQueue } from "../write-down.ts";
@@ -44,8 +44,6 @@ import {
   writeOutcomes,
 } from "./remote-rows.ts";
 
-/** Of one pass: some seconds at most, then the other direction has its turn. */
-const ROUNDS_MAX = 50;
 /** Outcomes written at a time. */
 const OUTCOMES_MAX = 500;
 /** Keys of a local table compared at a time, and requests noted again. */
@@ -83,7 +81,7 @@ interface Turn {
   round: Round | undefined;
   /** Outcomes that are there now, by their notes in SQLite. */
   outcomes: readonly number[];
-  refused: Counts | undefined;
+  refused: string | undefined;
   /** Notes deleted, less those that were written again. */
   deleted: number;
 }
@@ -96,9 +94,8 @@ export class Up implements MirrorPart {
   #isComparisonDue = false;
   #settled: Settled | undefined;
 
-  hasWork(store: Store, seen: Seen, isRestored: boolean): boolean {
-    if (seen.isTouched || isRestored || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined)
-      return true;
+  hasWork(store: Store, seen: Seen): boolean {
+    if (seen.isTouched || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined) return true;
     if (["restored", "approved"].some((key) => loadMirrorState(store, key as "restored") !== undefined)) return true;
     return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
   }
@@ -108,14 +105,11 @@ export class Up implements MirrorPart {
     this.#isComparisonDue = true;
   }
 
-  async run(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
+  async turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
     const counts: Counts = {};
     try {
-      await noteRestored(session, seen, signal);
-      for (let rounds = 0; rounds < ROUNDS_MAX && !session.context.isStopping(); rounds++) {
-        if (!(await this.#runRound(session, signal, counts))) return { counts, more: false };
-      }
-      return { counts, more: true };
+      await noteWentBack(session, seen, signal);
+      return { counts, more: await this.#runRound(session, signal, counts) };
     } catch (error) {
       // A night's comparison begins anew; every other walk is found to be due again.
       this.#isComparisonDue ||= this.#walk?.because === "night";
@@ -134,13 +128,15 @@ export class Up implements MirrorPart {
     const { round, outcomes, refused, deleted } = turn;
     if (outcomes.length > 0) counts["outcomes"] = (counts["outcomes"] ?? 0) + outcomes.length;
     const save: Save = (act) => commit(context, signal, act);
-    if (outcomes.length > 0 || refused !== undefined) {
+    const isNews = refused !== undefined && refused !== loadMirrorState(context.store, "refused_rows");
+    if (outcomes.length > 0 || isNews) {
       await save(() => {
         deleteOutcomeNotes(context.store, outcomes);
-        if (refused !== undefined) saveMirrorState(context.store, "refused_rows", JSON.stringify(refused));
+        if (isNews) saveMirrorState(context.store, "refused_rows", refused);
       });
     }
-    if (round === undefined) return outcomes.length === OUTCOMES_MAX;
+    // What stands refused is a condition, which goes down.
+    if (round === undefined) return isNews || outcomes.length === OUTCOMES_MAX;
     const application = new Application(context, round);
     const verdicts = await application.apply(save);
     for (const [name, n] of Object.entries(application.counts)) counts[name] = (counts[name] ?? 0) + n;
@@ -180,7 +176,7 @@ export class Up implements MirrorPart {
     }
     await deleteTouched(tx, shop, ids);
     if (marked.length > 0) await refreshQueue(tx, shop, marked);
-    const refused = verdicts.length > 0 ? await countRefused(tx, shop) : undefined;
+    const refused = verdicts.length > 0 ? JSON.stringify(await countRefused(tx, shop)) : undefined;
     return { deleted: ids.length - held, refused };
   }
 
@@ -279,14 +275,11 @@ function whyToWalk(now: Place & { local: number; remote: number }) {
 }
 
 /** Before a walk that crashes may break off. */
-async function noteRestored({ context, isRestored }: MirrorSession, seen: Seen, signal: AbortSignal): Promise<void> {
+async function noteWentBack({ context }: MirrorSession, seen: Seen, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  const isBack = isRestored || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) === "remote";
-  if (!isBack || loadMirrorState(store, "restored") !== undefined) return;
-  await commit(context, signal, () => {
-    saveMirrorState(store, "restored", isoTime(clock.nowMs()));
-    forgetMirrorState(store, "approved");
-  });
+  if (whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== "remote") return;
+  if (loadMirrorState(store, "restored") !== undefined) return;
+  await commit(context, signal, () => noteRestored(store, isoTime(clock.nowMs())));
 }
 
 /** Inside the transaction that ends it. */
