@@ -1,9 +1,9 @@
 /*
  * A real bridge between the mock service and a PostgreSQL, with an ERP at work there, under kills, crashes of PostgreSQL and cut
  * connections: `npm run campaign:mirror [-- --kills N --crashes N --cuts N --workers N --rate ORDERS_A_MINUTE --gap MS --seed S]`. Prints what
- * is missing, differs or came twice.
+ * is missing, differs or came twice, and what there was too little of for the campaign to mean something.
  *
- * Exit code 1: something does; 64: usage.
+ * Exit code 1: something does, or there was; 64: usage.
  */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import os from "node:os";
@@ -49,11 +49,18 @@ for (const kind of ["missing", "differing", "doubled", "waiting"] as const) {
 }
 const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1);
 console.log(
-  `${sizes.kills} kills, ${sizes.crashes} crashes of PostgreSQL, ${sizes.cuts} cuts (${result.cutCommits} on COMMIT) in ${minutes} minutes: ` +
-    `${result.orders} orders, ${result.requests} requests; ${result.missing.length} missing, ${result.differing.length} differing, ` +
+  `${sizes.kills} kills, ${sizes.crashes} crashes of PostgreSQL, ${sizes.cuts} cuts (${result.work.cutCommits} on COMMIT) in ${minutes} minutes: ` +
+    `${result.orders} orders, ${result.work.requests} requests; ${result.missing.length} missing, ${result.differing.length} differing, ` +
     `${result.doubled.length} doubled requests, ${result.waiting.length} waiting (seed ${sizes.seed})`,
 );
-const isBad = result.missing.length + result.differing.length + result.doubled.length + result.waiting.length > 0;
+for (const what of result.lacking) console.log(`  too little was done: ${what}`);
+const isBad =
+  result.missing.length +
+    result.differing.length +
+    result.doubled.length +
+    result.waiting.length +
+    result.lacking.length >
+  0;
 if (isBad) console.log(`kept for inspection: ${folder}`);
 else rmSync(folder, { recursive: true, force: true });
 process.exitCode = isBad ? 1 : 0;

@@ -43,6 +43,17 @@ export async function compareMirror(sides: Sides): Promise<Compared> {
   return found;
 }
 
+/** Rows of the ERP's that the shop has. */
+export function countUp(database: string): number {
+  const db = new Database(database, { readonly: true, fileMustExist: true, timeout: 10_000 });
+  try {
+    const sql = "SELECT (SELECT count(*) FROM stock) + (SELECT count(*) FROM prices)";
+    return db.prepare<[], number>(sql).pluck().get() ?? 0;
+  } finally {
+    db.close();
+  }
+}
+
 async function compareOrders(db: Database.Database, { erp, shop, sandbox }: Sides, found: Difference): Promise<void> {
   const local = new Map(
     db

@@ -35,6 +35,8 @@ export class CuttingProxy {
   /** New connections end at once. */
   isRefusing = false;
   cuts = 0;
+  /** COMMITs that clients have sent. */
+  commits = 0;
   readonly #folder: string;
   readonly #target: () => string;
   readonly #server: Server;
@@ -106,6 +108,7 @@ export class CuttingProxy {
       const sql = connection.isStarted ? statementOf(message) : undefined;
       // A request for TLS, which PostgreSQL refuses on a socket, comes before the start of the conversation.
       if (!connection.isStarted) connection.isStarted = message.readUInt32BE(LENGTH_BYTES) !== SSL_REQUEST;
+      if (sql === "COMMIT") this.commits += 1;
       const cut = sql === undefined ? undefined : this.onStatement?.(sql);
       if (cut === "before") {
         this.#cut(connection);

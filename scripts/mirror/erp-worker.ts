@@ -15,6 +15,8 @@ export interface ErpBook {
   requests: Set<string>;
   /** Orders for which a status was asked: one each, so that the order's status says what arrived. */
   asked: Set<string>;
+  /** Orders that it has marked. */
+  marked: Set<string>;
   commits: number;
   rollbacks: number;
   failures: number;
@@ -23,6 +25,7 @@ export interface ErpBook {
 export const newBook = (): ErpBook => ({
   requests: new Set(),
   asked: new Set(),
+  marked: new Set(),
   commits: 0,
   rollbacks: 0,
   failures: 0,
@@ -115,8 +118,9 @@ export class ErpWorker {
   }
 
   async #mark(): Promise<void> {
-    const { shop, random } = this.#options;
-    await this.#transaction(async (query) => {
+    const { shop, random, book } = this.#options;
+    const ids: string[] = [];
+    const isCommitted = await this.#transaction(async (query) => {
       const { rows } = await query(
         "SELECT order_id, revision FROM orders_pending WHERE shop = $1 ORDER BY random() LIMIT 20",
         shop,
@@ -129,8 +133,10 @@ export class ErpWorker {
              state = excluded.state`,
           ...[shop, id, `E-${String(id).slice(0, 8)}`, isBlocked ? 0 : revision, isBlocked ? "blocked" : "taken"],
         );
+        ids.push(String(id));
       }
     });
+    if (isCommitted) for (const id of ids) book.marked.add(id);
   }
 
   async #changeStock(): Promise<void> {

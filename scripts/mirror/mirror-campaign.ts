@@ -9,7 +9,8 @@ import { readMirrorUrl } from "../../src/config/mirror.ts";
 import { initSchema } from "../../src/mirror/init-schema.ts";
 import { pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
-import { compareMirror, type Difference } from "./compare-mirror.ts";
+import { type CampaignWork, findLacking } from "./campaign-work.ts";
+import { compareMirror, countUp, type Difference } from "./compare-mirror.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
 import { type ErpBook, ErpWorker, newBook } from "./erp-worker.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
@@ -21,6 +22,9 @@ const TICK_MS = 200;
 /** One order in so many is changed at the service as each is made. */
 const CHANGES = 0.3;
 const CUT_WITHIN_MS = 4_000;
+/** A bridge that was killed is at work again within so long. */
+const WORK_WITHIN_MS = 15_000;
+const WORK_BEGINS_MS = 60_000;
 
 export interface CampaignSizes {
   kills: number;
@@ -42,8 +46,9 @@ export interface CampaignOptions extends CampaignSizes {
 
 export interface CampaignResult extends Difference {
   orders: number;
-  requests: number;
-  cutCommits: number;
+  work: CampaignWork;
+  /** What it did too little of to mean something. */
+  lacking: string[];
 }
 
 /** A real bridge between the mock service and a real PostgreSQL, and everything that may break between them. */
@@ -70,6 +75,9 @@ class MirrorCampaign {
   #bridge: ChildProcess | undefined;
   #isOver = false;
   #cutCommits = 0;
+  #killsAtWork = 0;
+  /** COMMITs of the bridges before this one. */
+  #commitsBefore = 0;
 
   constructor(options: CampaignOptions, cluster: PostgresCluster) {
     this.#options = options;
@@ -83,19 +91,35 @@ class MirrorCampaign {
     const workers = Array.from({ length: this.#options.workers }, (_, at) => this.#worker(at));
     const working = workers.map((worker) => worker.run());
     const making = this.#makeOrders();
+    await this.#beginWork();
     await this.#doFaults();
     this.#isOver = true;
     for (const worker of workers) worker.stop();
     await Promise.all([...working, making]);
     this.#proxy.onStatement = undefined;
-    const { commits, rollbacks, failures } = this.#book;
-    this.#options.say(`the ERP: ${commits} transactions committed, ${rollbacks} rolled back, ${failures} failed`);
+    const work = await this.#countWork();
+    const counts = Object.entries(work).map(([name, count]) => `${name} ${count}`);
+    this.#options.say(`done so far: ${counts.join(", ")}; ${this.#book.failures} transactions of the ERP failed`);
     const difference = await this.#settle();
+    const lacking = findLacking(this.#options, work);
+    return { ...difference, orders: this.#sandbox.service.orders().length, work, lacking };
+  }
+
+  async #countWork(): Promise<CampaignWork> {
+    const { commits, rollbacks, marked, requests } = this.#book;
+    const ordersDown = await this.#cluster.query("postgres", `SELECT count(*) FROM ${SCHEMA}.orders`);
     return {
-      ...difference,
-      orders: this.#sandbox.service.orders().length,
-      requests: this.#book.requests.size,
+      killsAtWork: this.#killsAtWork,
+      cutConnections: this.#proxy.cuts,
       cutCommits: this.#cutCommits,
+      bridgeCommits: this.#proxy.commits,
+      erpCommits: commits,
+      erpRollbacks: rollbacks,
+      ordersDown: Number(ordersDown),
+      marked: marked.size,
+      requests: requests.size,
+      rowsUp: countUp(this.#database),
+      effects: this.#sandbox.ledger.effects("status").length,
     };
   }
 
@@ -146,6 +170,10 @@ class MirrorCampaign {
     return path.join(this.#options.folder, "config.yaml");
   }
 
+  get #database(): string {
+    return path.join(this.#options.folder, "bridge.db");
+  }
+
   #worker(at: number): ErpWorker {
     return new ErpWorker({
       url: () => this.#cluster.url("postgres"),
@@ -164,6 +192,11 @@ class MirrorCampaign {
     });
     child.stderr?.on("data", (bytes: Buffer) => appendFileSync(path.join(this.#options.folder, "bridge.log"), bytes));
     this.#bridge = child;
+    this.#commitsBefore = this.#proxy.commits;
+  }
+
+  get #isAtWork(): boolean {
+    return this.#proxy.commits > this.#commitsBefore;
   }
 
   async #killBridge(): Promise<void> {
@@ -190,6 +223,15 @@ class MirrorCampaign {
     }
   }
 
+  /** Faults before the ERP's first mark and request would break nothing off. */
+  async #beginWork(): Promise<void> {
+    const { marked, requests } = this.#book;
+    for (let waitedMs = 0; waitedMs < WORK_BEGINS_MS; waitedMs += 20) {
+      if (marked.size > 0 && requests.size > 0) return;
+      await sleep(20);
+    }
+  }
+
   async #doFaults(): Promise<void> {
     const { kills, crashes, cuts, gapMs, say } = this.#options;
     const left = { kill: kills, crash: crashes, cut: cuts };
@@ -206,7 +248,11 @@ class MirrorCampaign {
     }
   }
 
+  /** At work if possible: one that still starts has nothing to lose. */
   async #kill(): Promise<void> {
+    for (let waitedMs = 0; !this.#isAtWork && waitedMs < WORK_WITHIN_MS; waitedMs += 20) await sleep(20);
+    await sleep(this.#random() * this.#options.gapMs);
+    if (this.#isAtWork) this.#killsAtWork += 1;
     await this.#killBridge();
     this.#startBridge();
   }
@@ -242,7 +288,7 @@ class MirrorCampaign {
     await erp.connect();
     await erp.query(`SET search_path TO ${SCHEMA}`);
     const sides = {
-      database: path.join(this.#options.folder, "bridge.db"),
+      database: this.#database,
       ...{ erp, shop: SHOP, sandbox: this.#sandbox, book: this.#book },
     };
     try {

@@ -1,0 +1,120 @@
+import { expect, it } from "vitest";
+import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
+import { describeWithPostgres, testProxy } from "../support/postgres.ts";
+import { createOrders } from "../support/pull.ts";
+
+async function writeStock({ there }: MirroredShop, rows: number): Promise<void> {
+  await there(
+    `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, ${rows}) AS n
+     ON CONFLICT (shop, sku, warehouse) DO UPDATE SET quantity = excluded.quantity + 1`,
+  );
+}
+
+async function storeOrders(shop: MirroredShop, count: number): Promise<void> {
+  createOrders(shop, count);
+  await shop.run("orders");
+}
+
+/** Orders that need a transaction each. */
+async function growOrders(shop: MirroredShop): Promise<void> {
+  const { store } = shop.bridge;
+  const payload = "json_object('big', printf('%.*c', 3900000, 'x'))";
+  store.write(() => {
+    store.prepare(`UPDATE orders SET payload = ${payload}, payload_hash = randomblob(32)`).run();
+    store
+      .prepare(
+        `INSERT INTO order_event_rows (order_key, revision, kind, source, at)
+         SELECT order_key, 2, 'changed', 'update', changed_at FROM orders`,
+      )
+      .run();
+  });
+}
+
+describeWithPostgres("the two ways of the mirror", () => {
+  it("take turns where much waits on both, and one pass does everything", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    await storeOrders(shop, 5);
+    await shop.mirror();
+    await growOrders(shop);
+    await writeStock(shop, 7_000);
+    const steps: string[] = [];
+    proxy.onStatement = (sql) => {
+      if (sql.includes("DELETE FROM touched")) steps.push("up");
+      if (sql.includes("INSERT INTO orders")) steps.push("down");
+      return undefined;
+    };
+    expect(await shop.mirror()).toMatchObject({ erpRows: 7_000, mirrored: 5 });
+    proxy.onStatement = undefined;
+    // A transaction of the way down writes its orders in two statements at most.
+    const both = steps.slice(0, Math.min(steps.lastIndexOf("up"), steps.lastIndexOf("down")) + 1).join(" ");
+    expect(both).toMatch(/up.*down.*up|down.*up.*down/);
+    expect(both).not.toMatch(/up up|down down down/);
+    await expectMirrored(shop);
+  }, 60_000);
+
+  it("both come forward where every run ends with its second transaction", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    await writeStock(shop, 5_000);
+    await storeOrders(shop, 1);
+    const there = async () => Number((await shop.there("SELECT count(*) FROM orders"))[0]);
+    const up = () => shop.rows("SELECT 1 FROM stock").length;
+    for (let lives = 0; lives < 4; lives++) {
+      await shop.restart();
+      let commits = 0;
+      proxy.onStatement = (sql) => (sql === "COMMIT" && ++commits === 2 ? "before" : undefined);
+      expect((await shop.run("mirror")).error).toMatchObject({ code: "mirror_away" });
+      proxy.onStatement = undefined;
+    }
+    expect(await there()).toBe(2);
+    expect(up()).toBeGreaterThan(0);
+    expect(up()).toBeLessThan(5_000);
+  }, 60_000);
+
+  it("go on alone where the other one fails", async () => {
+    const shop = await startMirroredShop();
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    const passes = async () => {
+      for (let pass = 0; pass < 2; pass++) await shop.run("mirror");
+    };
+    await shop.there("ALTER TABLE prices RENAME COLUMN price TO other");
+    await writeStock(shop, 1);
+    await storeOrders(shop, 1);
+    await passes();
+    expect(await shop.there("SELECT count(*) FROM orders")).toEqual(["2"]);
+    await shop.there("ALTER TABLE prices RENAME COLUMN other TO price");
+    await shop.there("ALTER TABLE order_events RENAME TO other");
+    await storeOrders(shop, 1);
+    await passes();
+    expect(shop.rows("SELECT sku FROM stock")).toEqual([{ sku: "S-1" }]);
+  });
+
+  it("both learn that PostgreSQL was restored, however soon a pass is broken off", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    await storeOrders(shop, 3);
+    await writeStock(shop, 1);
+    await shop.mirror();
+    await shop.restart();
+    await shop.mirror();
+    await shop.there("DELETE FROM orders WHERE order_id = (SELECT order_id FROM orders LIMIT 1)");
+    const noted = shop.rows<{ value: string }>("SELECT value FROM mirror_state WHERE key = 'turn'")[0]?.value;
+    await shop.there(`UPDATE positions SET turn = ${Number(noted) - 1}`);
+    for (let lives = 0; lives < 3; lives++) {
+      await shop.restart();
+      await writeStock(shop, 1);
+      let commits = 0;
+      proxy.onStatement = (sql) => (sql === "COMMIT" && ++commits === 2 ? "before" : undefined);
+      await shop.run("mirror");
+      proxy.onStatement = undefined;
+    }
+    await shop.restart();
+    await shop.mirror();
+    await expectMirrored(shop);
+    expect(shop.rows("SELECT key FROM mirror_state WHERE key IN ('went_back', 'restored')")).toEqual([]);
+  });
+});
