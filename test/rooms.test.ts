@@ -29,7 +29,8 @@ const ROOMS: readonly (readonly [room: string, packages: RegExp])[] = [
   ["answers", /^node:(crypto|buffer)$/],
   ["database", /^(node:|better-sqlite3$|drizzle-orm(\/|$))/],
   ["platform", /^(node:|pino$)/],
-  ["messages", /^$/],
+  // Texts are read when the first of them is said.
+  ["messages", /^node:module$/],
 ];
 const NAMES = ROOMS.map(([room]) => room);
 

@@ -1,5 +1,4 @@
 import { createRequire } from "node:module";
-import path from "node:path";
 import type { en } from "./en.ts";
 import type { Language } from "./language.ts";
 // The catalogues import it: it is there before the first of them is read.
@@ -62,7 +61,8 @@ export const AREAS = Object.keys(FILES) as (keyof typeof FILES)[];
  * read without waiting, because an error may have to be put into words anywhere.
  */
 const read = createRequire(import.meta.url);
-const ENDING = path.extname(import.meta.url);
+/** `.ts` in the sources, `.cjs` in the bundle. */
+const ENDING = import.meta.url.slice(import.meta.url.lastIndexOf("."));
 const known = new Map<string, unknown>();
 
 function exportOf(file: string, name: string): unknown {

@@ -3,8 +3,8 @@ import path from "node:path";
 import { expect, inject, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
-import { m } from "../../src/messages/messages.ts";
 import { render } from "../../src/messages/message.ts";
+import { m } from "../../src/messages/messages.ts";
 import { tempFolder } from "../support/temp.ts";
 
 function begin() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { m } from "../../src/messages/messages.ts";
 import { speaking } from "../../src/messages/message.ts";
+import { m } from "../../src/messages/messages.ts";
 import { createLogger, type LoggerOptions, logForm } from "../../src/platform/logger.ts";
 import { secretFilter } from "../../src/platform/secrets.ts";
 import { words } from "../support/messages.ts";
