@@ -102,7 +102,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/orders/confirm-size.test.ts",
     "orders of a divided confirm named again although they were accepted",
     { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },
-    "src/orders/batch-rows.ts",
+    "src/orders/confirm-rows.ts",
   ),
   tested(
     "test/orders/confirm-size.test.ts",

@@ -1,5 +1,5 @@
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
-import { clearDelivery } from "../../src/orders/batch-rows.ts";
+import { clearDelivery } from "../../src/orders/delivery-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import { differencesOf, isServedOlder, unitOf } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";

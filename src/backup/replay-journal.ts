@@ -5,8 +5,7 @@
  */
 
 import { loadBatch } from "../orders/batch-rows.ts";
-import { JournalBatches } from "../orders/journal-batches.ts";
-import type { JournalEntry } from "../orders/journal-entry.ts";
+import { JournalBatches, type JournalEntry } from "../orders/journal-batches.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { beginPass } from "../orders/pull-pass.ts";
 import { StoreBatches } from "../orders/store-batches.ts";

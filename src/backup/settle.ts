@@ -13,7 +13,7 @@ import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
 import type { Message } from "../messages/message.ts";
-import { openDelivery } from "../orders/batch-rows.ts";
+import { openDelivery } from "../orders/delivery-rows.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";

@@ -15,7 +15,7 @@ import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../feed
 import { openSource } from "../feeds/source-reader.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { loadUnconfirmed } from "../orders/batch-rows.ts";
+import { loadUnconfirmed } from "../orders/confirm-rows.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
 import { loadCancelledSince, loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
 

@@ -4,7 +4,7 @@ import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { saveErpWatch } from "../feeds/erp-writes.ts";
 import { m } from "../messages/messages.ts";
-import { loadUnreadBody } from "../orders/batch-rows.ts";
+import { loadUnreadBody } from "../orders/kept-rows.ts";
 import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/mapping-rows.ts";
 import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";
 import { saveWideViews } from "../orders/wide-views.ts";

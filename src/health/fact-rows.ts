@@ -18,7 +18,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadMirrorFacts } from "../mirror/mirror-state.ts";
-import type { ServedUnnamed } from "../orders/batch-rows.ts";
+import type { ServedUnnamed } from "../orders/confirm-rows.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";

@@ -9,12 +9,9 @@ import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import { ServiceError } from "../service/service-error.ts";
+import { type BatchRow, loadBatchOf, loadJournalOwed } from "./batch-rows.ts";
+import { type ConfirmForm, confirmNames } from "./confirm.ts";
 import {
-  type BatchRow,
-  countUnread,
-  loadBatchOf,
-  loadDelivery,
-  loadJournalOwed,
   loadRefusedConfirms,
   loadUnconfirmed,
   markAllConfirmed,
@@ -24,9 +21,10 @@ import {
   markConfirmRefused,
   markCoveredConfirmed,
   type ServedUnnamed,
-} from "./batch-rows.ts";
-import { type ConfirmForm, confirmNames } from "./confirm.ts";
+} from "./confirm-rows.ts";
 import { ConfirmWaits } from "./confirm-waits.ts";
+import { loadDelivery } from "./delivery-rows.ts";
+import { countUnread } from "./kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 

@@ -8,8 +8,9 @@ import { readOrderId } from "../answers/uuid.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import { type BatchRow, type ConfirmTimes, loadBatchOf, loadConfirmTimes, saveConfirmTimes } from "./batch-rows.ts";
+import { type BatchRow, loadBatchOf } from "./batch-rows.ts";
 import { type ConfirmForm, confirmNames } from "./confirm.ts";
+import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
 
 /** A batch whose confirm is refused while all else is answered waits by itself. */
 const WAIT_FIRST_MS = 60_000;

@@ -3,14 +3,40 @@
  * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
  * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
  */
+import type { Reached } from "../database/progress.ts";
 import { reachedBy } from "../database/progress-note.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetJournalOwed, loadJournalOwed, markJournaled } from "./batch-rows.ts";
-import type { BodyJournal, JournalNote } from "./journal-entry.ts";
 import { readBody } from "./keep-body.ts";
 import type { PullPass } from "./pull-pass.ts";
+
+/** What is known of a body, beside the body itself. */
+export interface JournalNote {
+  /** When the answer came: UTC, ISO 8601. */
+  receivedAt: string;
+  /** What makes it the same batch again. */
+  fingerprint: string;
+  /** The `Date` header of the answer. */
+  date: string | undefined;
+  /** Whose batch it is; absent in journals of older versions. */
+  account?: string | undefined;
+  database?: string | undefined;
+  /** How far the database had come before this batch was stored; absent in journals of older versions. */
+  reached?: Reached | undefined;
+}
+
+export interface JournalEntry {
+  note: JournalNote;
+  body: Buffer;
+}
+
+/** Where bodies are kept a second time. */
+export interface BodyJournal {
+  /** Flushed when it resolves. Throws `disk_full`, `disk_failed`, `database_refused` with the journal's folder. */
+  append(entry: JournalEntry): Promise<void>;
+}
 
 /** Bodies that are made up for in one pass. */
 const OWED_PER_PASS = 50;

@@ -16,8 +16,9 @@ import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
 import { confirmBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
-import { type BatchRow, saveUnconfirmedIds } from "./batch-rows.ts";
+import type { BatchRow } from "./batch-rows.ts";
 import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm.ts";
+import { saveUnconfirmedIds } from "./confirm-rows.ts";
 import type { ConfirmWaits, DoubtedFor } from "./confirm-waits.ts";
 import type { PullPass } from "./pull-pass.ts";
 

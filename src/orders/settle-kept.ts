@@ -6,6 +6,7 @@
 
 import { digestInSlices } from "../answers/digest.ts";
 import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
+import type { JsonPath } from "../answers/json-path.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
@@ -17,8 +18,7 @@ import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import { depthOfRecords, readMendedInSlices } from "../records/read-answer.ts";
 import { readBody } from "./keep-body.ts";
-import { type KeptBody, loadKeptAfter, loadNewestKeptDate, saveKeptAsked, settleKept } from "./kept-bodies.ts";
-import type { OrderRules } from "./order-rules.ts";
+import { type KeptBody, loadKeptAfter, loadNewestKeptDate, saveKeptAsked, settleKept } from "./kept-rows.ts";
 
 const LOOK_EVERY_MS = 60_000;
 /** Read in one look, but for one body at least. */
@@ -31,9 +31,15 @@ const ASK_UNKNOWN_AFTER_MS = 12 * 3_600_000;
 const ASKED_MAX = 200;
 const SAMPLE_PER_PATH = 20;
 
+/** How answers are read at present. */
+interface KeptRules {
+  batchOrders: JsonPath;
+  signature: string;
+}
+
 export class SettleKept {
   readonly #context: JobContext;
-  readonly #rules: OrderRules;
+  readonly #rules: KeptRules;
   #lookAtMs = 0;
   /** The kept answer that was looked at last. */
   #after = 0;
@@ -42,7 +48,7 @@ export class SettleKept {
   /** This process has had an answer that could not be read. */
   #hasMetUnread = false;
 
-  constructor(context: JobContext, rules: OrderRules) {
+  constructor(context: JobContext, rules: KeptRules) {
     this.#context = context;
     this.#rules = rules;
     this.#readableSinceMs = context.clock.monotonicMs();

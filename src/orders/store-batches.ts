@@ -40,26 +40,22 @@ import {
   reportedError,
 } from "../records/read-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
+import { type BatchRow, loadBatch, saveJournalOwed, saveStoredBatch } from "./batch-rows.ts";
+import { confirmNames, confirmNamesOrders } from "./confirm.ts";
+import { closeDelivery, settleDelivery } from "./delivery-rows.ts";
+import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
+import type { JournalBatches } from "./journal-batches.ts";
+import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
 import {
-  type BatchRow,
-  closeDelivery,
   countUnread,
   deleteUnread,
-  loadBatch,
   loadKeptUnder,
   loadOldestUnreadDate,
   loadUnreadBody,
   markUnreadTried,
   markUnreadUntried,
-  saveJournalOwed,
-  saveStoredBatch,
   saveUnreadBody,
-  settleDelivery,
-} from "./batch-rows.ts";
-import { confirmNames, confirmNamesOrders } from "./confirm.ts";
-import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
-import type { JournalBatches } from "./journal-batches.ts";
-import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
+} from "./kept-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { SettleKept } from "./settle-kept.ts";

@@ -10,7 +10,7 @@ import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts
 import { forgetJournalOwed, loadBatch, saveStoredBatch } from "../../src/orders/batch-rows.ts";
 import { compileConfirm } from "../../src/orders/confirm.ts";
 import { ConfirmBatches } from "../../src/orders/confirm-batches.ts";
-import type { JournalEntry } from "../../src/orders/journal-entry.ts";
+import type { JournalEntry } from "../../src/orders/journal-batches.ts";
 import { beginPass } from "../../src/orders/pull-pass.ts";
 import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";

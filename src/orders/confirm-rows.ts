@@ -1,0 +1,156 @@
+/*
+ * What is known of the confirms of batches. After a crash, `stored` batches say which confirms are still to be sent, and the attempts
+ * of each whether one may have been accepted. SQL, because each poll runs it, and names the index of the few batches in that state.
+ */
+
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import type { AnswerForm } from "../service/answer-form.ts";
+import { BATCH_COLUMNS, type BatchRow } from "./batch-rows.ts";
+
+/** Stored batches that are to be confirmed, least tried first, so that one that always fails never keeps the others waiting. */
+export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
+  return store
+    .prepare<BatchRow>(
+      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL AND body_id IS NULL
+       ORDER BY confirm_attempts, id LIMIT ?`,
+    )
+    .all(limit);
+}
+
+/** Refused confirms that are still tried now and then, least tried first. */
+export function loadRefusedConfirms(
+  store: Store,
+  { triesMax, limit }: { triesMax: number; limit: number },
+): BatchRow[] {
+  return store
+    .prepare<BatchRow>(
+      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND confirm_attempts < ? AND order_ids IS NOT NULL ORDER BY confirm_attempts, id LIMIT ?`,
+    )
+    .all(triesMax, limit);
+}
+
+export function markConfirmBegun(store: Store, id: number): void {
+  store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
+}
+
+/**
+ * The confirm of the other ids of a batch was accepted. An attempt at these begins with this commit (`begun`), or with another one: none
+ * before it named them.
+ */
+export function saveUnconfirmedIds(store: Store, id: number, { rest, begun }: { rest: string; begun: boolean }): void {
+  store
+    .prepare(
+      `UPDATE batches SET order_ids = ?, confirm_attempts = CASE state WHEN 'stored' THEN ? ELSE confirm_attempts END
+       WHERE id = ? AND state IN ('stored', 'refused')`,
+    )
+    .run(rest, begun ? 1 : 0, id);
+}
+
+/**
+ * Returns whether the row changed. Other rows that this confirm covers are confirmed with it: the same batch in another
+ * composition, and a refused one of which every order has come again.
+ */
+export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchId" | "orderIds">, at: string): boolean {
+  const { changes } = store
+    .prepare(
+      `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
+       WHERE id = ? AND state <> 'confirmed'`,
+    )
+    .run(at, batch.id);
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_refused
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'refused' AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
+         SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36 OR NOT EXISTS (
+           SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
+    )
+    .run({ at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_stored
+       SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
+       WHERE state = 'stored' AND service_batch_id = ?`,
+    )
+    .run(at, batch.batchId);
+  return changes > 0;
+}
+
+/** A confirm that names orders was accepted: other stored batches, of which it has named every order that is left, are confirmed too. */
+export function markCoveredConfirmed(store: Store, orderIds: string, at: string): void {
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_stored
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'stored' AND body IS NULL AND body_id IS NULL AND order_ids <> '[]'
+         AND NOT EXISTS (SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36
+           OR mine.value NOT IN (SELECT value FROM json_each(@orderIds) WHERE value IS NOT NULL))`,
+    )
+    .run({ at, orderIds });
+}
+
+/** A confirm that names nothing was accepted: it covered every batch stored up to now. How many were not before. */
+export function markAllConfirmed(store: Store, at: string): number {
+  return store
+    .prepare(
+      `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
+       WHERE id IN (SELECT id FROM batches WHERE state = 'stored' UNION ALL SELECT id FROM batches WHERE state = 'refused')`,
+    )
+    .run(at).changes;
+}
+
+/** A refusal is final until the batch is served again. Returns whether the row changed. */
+export function markConfirmRefused(store: Store, id: number, message: Message): boolean {
+  const error = String(message);
+  const { changes } = store
+    .prepare(
+      `UPDATE batches SET state = 'refused', last_error = ?
+       WHERE id = ? AND state <> 'confirmed' AND (state <> 'refused' OR last_error IS NOT ?)`,
+    )
+    .run(error, id, error);
+  if (changes > 0) store.textOf(message);
+  return changes > 0;
+}
+
+/**
+ * To be tried again. An attempt that never reached the service, or was refused by it, does not count: nothing can have come
+ * of it. The outcome of any other is unknown, also for a batch that was refused before.
+ */
+export function markConfirmFailed(store: Store, id: number, failure: { error: Message; reached: boolean }): void {
+  store
+    .prepare(
+      `UPDATE batches SET last_error = @error, confirm_attempts = max(0, confirm_attempts - @left),
+         state = CASE WHEN @left = 0 THEN 'stored' ELSE state END
+       WHERE id = @id AND state IN ('stored', 'refused')`,
+    )
+    .run({ error: store.textOf(failure.error), left: failure.reached ? 0 : 1, id });
+}
+
+/** The batch that no confirm can name and that came last, and how often the service has served it. */
+export interface ServedUnnamed {
+  batch: number;
+  times: number;
+}
+
+/** What is kept of the times at which confirms are tried again. */
+export interface ConfirmTimes {
+  /** `refusedUntil`: what the service said keeps its confirm from leaving before. */
+  waits: { id: number; tries: number; dueAt: string; refusedUntil?: string }[];
+  /** Refused after an attempt of unknown outcome, or answered in another way than usual: confirmed once the service has not served it for long. */
+  doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
+  refused: number[];
+  /** A confirm takes no more ids, until then. */
+  idsMax?: { size: number; until: string };
+  refusedAgainAt: string;
+}
+
+export function loadConfirmTimes(store: Store): ConfirmTimes | undefined {
+  return loadMetaJson<ConfirmTimes>(store, "confirms");
+}
+
+export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
+  saveMetaJson(store, "confirms", times);
+}

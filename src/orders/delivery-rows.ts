@@ -1,0 +1,64 @@
+/*
+ * The mark of an open delivery. After a crash it says whether an answer of GET /orders may be missing.
+ */
+
+import { onlyRow } from "../database/only-row.ts";
+import { deleteRows, findRow, updateRows } from "../database/queries.ts";
+import { openDelivery as openDeliveries } from "../database/schema.ts";
+import type { Store } from "../database/store.ts";
+
+export interface OpenDelivery {
+  /** When the oldest GET whose answer is missing left. */
+  openedAt: string;
+  /** The answer of an earlier GET is missing: whatever it delivered is not stored. */
+  lost: boolean;
+}
+
+/**
+ * Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to
+ * come round once more from here.
+ */
+export function openDelivery(store: Store, at: string): OpenDelivery {
+  const row = onlyRow(
+    store
+      .prepare<{ openedAt: string; lost: number }>(
+        `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
+       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1,
+         last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
+         first_served = CASE WHEN is_open THEN NULL ELSE first_served END
+       RETURNING opened_at AS openedAt, lost`,
+      )
+      .get(at),
+  );
+  return { openedAt: row.openedAt, lost: row.lost === 1 };
+}
+
+export function loadDelivery(store: Store): OpenDelivery | undefined {
+  const row = findRow(store, openDeliveries, {});
+  return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost };
+}
+
+/** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
+export function closeDelivery(store: Store): void {
+  deleteRows(store, openDeliveries, { lost: false });
+  updateRows(store, openDeliveries, { isOpen: true }, { isOpen: false });
+}
+
+/**
+ * A batch was served and is stored now; `known` where it was stored before. A batch that was first served after the
+ * loss and now comes again says that the service has come round, the lost delivery included: the mark ends. One that
+ * was served before the loss says nothing, because it may stand in the row before the lost one. True where it ended.
+ */
+export function settleDelivery(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
+  const ended = store
+    .prepare("DELETE FROM pull_mark WHERE lost = 1 AND (first_served = ? OR coalesce(last_batch_id, 0) < ?)")
+    .run(fingerprint, known?.id ?? -1).changes;
+  if (ended > 0) return true;
+  updateRows(store, openDeliveries, { lost: true, firstServed: null }, { firstServed: fingerprint });
+  return false;
+}
+
+/** A person decided: nothing is missing any more. */
+export function clearDelivery(store: Store): void {
+  deleteRows(store, openDeliveries, {});
+}

@@ -1,0 +1,193 @@
+/*
+ * Bodies that are kept: of answers that could not be read, and of giant batches while they are stored. Such an answer leaves `batches` in
+ * the transaction that stores its orders, or puts it into `quarantine`; after a crash it is where it was before. SQL names the index
+ * of the few batches that are unread.
+ */
+
+import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
+import { onlyRow, onlyValue } from "../database/only-row.ts";
+import { deleteRows, findRow, select, updateRows } from "../database/queries.ts";
+import { batches } from "../database/schema.ts";
+import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+
+export interface UnreadBody extends BodyPlace {
+  id: number;
+  /** The `Date` header that came with it. */
+  date: string | null;
+  /** {@link headText} of the answer. */
+  head: string | null;
+}
+
+/** The next kept body that this mapping has not been tried on. */
+export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
+  return store
+    .prepare<UnreadBody>(
+      `SELECT id, body, body_id AS bodyId, service_date AS date, head FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL) AND read_with IS NOT ? ORDER BY id LIMIT 1`,
+    )
+    .get(mapping);
+}
+
+/** The service's time when the oldest body that is still unread was delivered. */
+export function loadOldestUnreadDate(store: Store): string | undefined {
+  const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1";
+  return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? undefined;
+}
+
+export function countUnread(store: Store): { count: number; bytes: number } {
+  return onlyRow(
+    store
+      .prepare<{ count: number; bytes: number }>(
+        `SELECT count(*) AS count, coalesce(sum(${bodyLength("batches")}), 0) AS bytes FROM batches INDEXED BY batches_unread
+       WHERE state = 'unread'`,
+      )
+      .get(),
+  );
+}
+
+/** How long a kept body of the same orders stays the newer one. */
+const KEPT_ANEW = "-1 hour";
+
+/** The body that is kept under this fingerprint; `isNew`: it stays, whatever has come. */
+export function loadKeptUnder(
+  store: Store,
+  fingerprint: string,
+  at: string,
+): (BodyPlace & { id: number; isNew: boolean }) | undefined {
+  const row = store
+    .prepare<BodyPlace & { id: number; isNew: number }>(
+      `SELECT id, body, body_id AS bodyId, received_at >= strftime('%Y-%m-%dT%H:%M:%fZ', ?, '${KEPT_ANEW}') AS isNew FROM batches
+       WHERE fingerprint = ? AND state = 'unread'`,
+    )
+    .get(at, fingerprint);
+  return row === undefined ? undefined : { ...row, isNew: row.isNew === 1 };
+}
+
+/** Keeps a body that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
+export function saveUnreadBody(
+  store: Store,
+  unread: {
+    fingerprint: string;
+    place: BodyPlace;
+    date: string | undefined;
+    head: string | null;
+    /** The mapping that failed on it; null where none has been tried to its end. */
+    mapping: string | null;
+    error: Message | null;
+    at: string;
+  },
+): number {
+  store
+    .prepare(
+      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, head, body, body_id)
+       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (fingerprint) DO UPDATE
+       SET body = excluded.body, body_id = excluded.body_id, head = excluded.head, received_at = excluded.received_at
+       WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
+         AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
+    )
+    .run(
+      unread.fingerprint,
+      unread.at,
+      unread.error === null ? null : store.textOf(unread.error),
+      unread.mapping,
+      unread.date ?? null,
+      unread.head,
+      unread.place.body,
+      unread.place.bodyId,
+    );
+  return onlyValue(store, "SELECT id FROM batches WHERE fingerprint = ?", unread.fingerprint);
+}
+
+/** The body was read: what it held is stored in the same transaction. */
+export function deleteUnread(store: Store, id: number): void {
+  deleteRows(store, batches, { id, state: "unread" });
+}
+
+export function markUnreadTried(store: Store, id: number, mapping: string, error: Message): void {
+  updateRows(store, batches, { id }, { readWith: mapping, lastError: store.textOf(error) });
+}
+
+/** A path has matched for the first time: what failed for the lack of it is now its records' fault, and can be read. */
+export function markUnreadUntried(store: Store): void {
+  store
+    .prepare(
+      "UPDATE batches INDEXED BY batches_unread SET read_with = NULL WHERE state = 'unread' AND read_with IS NOT NULL",
+    )
+    .run();
+}
+
+// ---------------------------------------------------------------- settled without being read
+
+export interface KeptBody extends BodyPlace {
+  id: number;
+  receivedAt: string;
+  lastError: string;
+  /** Ids that the service was asked for because of it. */
+  asked: readonly string[];
+}
+
+/** The next kept answer that this mapping failed on; none that is being stored in parts. */
+export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBody | undefined {
+  const rest = `INDEXED BY batches_unread
+    WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`;
+  const names = ["id", "body", "bodyId", "receivedAt", "lastError", "orderIds"] as const;
+  const row = select(store, batches, names, rest).get(id, mapping);
+  if (row === undefined) return undefined;
+  const { orderIds, lastError, ...kept } = row;
+  return { ...kept, lastError: lastError ?? "", asked: JSON.parse(orderIds ?? "[]") as string[] };
+}
+
+/** The service's time with the newest of them. */
+export function loadNewestKeptDate(store: Store): string | null {
+  const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1";
+  return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? null;
+}
+
+export function saveKeptAsked(store: Store, id: number, asked: readonly string[]): void {
+  updateRows(store, batches, { id, state: "unread" }, { orderIds: JSON.stringify(asked) });
+}
+
+/** Takes it out of the way; it stays in the quarantine as released. False where it is no longer there. */
+export function settleKept(
+  store: Store,
+  kept: Pick<KeptBody, "id">,
+  settled: { reason: Message; at: string; hash: Buffer },
+): boolean {
+  return moveToQuarantine(store, kept.id, { state: "released", ...settled });
+}
+
+/** The same because a person does not want it. `hash`: SHA-256 of the body. */
+export function dropKept(store: Store, id: number, dropped: { at: string; hash: Buffer }): boolean {
+  return moveToQuarantine(store, id, { state: "dropped", reason: null, ...dropped });
+}
+
+function moveToQuarantine(
+  store: Store,
+  id: number,
+  { state, reason, at, hash }: { state: "released" | "dropped"; reason: Message | null; at: string; hash: Buffer },
+): boolean {
+  const kept = findRow(store, batches, { id, state: "unread" });
+  if (kept === undefined || kept.lastError === null) return false;
+  const { body, bodyId, receivedAt, lastError } = kept;
+  store
+    .prepare(
+      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, state, first_seen_at, last_seen_at)
+       VALUES ('batch', ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE
+       SET state = excluded.state, reason = excluded.reason, last_seen_at = excluded.last_seen_at`,
+    )
+    .run(
+      `batch:${id}`,
+      reason === null ? lastError : store.textOf(reason),
+      body?.toString("utf8") ?? null,
+      bodyId,
+      hash,
+      state,
+      receivedAt,
+      at,
+    );
+  deleteRows(store, batches, { id, state: "unread" });
+  return true;
+}
