@@ -21,6 +21,8 @@ const ROOMS: readonly (readonly [room: string, packages: RegExp])[] = [
   ["updates", SQL_ROOM],
   ["feeds", /^(node:|better-sqlite3$|drizzle-orm(\/|$))/],
   ["orders", SQL_ROOM],
+  ["confirm", SQL_ROOM],
+  ["batches", SQL_ROOM],
   ["completeness", SQL_ROOM],
   ["records", SQL_ROOM],
   ["pass", SQL_ROOM],

@@ -99,16 +99,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
-    "test/orders/confirm-size.test.ts",
+    "test/confirm/confirm-size.test.ts",
     "orders of a divided confirm named again although they were accepted",
     { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },
-    "src/orders/confirm-rows.ts",
+    "src/confirm/confirm-rows.ts",
   ),
   tested(
-    "test/orders/confirm-size.test.ts",
+    "test/confirm/confirm-size.test.ts",
     "a limit of confirms that stays after everything was refused for a while",
     { in: "sendParts", find: "if (size === 1)", replace: "if (size === 0)" },
-    "src/orders/send-confirm.ts",
+    "src/confirm/send-confirm.ts",
   ),
   tested(
     "test/service/served-dates.test.ts",

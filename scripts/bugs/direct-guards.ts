@@ -6,6 +6,7 @@ import { closeSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } f
 import path from "node:path";
 import Database from "better-sqlite3";
 import { saveHeld } from "../../src/backup/save-held.ts";
+import { isSameBody, writeBody } from "../../src/batches/keep-body.ts";
 import { restoreDatabase } from "../../src/cli/restore-bridge.ts";
 import type { LoadedConfig } from "../../src/config/load.ts";
 import { deleteUnnamedParts } from "../../src/database/body-parts.ts";
@@ -17,7 +18,6 @@ import type { Store } from "../../src/database/store.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
 import { m } from "../../src/messages/messages.ts";
-import { isSameBody, writeBody } from "../../src/orders/keep-body.ts";
 import { commit } from "../../src/pass/commit.ts";
 import { saveHold } from "../../src/pass/hold-rows.ts";
 import { systemClock } from "../../src/platform/clock.ts";

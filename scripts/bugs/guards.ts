@@ -81,7 +81,7 @@ const OF_STORED: readonly PlantedBug[] = [
     "        objects?.refuseSwallowing();\n        return done;",
     "        return done;",
   ]),
-  direct("same body", "a longer body is the same", "src/orders/keep-body.ts", [
+  direct("same body", "a longer body is the same", "src/batches/keep-body.ts", [
     "  return at === other.length;",
     "  return at <= other.length;",
   ]),

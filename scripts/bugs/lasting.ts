@@ -115,7 +115,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   ),
   hostile(
     "a kept answer that only a person settles",
-    "src/orders/settle-kept.ts",
+    "src/batches/kept-answers.ts",
     ["if (clock.monotonicMs() < this.#lookAtMs) return 0;", "if (clock.monotonicMs() >= 0) return 0;"],
     { step: lie({ on: "orders", body: ["changing shape", "another endpoint"] }) },
   ),
@@ -268,13 +268,13 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   ),
   hostile(
     "a refused confirm sent again after a minute",
-    "src/orders/confirm-waits.ts",
+    "src/confirm/confirm-waits.ts",
     ["untilMs: nowMs + Math.max(waitMs, refusedMs)", "untilMs: nowMs + waitMs"],
     { step: lie({ on: "confirm", status: [401, 402, 403] }) },
   ),
   hostile(
     "a confirm that is too large is never divided",
-    "src/orders/send-confirm.ts",
+    "src/confirm/send-confirm.ts",
     ["return confirmNamesOrders(this.#form, batchId);", 'return batchId === "";'],
     { forms: { confirmIds: [1, 2] } },
   ),

@@ -1,5 +1,5 @@
+import { clearDelivery } from "../../src/batches/delivery-rows.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
-import { clearDelivery } from "../../src/orders/delivery-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import { differencesOf, isServedOlder, unitOf } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";

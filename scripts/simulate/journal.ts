@@ -1,6 +1,6 @@
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
+import type { JournalEntry } from "../../src/batches/journal-batches.ts";
 import { m } from "../../src/messages/messages.ts";
-import type { JournalEntry } from "../../src/orders/journal-batches.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import type { Clock } from "../../src/platform/ports.ts";
 

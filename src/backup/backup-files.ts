@@ -1,7 +1,7 @@
 /* Calls to {@link HELPER}, the process that touches the folders of copies and of the journal. */
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { JournalNote } from "../orders/journal-batches.ts";
+import type { JournalNote } from "../batches/journal-batches.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { helperFor } from "../platform/helper-process.ts";
 import type { BackupFunctions } from "./backup-helper.ts";

@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { inTurns } from "../answers/slices.ts";
-import type { JournalEntry } from "../orders/journal-batches.ts";
+import type { JournalEntry } from "../batches/journal-batches.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import type { Clock } from "../platform/ports.ts";

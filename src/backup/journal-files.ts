@@ -6,11 +6,11 @@
 import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
+import type { JournalNote } from "../batches/journal-batches.ts";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { JournalNote } from "../orders/journal-batches.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { openRegular, syncFolder } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { SLICE_BYTES } from "../answers/json-text.ts";
 import { atOnce, type Slices } from "../answers/slices.ts";
-import type { JournalEntry, JournalNote } from "../orders/journal-batches.ts";
+import type { JournalEntry, JournalNote } from "../batches/journal-batches.ts";
 
 /** Says where a frame begins, also behind one that is damaged. */
 const MAGIC = Buffer.from("EBJ1");

@@ -4,10 +4,10 @@
  * entry may be read twice; the one that a known batch began with is passed over.
  */
 
-import { loadBatch } from "../orders/batch-rows.ts";
-import { JournalBatches, type JournalEntry } from "../orders/journal-batches.ts";
+import { loadBatch } from "../batches/batch-rows.ts";
+import { JournalBatches, type JournalEntry } from "../batches/journal-batches.ts";
+import { beginPass } from "../batches/pull-pass.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { beginPass } from "../orders/pull-pass.ts";
 import { StoreBatches } from "../orders/store-batches.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";

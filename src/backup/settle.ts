@@ -5,6 +5,7 @@
  * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 
+import { openDelivery } from "../batches/delivery-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Progress } from "../database/progress.ts";
@@ -13,7 +14,6 @@ import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
 import type { Message } from "../messages/message.ts";
-import { openDelivery } from "../orders/delivery-rows.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";

@@ -3,6 +3,7 @@
  * beside a daemon and as often as one likes. The decisions are the same pure functions that the jobs use.
  */
 
+import { loadUnconfirmed } from "../confirm/confirm-rows.ts";
 import type { Store } from "../database/store.ts";
 import { loadKnownKeys } from "../feeds/acknowledged-rows.ts";
 import { KNOWN, localRow } from "../feeds/diff.ts";
@@ -15,7 +16,6 @@ import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "../feed
 import { openSource } from "../feeds/source-reader.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { loadUnconfirmed } from "../orders/confirm-rows.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
 import { loadCancelledSince, loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
 

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { inertText } from "../answers/inert-text.ts";
+import { dropKept } from "../batches/kept-rows.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
-import { dropKept } from "../orders/kept-rows.ts";
 import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } from "../pass/held-rows.ts";
 import { loadQuarantine } from "../pass/quarantine-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";

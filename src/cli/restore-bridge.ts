@@ -26,6 +26,7 @@ import {
 } from "../backup/settle.ts";
 import { sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { confirmNames } from "../confirm/confirm-form.ts";
 import { accountOf, ownerOf } from "../daemon/account.ts";
 import { orderRulesOf } from "../daemon/build-jobs.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
@@ -42,7 +43,6 @@ import type { Store } from "../database/store.ts";
 import { finishSwap, retireSavedCopy, swapDatabase } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
-import { confirmNames } from "../orders/confirm.ts";
 import { createClient } from "../pass/build-client.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";

@@ -1,3 +1,4 @@
+import { clearDelivery } from "../batches/delivery-rows.ts";
 import { acceptMetadata, isListDoubted } from "../completeness/check-completeness.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -8,7 +9,6 @@ import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/refused-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { clearDelivery } from "../orders/delivery-rows.ts";
 import { acceptForms, listUnaccepted } from "../pass/answer-form-rows.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";

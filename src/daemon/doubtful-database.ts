@@ -7,15 +7,15 @@
 
 import { lookForCopy, orNothing } from "../backup/backup-files.ts";
 import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap } from "../backup/settle.ts";
+import { loadBatch } from "../batches/batch-rows.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { confirmNames } from "../confirm/confirm-form.ts";
 import type { Note } from "../database/progress.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { loadBatch } from "../orders/batch-rows.ts";
-import { confirmNames } from "../orders/confirm.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";

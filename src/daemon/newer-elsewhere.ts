@@ -6,12 +6,12 @@
 
 import { lookAtNewestCopy, lookAtNewestEntry } from "../backup/backup-files.ts";
 import type { CopyReach } from "../backup/copy-owner.ts";
+import { loadBatch } from "../batches/batch-rows.ts";
+import type { JournalNote } from "../batches/journal-batches.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { compareReach, type Progress, type Reached } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
-import { loadBatch } from "../orders/batch-rows.ts";
-import type { JournalNote } from "../orders/journal-batches.ts";
 import { isoTime } from "../platform/ports.ts";
 
 /** An entry that does not say how far the database had come is compared by its time; a pass is recorded each minute. */

@@ -7,9 +7,9 @@
  * only the number of runs is bounded. A crash in the middle leaves the rest for the next night.
  */
 
+import { deleteConfirmedBefore } from "../batches/batch-rows.ts";
 import { clockOffsetS } from "../health/clock-offset.ts";
 import { m } from "../messages/messages.ts";
-import { deleteConfirmedBefore } from "../orders/batch-rows.ts";
 import { deleteEventsUpTo, loadNewestTimestamps } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";

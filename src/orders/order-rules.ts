@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type JsonPath, parsePath } from "../answers/json-path.ts";
+import { type ConfirmForm, compileConfirm, confirmNeedsBatchId } from "../confirm/confirm-form.ts";
 import { compileMapping, type LineField, type OrderField, type OrderMapping } from "../records/order-mapping.ts";
-import { type ConfirmForm, compileConfirm, confirmNeedsBatchId } from "./confirm.ts";
 import type { PlanRules } from "./plan-order.ts";
 
 /** The part of the configuration that says how orders are read, in its own names. */

@@ -4,6 +4,12 @@
  * committed mark of the pull says that an answer may be missing.
  */
 
+import { closeDelivery, openDelivery } from "../batches/delivery-rows.ts";
+import { type BodyJournal, JournalBatches } from "../batches/journal-batches.ts";
+import { removeUnnamedParts } from "../batches/keep-body.ts";
+import { beginPass, count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
+import { ConfirmBatches } from "../confirm/confirm-batches.ts";
+import { confirmNames } from "../confirm/confirm-form.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
@@ -15,14 +21,8 @@ import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { Backlog } from "./backlog.ts";
-import { confirmNames } from "./confirm.ts";
-import { ConfirmBatches } from "./confirm-batches.ts";
-import { closeDelivery, openDelivery } from "./delivery-rows.ts";
-import { type BodyJournal, JournalBatches } from "./journal-batches.ts";
-import { removeUnnamedParts } from "./keep-body.ts";
 import { loadCreatedAfter, loadNewestKey } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { beginPass, count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { StoreBatches } from "./store-batches.ts";
 
 /** Batches in one pass; the next pass follows at once, and a stop is noticed in between. */

@@ -10,9 +10,26 @@ import { withoutSecretsInSlices } from "../answers/hide-in-body.ts";
 import { idsByPathInSlices, recordIdsOf } from "../answers/ids-by-path.ts";
 import { resolvePath } from "../answers/json-path.ts";
 import { type Span, textOf } from "../answers/json-text.ts";
+import { type BatchRow, loadBatch, saveJournalOwed, saveStoredBatch } from "../batches/batch-rows.ts";
+import { closeDelivery, settleDelivery } from "../batches/delivery-rows.ts";
+import type { JournalBatches } from "../batches/journal-batches.ts";
+import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
+import { SettleKept } from "../batches/kept-answers.ts";
+import {
+  countUnread,
+  deleteUnread,
+  loadKeptUnder,
+  loadOldestUnreadDate,
+  loadUnreadBody,
+  markUnreadTried,
+  markUnreadUntried,
+  saveUnreadBody,
+} from "../batches/kept-rows.ts";
+import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { CompletenessCheck } from "../completeness/check-completeness.ts";
 import { type AnswerHead, headOfText, headText, readHeadMetadata } from "../completeness/head-metadata.ts";
 import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
+import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -40,25 +57,8 @@ import {
   reportedError,
 } from "../records/read-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
-import { type BatchRow, loadBatch, saveJournalOwed, saveStoredBatch } from "./batch-rows.ts";
-import { confirmNames, confirmNamesOrders } from "./confirm.ts";
-import { closeDelivery, settleDelivery } from "./delivery-rows.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
-import type { JournalBatches } from "./journal-batches.ts";
-import { isSameBody, readBody, withLargeKept, writeBody } from "./keep-body.ts";
-import {
-  countUnread,
-  deleteUnread,
-  loadKeptUnder,
-  loadOldestUnreadDate,
-  loadUnreadBody,
-  markUnreadTried,
-  markUnreadUntried,
-  saveUnreadBody,
-} from "./kept-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
-import { SettleKept } from "./settle-kept.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;

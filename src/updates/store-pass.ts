@@ -3,10 +3,10 @@
  * covers, or owes a read for them. After a crash the older watermark asks again, and what is stored already is recognised without a write.
  */
 
+import { withLargeKept } from "../batches/keep-body.ts";
 import { loadMeta, type RestKey } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
-import { withLargeKept } from "../orders/keep-body.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";

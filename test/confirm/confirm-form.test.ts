@@ -5,7 +5,7 @@ import {
   confirmNames,
   confirmNeedsBatchId,
   renderConfirm,
-} from "../../src/orders/confirm.ts";
+} from "../../src/confirm/confirm-form.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
 import { words } from "../support/messages.ts";

@@ -5,11 +5,11 @@
  */
 
 import { readOrderId } from "../answers/uuid.ts";
+import { type BatchRow, loadBatchOf } from "../batches/batch-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import { type BatchRow, loadBatchOf } from "./batch-rows.ts";
-import { type ConfirmForm, confirmNames } from "./confirm.ts";
+import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
 import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
 
 /** A batch whose confirm is refused while all else is answered waits by itself. */

@@ -6,6 +6,8 @@
 import { elementsInSlices, type Span } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { atOnce } from "../answers/slices.ts";
+import type { BatchRow } from "../batches/batch-rows.ts";
+import type { PullPass } from "../batches/pull-pass.ts";
 import { m } from "../messages/messages.ts";
 import { type AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
@@ -16,11 +18,9 @@ import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
 import { confirmBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
-import type { BatchRow } from "./batch-rows.ts";
-import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm.ts";
+import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm-form.ts";
 import { saveUnconfirmedIds } from "./confirm-rows.ts";
 import type { ConfirmWaits, DoubtedFor } from "./confirm-waits.ts";
-import type { PullPass } from "./pull-pass.ts";
 
 /** Parts of confirms that are sent in one pass; the rest of a batch waits for the next one. */
 const PARTS_PER_PASS = 500;

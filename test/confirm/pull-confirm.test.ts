@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { saveStoredBatch } from "../../src/batches/batch-rows.ts";
+import { markConfirmed, markConfirmRefused } from "../../src/confirm/confirm-rows.ts";
 import { m } from "../../src/messages/messages.ts";
-import { saveStoredBatch } from "../../src/orders/batch-rows.ts";
-import { markConfirmed, markConfirmRefused } from "../../src/orders/confirm-rows.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import {

@@ -1,3 +1,7 @@
+import { type BatchRow, loadBatchOf, loadJournalOwed } from "../batches/batch-rows.ts";
+import { loadDelivery } from "../batches/delivery-rows.ts";
+import { countUnread } from "../batches/kept-rows.ts";
+import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -9,8 +13,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import { ServiceError } from "../service/service-error.ts";
-import { type BatchRow, loadBatchOf, loadJournalOwed } from "./batch-rows.ts";
-import { type ConfirmForm, confirmNames } from "./confirm.ts";
+import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
 import {
   loadRefusedConfirms,
   loadUnconfirmed,
@@ -23,9 +26,6 @@ import {
   type ServedUnnamed,
 } from "./confirm-rows.ts";
 import { ConfirmWaits } from "./confirm-waits.ts";
-import { loadDelivery } from "./delivery-rows.ts";
-import { countUnread } from "./kept-rows.ts";
-import { count, type PullPass, type StoredBatch } from "./pull-pass.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 
 const CONFIRMS_PER_PASS = 200;
