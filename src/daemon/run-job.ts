@@ -14,7 +14,8 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { isFirstPass, type RunRow, saveFirstPass, saveRun } from "../pass/runs.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { HoldGate } from "./gate.ts";
+import { ServiceError } from "../service/service-error.ts";
+import type { Admission, HoldGate } from "./gate.ts";
 
 export type RunResult =
   /** `lifted`: the holds that this pass has found to be over. */
@@ -51,6 +52,7 @@ async function noteFirstPass(job: Job, context: JobContext, at: string, signal: 
 }
 
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
+  let admission: Admission = { state: "open" };
   try {
     context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);
@@ -59,7 +61,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       await gate.endWaits(job.areas, signal);
       return { error: null, outcome: Object.keys(counts).length > 0 ? "done" : "idle", counts };
     }
-    const admission = await gate.admit(job.areas, signal);
+    admission = await gate.admit(job.areas, signal);
     if (admission.state === "held") {
       const { hold, leftMs } = admission;
       const reason = describeHeld(hold, context.clock.nowMs());
@@ -90,8 +92,14 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
+    if (plan === undefined && isAnswered(error)) await gate.passed(admission, signal);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
+}
+
+/** The service let the pass in, and what it said then is of no use: that fails the pass, and continues no refusal. */
+function isAnswered(error: BridgeError): boolean {
+  return error.code === "answer_unreadable" && !(error instanceof ServiceError);
 }
 
 /** A wait that a stop has cut off rejects with the abort itself; a defect that shows meanwhile stays one. */

@@ -154,7 +154,8 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const plan = withSetBack(planned, { stored, incoming, accepted }, options.rules.plan);
   switch (plan.kind) {
     case "same":
-      saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
+      // No snapshot is recognised by its own hash.
+      if (source !== "snapshot") saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
       return "same";
     case "read":
       oweRead(options, record, contentHash);

@@ -36,7 +36,7 @@ import {
   postponeRead,
   type QueuedRead,
 } from "../pass/position-rows.ts";
-import { saveQuarantined } from "../pass/quarantine-rows.ts";
+import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readScalar } from "../records/order-mapping.ts";
@@ -387,7 +387,9 @@ export class ReadOrders {
       const mark = loadOrderMark(store, owed.orderId);
       const isRemoved = (mark?.removedAt ?? null) !== null;
       const missingSince = loadMissingOrder(store, owed.orderId)?.since;
-      if (!isRemoved && !this.#missing.note(owed.orderId, at)) {
+      // Twice missing once, an order that was never stored stays so until it is served: only the look is repeated.
+      const isUnknown = mark === undefined && this.#isKept(owed);
+      if (!isRemoved && !isUnknown && !this.#missing.note(owed.orderId, at)) {
         this.#wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
@@ -422,13 +424,19 @@ export class ReadOrders {
     deleteQueuedRead(store, owed.orderId, owed.recordHash);
   }
 
+  #isKept(owed: QueuedRead): boolean {
+    return loadQuarantineState(this.#context.store, this.#recordOf(owed)) === "held";
+  }
+
+  #recordOf({ source, orderId, recordHash }: QueuedRead): Pick<BadRecord, "kind" | "reference" | "hash"> {
+    return { kind: source === "update" ? "change" : "order", reference: orderId, hash: recordHash };
+  }
+
   #keepChange(owed: QueuedRead, reason: Message, at: string): void {
     saveQuarantined(this.#context.store, {
-      kind: owed.source === "update" ? "change" : "order",
-      reference: owed.orderId,
+      ...this.#recordOf(owed),
       reason,
       payload: owed.record,
-      hash: owed.recordHash,
       at,
     });
   }

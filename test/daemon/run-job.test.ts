@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startTestBridge } from "../support/bridge.ts";
 
 describe("a database that is full", () => {
@@ -39,6 +40,36 @@ describe("a failing job", () => {
       expect.stringMatching(/^orders: the service is out of order \(GET .* 500: .*\)\.$/),
       expect.stringMatching(/^orders: GET .* was answered with 400: .*; orders held \(refused\)\.$/),
     ]);
+  });
+});
+
+describe("a hold", () => {
+  it("is over once the service lets a pass in, also where the pass fails by what was answered then", async () => {
+    const { sandbox, clock, run, rows } = await startTestBridge();
+    sandbox.service.createOrder();
+    await run("orders");
+    const answer = (fault: FaultAction) => sandbox.faults.add({ match: { path: "updates" }, times: 1, do: fault });
+    const holds = () => rows("SELECT area, reason FROM holds");
+    answer({ kind: "status", status: 402 });
+    await run("updates");
+    expect(holds()).toEqual([{ area: "updates", reason: "payment" }]);
+    clock.advance(24 * 3_600_000);
+    answer({ kind: "html" });
+    expect(await run("updates")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(holds()).toEqual([]);
+    expect(await run("updates")).toMatchObject({ error: null });
+  });
+
+  it("goes on where a pass fails without an answer", async () => {
+    const { sandbox, clock, run, rows } = await startTestBridge();
+    sandbox.service.createOrder();
+    await run("orders");
+    sandbox.faults.add({ match: { path: "updates" }, times: 1, do: { kind: "status", status: 402 } });
+    await run("updates");
+    clock.advance(24 * 3_600_000);
+    sandbox.faults.add({ match: { path: "updates" }, times: "forever", do: { kind: "status", status: 502 } });
+    expect(await run("updates")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    expect(rows("SELECT reason FROM holds")).toEqual([{ reason: "payment" }]);
   });
 });
 

@@ -75,6 +75,30 @@ describe("an order that the service says it does not have", () => {
     expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
   });
 
+  it("is noted as missing once where it was never stored, and is asked for ever more seldom", async () => {
+    const test = await startWithIll(3);
+    test.sandbox.service.setOptions({ updates: { scope: "all" } });
+    const stranger = test.sandbox.service.createOrder();
+    test.change(stranger, { total: "1" });
+    test.ill.set(stranger, NO_SUCH_ORDER);
+    const [well] = test.ids as [string];
+    let times = 0;
+    for (let minute = 0; minute < 60; minute++) {
+      test.change(well, { total: String(minute) });
+      await pollFor(test, 1);
+      const isNoted = test.rows("SELECT 1 FROM missing_orders").length > 0;
+      if (isNoted && minute > 12) times += 1;
+    }
+    expect(times).toBe(0);
+    expect(test.snapshots(stranger)).toBeGreaterThan(3);
+    expect(test.rows("SELECT kind, state FROM quarantine WHERE reference = ?", stranger)).toEqual([
+      { kind: "change", state: "held" },
+    ]);
+    test.ill.delete(stranger);
+    await pollFor(test, 70);
+    expect(test.statusOf(stranger).status).toBe("new");
+  });
+
   it("is asked for anew where it was served in between", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
