@@ -99,6 +99,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/statuses/status-turn.test.ts",
+    "a status sent as it was decided before the wait for its turn",
+    { in: "take", find: "begun.value", replace: "planned" },
+    "src/statuses/settle-status.ts",
+  ),
+  tested(
     "test/confirm/confirm-size.test.ts",
     "orders of a divided confirm named again although they were accepted",
     { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },

@@ -24,8 +24,8 @@ const otherWatermark = (name: string, how: string): PlantedBug =>
 
 const CONFIRM_IMPORT: Edit = {
   file: PULL,
-  find: 'import { fetchBatch } from "../service/orders.ts";',
-  replace: 'import { confirmBatch, fetchBatch } from "../service/orders.ts";',
+  find: 'import { fetchBatch, turnOfBatch } from "../service/orders.ts";',
+  replace: 'import { confirmBatch, fetchBatch, turnOfBatch } from "../service/orders.ts";',
 };
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [

@@ -144,8 +144,6 @@ export class ConfirmBatches {
     // Of a refused one that is served again every attempt would be a write.
     if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
       await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
-    // The service drops what is confirmed: from here on the orders are in the database file, whatever becomes of its log.
-    store.secure();
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     const sent = await this.#sender.sendParts({ row, wasTried }, pass);
     if (sent === undefined) return;

@@ -16,7 +16,7 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import { confirmBatch } from "../service/orders.ts";
+import { confirmBatch, turnOfConfirm } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm-form.ts";
 import { saveUnconfirmedIds } from "./confirm-rows.ts";
@@ -111,9 +111,19 @@ export class SendConfirm {
   }
 
   async #send(row: BatchRow, wasTried: boolean, signal: AbortSignal): Promise<Outcome> {
+    const { client, store } = this.#context;
+    let body: string;
     try {
-      const body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
-      const answer = await confirmBatch(this.#context.client, body, signal);
+      body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
+    } catch (error) {
+      // What cannot be written for this batch never can be.
+      return { verdict: "refused", failure: asError(error), isSaid: false };
+    }
+    const turn = await turnOfConfirm(client, signal);
+    // The service drops what is confirmed: as the request leaves, the orders are in the database file, whatever becomes of its log.
+    store.secure();
+    try {
+      const answer = await confirmBatch(client, body, signal, turn);
       const acceptance = readAcceptance(answer);
       if (acceptance.kind === "accepted") return await this.#judge({ row, wasTried }, answer.body, acceptance, signal);
       if (acceptance.kind === "error") {

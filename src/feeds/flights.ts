@@ -63,10 +63,15 @@ export class Flights {
 
   /** Before a request leaves: whatever happens to it, these rows will be sent again unless an answer settles them. */
   async begin(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
+    const { store } = this.#context;
     const unmarked = rows.filter(({ id }) => !this.#ahead.delete(id));
     for (const some of inSteps(unmarked)) await commit(this.#context, signal, () => markInFlight(store, some));
-    if (unmarked.length > 0 || clock.monotonicMs() - this.#securedAtMs > SECURED_FOR_MS) this.#secure();
+    if (unmarked.length > 0) this.#secure();
+  }
+
+  /** As the request leaves, which may be long after its rows were marked. */
+  secureMarks(): void {
+    if (this.#context.clock.monotonicMs() - this.#securedAtMs > SECURED_FOR_MS) this.#secure();
   }
 
   /** The request has ended without an acceptance. */

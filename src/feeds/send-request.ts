@@ -14,7 +14,7 @@ import { UNREADABLE_WORDS } from "../service/acceptance.ts";
 import type { ShortCount } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
-import { sendImport } from "../service/imports.ts";
+import { sendImport, turnOfImport } from "../service/imports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
@@ -76,7 +76,9 @@ export class SendRequest {
     const records = entries.map(({ record }) => record);
     const request = files?.bodyOf(records) ?? { body: `{${JSON.stringify(rules.property)}:[${records.join(",")}]}` };
     try {
-      return await sendImport(client, { path: rules.path, ...request, totalTimeoutMs: timeoutMs, signal });
+      const turn = await turnOfImport(client, { path: rules.path, signal });
+      this.flights.secureMarks();
+      return await sendImport(client, { path: rules.path, ...request, totalTimeoutMs: timeoutMs, signal, turn });
     } catch (error) {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;

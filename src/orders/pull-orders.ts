@@ -18,7 +18,7 @@ import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { findOld } from "../service/cached-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
-import { fetchBatch } from "../service/orders.ts";
+import { fetchBatch, turnOfBatch } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { Backlog } from "./backlog.ts";
 import { loadCreatedAfter, loadNewestKey } from "./order-rows.ts";
@@ -151,7 +151,11 @@ export class PullOrders implements Job {
     const { signal } = pass;
     await this.#openMark(signal);
     try {
-      const answer = await fetchBatch(this.#context.client, this.#options.query, signal);
+      const { client, store } = this.#context;
+      const turn = await turnOfBatch(client, signal);
+      // The mark is in the database file itself, whatever has become of the log while the request waited.
+      if (!confirmNames(this.#options.rules.confirm)) store.secure();
+      const answer = await fetchBatch(client, this.#options.query, signal, turn);
       pass.isAnswered = answer.oldBy === undefined;
       return answer;
     } catch (error) {
@@ -166,7 +170,6 @@ export class PullOrders implements Job {
     if (confirmNames(this.#options.rules.confirm)) return;
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => openDelivery(store, at));
-    store.secure();
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     const detail = m.orders.answerLost({ at: mark.openedAt });
     const isNew = await commit(this.#context, signal, () =>

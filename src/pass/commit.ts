@@ -20,24 +20,21 @@ const turns = new WeakMap<Clock, number>();
 
 /** Runs `fn` in one write transaction, waiting for the lock as long as it takes or until `signal` is aborted. */
 export async function commit<T>(
-  { store, clock, log, objects }: Pick<JobContext, "store" | "clock" | "log" | "objects">,
+  context: Pick<JobContext, "store" | "clock" | "log" | "objects">,
   signal: AbortSignal,
   fn: () => T,
 ): Promise<T> {
+  const { clock, log, objects } = context;
   const startedMs = clock.monotonicMs();
   let told = false;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      const result = store.write(() => {
-        const done = fn();
-        objects?.refuseSwallowing();
-        return done;
-      });
+      const result = writeOnce(context, fn);
       if (told) log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, m.pass.writableAgain);
       await leaveTurn(clock);
       return result;
     } catch (error) {
-      if (!(error instanceof BridgeError) || error.code !== "database_busy") throw objects?.explain(error) ?? error;
+      if (!isBusy(error)) throw objects?.explain(error) ?? error;
       if (!told && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
         told = true;
         log.warn({ errorCode: error.code }, m.pass.waitsForLock);
@@ -45,6 +42,31 @@ export async function commit<T>(
       await pause(clock, wait * (0.5 + clock.random()), signal);
     }
   }
+}
+
+/**
+ * Runs `fn` in one write transaction now, before anything else happens in this process: for what is decided in the step that acts on it.
+ * Gives nothing where somebody else has the lock.
+ */
+export function commitAtOnce<T>(context: Pick<JobContext, "store" | "objects">, fn: () => T): { value: T } | undefined {
+  try {
+    return { value: writeOnce(context, fn) };
+  } catch (error) {
+    if (isBusy(error)) return undefined;
+    throw context.objects?.explain(error) ?? error;
+  }
+}
+
+function writeOnce<T>({ store, objects }: Pick<JobContext, "store" | "objects">, fn: () => T): T {
+  return store.write(() => {
+    const done = fn();
+    objects?.refuseSwallowing();
+    return done;
+  });
+}
+
+function isBusy(error: unknown): error is BridgeError {
+  return error instanceof BridgeError && error.code === "database_busy";
 }
 
 /** Runs `step` in transactions of its own, each of a bounded size, until it says that nothing was left to do. */

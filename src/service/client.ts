@@ -59,7 +59,14 @@ export interface ServiceRequest {
   totalTimeoutMs?: number;
   /** The one record that it is about, where that is not the order in the path. */
   record?: string;
+  /** Its turn has come already, see {@link ServiceClient.turn}: it leaves in the step in which it is handed over. */
+  turn?: Turn;
   signal: AbortSignal;
+}
+
+/** That a request may start now. For one request. */
+export interface Turn {
+  readonly sinceMs: number;
 }
 
 export interface ServiceAnswer extends Partial<CacheSigns> {
@@ -187,7 +194,7 @@ export class ServiceClient {
    * @throws ServiceError for every other status and for every failure on the way; BridgeError `stopped`.
    */
   async request(request: ServiceRequest): Promise<ServiceAnswer> {
-    await this.#turn(request);
+    if (request.turn === undefined) await this.turn(request);
     const totalMs = request.totalTimeoutMs ?? this.#options.totalTimeoutMs;
     const deadline = AbortSignal.timeout(totalMs);
     const signal = AbortSignal.any([request.signal, deadline]);
@@ -223,9 +230,15 @@ export class ServiceClient {
     return isoTime((Number.isNaN(dateMs) ? this.clock.nowMs() : dateMs) - tookMs);
   }
 
-  async #turn(request: ServiceRequest): Promise<void> {
+  /**
+   * Waits until a request may start, which may take long. Whatever decides whether it may leave is decided afterwards, and the request
+   * handed over in the same step: what was true before the wait may be true no more.
+   * @throws BridgeError `stopped`
+   */
+  async turn(request: Omit<ServiceRequest, "turn">): Promise<Turn> {
     try {
       await this.#pacer.turn(request.signal);
+      return { sinceMs: this.clock.monotonicMs() };
     } catch (error) {
       throw this.#error("stopped", request, m.service.stoppedBefore, { cause: error, effect: "none" });
     }

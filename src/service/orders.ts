@@ -1,24 +1,42 @@
 import { hash } from "node:crypto";
 import { readOrderId } from "../answers/uuid.ts";
-import type { ServiceAnswer, ServiceClient } from "./client.ts";
+import type { ServiceAnswer, ServiceClient, Turn } from "./client.ts";
 import { repeatSafely } from "./repeat.ts";
 import { ServiceError } from "./service-error.ts";
 
 const ORDERS = "/api/v1/1c/orders";
+const BATCH = { area: "orders", method: "GET", path: ORDERS } as const;
+const CONFIRM = { area: "orders", method: "POST", path: `${ORDERS}/confirm` } as const;
 
 /** Asks for the next batch. Never repeated here: a second call may deliver the following batch. */
 export function fetchBatch(
   client: ServiceClient,
   query: readonly (readonly [string, string])[],
   signal: AbortSignal,
+  turn?: Turn,
 ): Promise<ServiceAnswer> {
-  return client.request({ area: "orders", method: "GET", path: ORDERS, query, signal });
+  return client.request({ ...BATCH, query, signal, ...(turn && { turn }) });
+}
+
+/** Waits for the turn of {@link fetchBatch}. */
+export function turnOfBatch(client: ServiceClient, signal: AbortSignal): Promise<Turn> {
+  return client.turn({ ...BATCH, signal });
 }
 
 /** Confirms a batch. `body` is JSON text. Repeating it is the job's decision, because what is durable is decided there. */
-export function confirmBatch(client: ServiceClient, body: string, signal: AbortSignal): Promise<ServiceAnswer> {
+export function confirmBatch(
+  client: ServiceClient,
+  body: string,
+  signal: AbortSignal,
+  turn?: Turn,
+): Promise<ServiceAnswer> {
   const record = hash("sha256", body);
-  return client.request({ area: "orders", method: "POST", path: `${ORDERS}/confirm`, body, record, signal });
+  return client.request({ ...CONFIRM, body, record, signal, ...(turn && { turn }) });
+}
+
+/** Waits for the turn of {@link confirmBatch}. */
+export function turnOfConfirm(client: ServiceClient, signal: AbortSignal): Promise<Turn> {
+  return client.turn({ ...CONFIRM, signal });
 }
 
 /** Asks for changes. `since` is sent as it is, encoded. */
@@ -48,10 +66,21 @@ export function orderMovedTo(error: unknown): { orderId: string; serviceId: stri
   return serviceId === undefined || orderId === undefined ? undefined : { orderId, serviceId };
 }
 
+interface StatusRequest {
+  method: "POST" | "PUT" | "PATCH";
+  path: string;
+  signal: AbortSignal;
+}
+
+/** Waits for the turn of {@link sendStatus}. */
+export function turnOfStatus(client: ServiceClient, request: StatusRequest): Promise<Turn> {
+  return client.turn({ area: "orders", target: "order", ...request });
+}
+
 /** Sets an order's status. Never repeated here: after an unknown outcome the order is read before anything is sent again. */
 export function sendStatus(
   client: ServiceClient,
-  request: { method: "POST" | "PUT" | "PATCH"; path: string; body: string; signal: AbortSignal },
+  request: StatusRequest & { body: string; turn: Turn },
 ): Promise<ServiceAnswer> {
   return client.request({ area: "orders", target: "order", ...request });
 }

@@ -8,14 +8,14 @@
 import { m } from "../messages/messages.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
-import { commit } from "../pass/commit.ts";
+import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import { type AnswerForm, ENDPOINT } from "../service/answer-form.ts";
-import type { ServiceAnswer } from "../service/client.ts";
-import { sendStatus } from "../service/orders.ts";
+import type { ServiceAnswer, Turn } from "../service/client.ts";
+import { sendStatus, turnOfStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
 import {
@@ -50,6 +50,12 @@ import {
 const LAST_WRITE_MS = 2_000;
 /** Of more than these is read once more than needed. */
 const LOOKED_MAX = 10_000;
+
+interface Begun {
+  plan: StatusPlan;
+  order: RequestedOrder | undefined;
+  isLookedAt: boolean;
+}
 
 export class StatusSettler {
   readonly #context: JobContext;
@@ -93,8 +99,24 @@ export class StatusSettler {
     const refusals = this.#refusals.get(request.id);
     if (refusals !== undefined) refusals.askedAt = this.#accepted;
     if (request.state === "sending") return await this.#resolveFound(request, counts, signal);
-    // Reads, decides and writes in one transaction; only then does anything leave.
-    const begun = await commit(this.#context, signal, () => this.#begin(request.id));
+    const planned = await commit(this.#context, signal, () => this.#begin(request.id, { mayLeave: false }));
+    if (planned?.plan.kind !== "send" || planned.isLookedAt) return await this.#act(request, planned, counts, signal);
+    const { method } = this.#options.rules;
+    const turn = await turnOfStatus(this.#context.client, { method, path: planned.plan.path, signal });
+    // Others have stored meanwhile what they read. Decided and marked in one transaction, and sent with nothing in between.
+    const begun = commitAtOnce(this.#context, () => this.#begin(request.id, { mayLeave: true }));
+    if (begun === undefined) return { kind: "again" };
+    return await this.#act(request, begun.value, counts, signal, turn);
+  }
+
+  /** @param turn where the request was marked as about to leave */
+  async #act(
+    request: StatusRequest,
+    begun: Begun | undefined,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+    turn?: Turn,
+  ): Promise<Step> {
     if (begun === undefined) return { kind: "again" };
     const { plan, order } = begun;
     if (plan.kind === "refuse" || plan.kind === "done") this.forget(request.id);
@@ -105,9 +127,9 @@ export class StatusSettler {
       await this.readBack(order, counts, signal);
       return { kind: "again" };
     }
-    if (begun.isLookedAt) return await this.#look(request, order, counts, signal);
+    if (begun.isLookedAt || turn === undefined) return await this.#look(request, order, counts, signal);
     const sent: Sent = { id: request.id, statusSent: plan.status, statusBefore: order.status, order };
-    return await this.#send(sent, plan, counts, signal);
+    return await this.#send(sent, { plan, turn }, counts, signal);
   }
 
   /**
@@ -162,7 +184,8 @@ export class StatusSettler {
     );
   }
 
-  #begin(id: bigint): { plan: StatusPlan; order: RequestedOrder | undefined; isLookedAt: boolean } | undefined {
+  /** Inside a transaction: reads and decides, and settles what needs no request. One that `mayLeave` is marked as about to. */
+  #begin(id: bigint, { mayLeave }: { mayLeave: boolean }): Begun | undefined {
     const { store, clock, client } = this.#context;
     const request = loadOpenRequest(store, id);
     if (request?.state !== "pending") return undefined;
@@ -174,7 +197,7 @@ export class StatusSettler {
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });
     const isLookedAt = plan.kind === "send" && isToBeRead(request, plan.status, this.#looked);
-    if (plan.kind === "send" && !isLookedAt) {
+    if (mayLeave && plan.kind === "send" && !isLookedAt) {
       const leftMs = Date.parse(client.serviceNow ?? "");
       const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);
       markSending(store, id, { status: plan.status, before: order, leftAt, at });
@@ -185,7 +208,7 @@ export class StatusSettler {
 
   async #send(
     sent: Sent,
-    plan: StatusPlan & { kind: "send" },
+    { plan, turn }: { plan: StatusPlan & { kind: "send" }; turn: Turn },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Step> {
@@ -196,7 +219,7 @@ export class StatusSettler {
     store.secure();
     let answer: ServiceAnswer;
     try {
-      answer = await sendStatus(client, { method, path: plan.path, body: plan.body, signal });
+      answer = await sendStatus(client, { method, path: plan.path, body: plan.body, signal, turn });
     } catch (error) {
       return await this.#afterFailure(sent, error, counts, signal);
     }
