@@ -105,6 +105,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/statuses/settle-status.ts",
   ),
   tested(
+    "test/updates/set-back.test.ts",
+    "an order taken back for a change whose time cannot be read",
+    { in: "#isSaidTwice", find: "own === undefined) return false;", replace: "own === undefined) return true;" },
+    "src/updates/read-orders.ts",
+  ),
+  tested(
+    "test/updates/set-back.test.ts",
+    "a status sent again that made the version which the service has gone back to",
+    { in: "reopenLost", find: "if (status === kept.status) return false;", replace: "" },
+    "src/orders/echo-rows.ts",
+  ),
+  tested(
     "test/confirm/confirm-size.test.ts",
     "orders of a divided confirm named again although they were accepted",
     { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },

@@ -61,8 +61,12 @@ export function reopenLost(
     .safeIntegers(true)
     .all(orderId);
   if (sent[0]?.status !== lost.status || lost.status === kept.status) return 0;
-  const isLost = ({ before, timestamp }: (typeof sent)[number]) =>
-    timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
+  const isLost = ({ status, before, timestamp }: (typeof sent)[number]) => {
+    if (isOlder(kept.timestamp, timestamp, timezone)) return true;
+    // Of one and the same time, or of none: what is kept may be what this request has made of the order.
+    if (status === kept.status) return false;
+    return timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
+  };
   const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
   const reopen = store.prepare(
     `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL, first_sent_at = NULL,

@@ -8,7 +8,7 @@
 import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import { isOlder, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -267,11 +267,16 @@ export class ReadOrders {
     return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true }, at);
   }
 
-  /** The change that announced it has no later timestamp: the service has set the order back. A batch may hold what it held long ago. */
+  /**
+   * The change that announced it has no later timestamp, to the last unit that it shows: the service has set the order back. One that
+   * cannot be read says nothing, and a batch may hold what it held long ago.
+   */
   #isSaidTwice(owed: QueuedRead, answer: OrderAnswer): boolean {
     if (owed.source !== "update") return false;
-    const announced = this.#timestampOf(owed);
-    return announced !== null && !isStrictlyNewer(announced, this.#reader.timestampOf(answer), this.#timezone);
+    const announced = readTimestamp(this.#timestampOf(owed), this.#timezone);
+    const own = readTimestamp(this.#reader.timestampOf(answer), this.#timezone);
+    if (announced === undefined || own === undefined) return false;
+    return announced.latestNs + unitNs(announced.form) <= own.latestNs + unitNs(own.form);
   }
 
   get #timezone(): string {

@@ -200,4 +200,62 @@ describe("a service that was restored to an earlier copy", () => {
     expect(requests()).toEqual([{ state: "sent", last_error: null }]);
     expect(sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "packed"]);
   });
+
+  it("keeps what made the older version, also where the times of several requests are cut to the same minute", async () => {
+    const { ids, ask, poll, run, live, ill, unlisted, requests, sandbox, clock } = await startShop({
+      precision: "min",
+    });
+    const [, , id] = ids as [string, string, string];
+    const send = async (status: string) => {
+      ask(id, status);
+      await run("statuses");
+      await run("statuses");
+    };
+    await send("accepted");
+    await send("packed");
+    const kept = sandbox.service.newestText(id)!;
+    await poll();
+    clock.advance(HOUR_MS);
+    await send("shipped");
+    await poll();
+    ill.set(id, raw(kept));
+    unlisted.add(id);
+    await run("reconcile");
+    await live(6);
+    expect(requests().map(({ state }) => state)).toEqual(["sent", "sent", "pending"]);
+  });
+});
+
+describe("an older answer for an order", () => {
+  it.each(["2026-13-45T99:99:99Z", "soon"])("is not believed for a change whose time is %s", async (time) => {
+    const shop = await startShop();
+    const { ids, ask, poll, run, ill, morning, requests, sandbox, statusOf } = shop;
+    const [, , id] = ids as [string, string, string];
+    ask(id, "packed");
+    await run("statuses");
+    await run("statuses");
+    await poll();
+    const change = sandbox.service.newestText(id)!.replace(/"updated_at":"[^"]*"/, `"updated_at":"${time}"`);
+    ill.set(id, raw(morning[2]!));
+    sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${change}]}`) });
+    await poll();
+    await poll();
+    expect(statusOf(id).status).toBe("packed");
+    expect(requests()).toEqual([{ state: "sent", last_error: null }]);
+  });
+
+  it("is not believed for a change whose time is cut, so that it may be of a later version", async () => {
+    const { ids, change, poll, ill, sandbox, statusOf } = await startShop();
+    const [, , id] = ids as [string, string, string];
+    change(id, { status: "paid" });
+    const older = sandbox.service.newestText(id)!;
+    change(id, { status: "packed" });
+    const record = sandbox.service.newestText(id)!;
+    await poll();
+    ill.set(id, raw(older));
+    const cut = record.replace(/"updated_at":"([^"]{16})[^"]*"/, '"updated_at":"$1Z"');
+    sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${cut}]}`) });
+    await poll();
+    expect(statusOf(id).status).toBe("packed");
+  });
 });
