@@ -252,9 +252,10 @@ async function expectQuiet(world: World): Promise<void> {
   await world.time.pass(MINUTE_MS);
   const after = world.database.dump();
   if (after !== before) {
-    const lines = before.split("\n");
-    const changed = after.split("\n").filter((line) => !lines.includes(line));
-    world.fail(14, `written though nothing happened: ${changed.join("; ").slice(0, 2_000)}`);
+    const [were, are] = [before, after].map((dump) => new Set(dump.split("\n"))) as [Set<string>, Set<string>];
+    const gone = [...were].filter((row) => !are.has(row)).map((row) => `- ${row}`);
+    const made = [...are].filter((row) => !were.has(row)).map((row) => `+ ${row}`);
+    world.fail(14, `written though nothing happened: ${[...gone, ...made].join("; ").slice(0, 6_000)}`);
   }
   if (posts().length > count) world.fail(14, `sent though nothing happened: ${posts().at(-1)?.requestBody}`);
 }

@@ -77,13 +77,18 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       if (asError(error).code === "table_missing") await gate.unused(admission, job.areas, signal);
       throw error;
     }
-    if (!hasAsked(job, report)) {
+    if (report.failure === undefined && !hasAsked(job, report)) {
       await gate.unused(admission, job.areas, signal);
       return { error: null, ...report };
     }
     if (report.isLetIn === false) return { error: null, ...report };
+    const { failure } = report;
+    // What asks for a hold itself ends none: it may be the same one.
+    if (failure !== undefined && gate.planFor(failure, job.areas) !== undefined) throw failure;
     gate.noteAccepted(job.areas, beganMs);
-    return { error: null, ...report, lifted: await gate.passed(admission, signal) };
+    const lifted = await gate.passed(admission, signal);
+    if (failure !== undefined) throw failure;
+    return { error: null, ...report, lifted };
   } catch (caught) {
     const error = isAbort(caught, signal)
       ? new BridgeError("stopped", m.daemon.stoppedInPass, { cause: caught })

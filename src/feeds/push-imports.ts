@@ -13,6 +13,7 @@ import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { planHold } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { FeedContext, FeedPass } from "./absorb-feed.ts";
 import { markInvalidated } from "./acknowledged-rows.ts";
@@ -145,7 +146,8 @@ export class PushImports implements Job {
       this.#hasFailed = hold === undefined || hold.area === this.name;
       // Its end may not have been written: the next pass counts whatever is open from then.
       this.#areClocksSet = false;
-      throw error;
+      if (!pass.trial.hasAccepted || signal.aborted) throw error;
+      return { outcome: "done", counts: pass.counts, failure: asError(error) };
     }
   }
 

@@ -14,7 +14,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { BridgeError, type ErrorCode } from "../platform/errors.ts";
+import { asError, BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { findOld } from "../service/cached-answer.ts";
 import type { ServiceAnswer } from "../service/client.ts";
@@ -92,9 +92,10 @@ export class PullOrders implements Job {
     if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
     const more = await this.#confirms.confirmOwed(pass);
     const failure = pass.failure ?? pass.confirmFailure;
-    if (failure !== undefined) throw failure;
+    if (pass.failure !== undefined || (failure !== undefined && !pass.isAnswered)) throw failure;
     const worked = Object.keys(pass.counts).length > 0;
-    return { outcome: worked ? (drained && !more ? "done" : "more") : "idle", counts: pass.counts };
+    const outcome = worked ? (drained && !more ? "done" : "more") : "idle";
+    return { outcome, counts: pass.counts, ...(failure !== undefined && { failure: asError(failure) }) };
   }
 
   /** Reads kept bodies that the present configuration has not been tried on, before anything new is asked for. */

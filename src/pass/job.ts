@@ -1,5 +1,6 @@
 import type { ErpObjects } from "../database/erp-objects.ts";
 import type { Store } from "../database/store.ts";
+import type { BridgeError } from "../platform/errors.ts";
 import type { Clock, Log } from "../platform/ports.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { FlowName } from "./job-names.ts";
@@ -24,6 +25,8 @@ export interface JobReport {
   dueInMs?: number;
   /** `false`: nothing was answered well, so that the pass is no sign that a hold is over. */
   isLetIn?: boolean;
+  /** The pass has failed, behind an answer that shows its flow to be let in: a hold that it has tried is over all the same. */
+  failure?: BridgeError;
 }
 
 export interface Job {

@@ -10,7 +10,7 @@ import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark } from "../pass/position-rows.ts";
-import { BridgeError } from "../platform/errors.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { failBackfill, loadBackfill } from "./backfill.ts";
 import { loadCut } from "./cut-rows.ts";
@@ -74,7 +74,14 @@ export class FollowUpdates implements Job {
     }
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
-    const left = await this.#readOrders.readOwed(counts, signal);
+    let left = 0;
+    try {
+      left = await this.#readOrders.readOwed(counts, signal);
+    } catch (error) {
+      if (failure !== undefined || signal.aborted) throw error;
+      // Changes are followed, whatever becomes of single orders.
+      return { outcome: "done", counts, failure: asError(error) };
+    }
     if (isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
     if (failure !== undefined) throw failure;
     const worked = Object.values(counts).some((count) => count > 0);

@@ -133,6 +133,60 @@ describe("an unpaid subscription", () => {
   });
 });
 
+describe("a hold that a pass has tried and was let in", () => {
+  const fault = (path: "orders" | "updates" | "confirm" | "snapshot" | "import", status: number, times: number) =>
+    ({ match: { path }, times, do: { kind: "status", status } }) as const;
+  const some = 50;
+
+  it("is over although single orders cannot be read behind it", async () => {
+    const followed = await startFollowed(5);
+    const { sandbox, run, clock, ids } = followed;
+    sandbox.faults.add(fault("updates", 402, 1));
+    expect(await run("updates")).toMatchObject({ outcome: "failed", hold: { reason: "payment" } });
+    sandbox.faults.add(fault("snapshot", 404, some));
+    for (const id of ids) followed.change(id, { status: "paid" });
+    clock.advance(30 * MINUTE_MS);
+    expect(await run("updates")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+    expect(scopes(followed)).toEqual([]);
+    followed.change(ids[0]!, { status: "packed" });
+    const asked = sandbox.ledger.ofKind("updates").length;
+    clock.advance(MINUTE_MS);
+    await run("updates");
+    expect(sandbox.ledger.ofKind("updates").length).toBeGreaterThan(asked);
+  });
+
+  it("is over although a confirm fails behind it", async () => {
+    const { sandbox, run, clock } = test;
+    sandbox.faults.add(fault("orders", 402, 1));
+    await run("orders");
+    expect(holds()).toEqual([{ area: "orders", reason: "payment" }]);
+    sandbox.service.createOrder();
+    sandbox.faults.add(fault("confirm", 500, some));
+    clock.advance(30 * MINUTE_MS);
+    expect(await run("orders")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    expect(holds()).toEqual([]);
+  });
+
+  it.each([500, 402])(
+    "is over although a later part of a feed is answered with 500, and stands with 402 (%i)",
+    async (status) => {
+      const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 2 } } } });
+      const { erp, sandbox, clock } = feeds;
+      sandbox.faults.add(fault("import", 402, 1));
+      fillStock(erp, 6);
+      await feeds.minute();
+      const begun = feeds.rows("SELECT area, reason, since FROM holds");
+      expect(begun).toMatchObject([{ area: "imports", reason: "payment" }]);
+      clock.advance(30 * MINUTE_MS);
+      const { length: before } = sandbox.ledger.ofKind("import");
+      sandbox.faults.add({ ...fault("import", status, some), skip: 1 });
+      expect(await feeds.run("stocks")).toMatchObject({ outcome: "failed" });
+      expect(sandbox.ledger.ofKind("import").length).toBeGreaterThan(before + 1);
+      expect(feeds.rows("SELECT area, reason, since FROM holds")).toEqual(status === 500 ? [] : begun);
+    },
+  );
+});
+
 const LIKE_FEEDS = {
   imports: {
     prices: {

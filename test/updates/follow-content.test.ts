@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { requestRead } from "../../src/pass/position-rows.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Followed, servedLines, startFollowed, storedLines } from "../support/followed.ts";
 import { some } from "../support/whole.ts";
@@ -175,6 +176,21 @@ describe("key order and white space", () => {
     expect(test.snapshots()).toBe(snapshots);
     expect(test.dump()).toEqual(before);
     expect(test.ids.map((id) => test.statusOf(id))).toEqual(test.ids.map(() => ({ status: "packed", revision: 2 })));
+  });
+
+  it("are no reason to write an order that is read once more", async () => {
+    const test = await startFollowed(1, { service: { shape: { shuffleKeys: true } } });
+    const [id] = test.ids as [string];
+    const { store } = test.bridge;
+    const readAgain = async () => {
+      store.write(() => requestRead(store, { orderId: id, serviceId: id }, "2026-01-01T00:00:00.000Z"));
+      await test.poll();
+    };
+    await readAgain();
+    const before = test.dump();
+    for (let reads = 0; reads < 4; reads++) await readAgain();
+    expect(test.snapshots(id)).toBe(5);
+    expect(test.dump()).toEqual(before);
   });
 });
 

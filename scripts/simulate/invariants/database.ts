@@ -53,7 +53,7 @@ export class DatabaseInvariants {
     if ((auditor.db.pragma("foreign_key_check") as unknown[]).length > 0) fail(13, "foreign keys are not clean");
   }
 
-  /** Everything that must stay as it is where nothing happens. */
+  /** Everything that must stay as it is where nothing happens, a line for each row. */
   dump(): string {
     const { auditor } = this.#scene;
     const tables = auditor
@@ -64,7 +64,12 @@ export class DatabaseInvariants {
       .all() as string[];
     return tables
       .filter((name) => !BOOKKEEPING.has(name))
-      .map((name) => `${name} ${JSON.stringify(auditor.prepare(`SELECT * FROM "${name}"`).all())}`)
+      .flatMap((name) =>
+        auditor
+          .prepare(`SELECT * FROM "${name}"`)
+          .all()
+          .map((row) => `${name} ${JSON.stringify(row)}`),
+      )
       .join("\n");
   }
 }
