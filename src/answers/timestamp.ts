@@ -181,7 +181,7 @@ function fractionText(nanos: bigint, width: number, form: TimestampForm): string
 }
 
 /** No zone is further from UTC, on either side. */
-const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;
+export const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;
 
 /** Whether one of the two forms names no zone and the other one does: which of two such times is the later one may be understood wrongly. */
 export function isZoneUnclear(a: TimestampForm | undefined, b: TimestampForm | undefined): boolean {

@@ -156,15 +156,15 @@ const NEWEST = (query: Query) =>
 /** Of so many of the newest orders one is as a batch has brought it; the others were read since, and may have another form. */
 const NEWEST_MAX = 20;
 
-/** The timestamp of the newest order that is as a batch has brought it. */
-export function loadNewestServed(store: Store): string | null {
-  const row = store
-    .prepare<{ timestamp: string | null }>(
+/** The timestamps of the newest orders that are as a batch has brought them, the newest one first. */
+export function loadNewestServed(store: Store): string[] {
+  return store
+    .prepare<{ timestamp: string }>(
       `SELECT service_updated_at AS timestamp FROM (SELECT order_key, payload_source, service_updated_at FROM orders ORDER BY order_key DESC LIMIT ${NEWEST_MAX})
-       WHERE payload_source = 'batch' AND service_updated_at IS NOT NULL ORDER BY order_key DESC LIMIT 1`,
+       WHERE payload_source = 'batch' AND service_updated_at IS NOT NULL ORDER BY order_key DESC`,
     )
-    .get();
-  return row?.timestamp ?? null;
+    .all()
+    .map(({ timestamp }) => timestamp);
 }
 
 /** The timestamp of the order that came last: how the service writes its times, before any change has shown it. */

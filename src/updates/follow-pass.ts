@@ -113,15 +113,13 @@ export interface Gap {
 
 /** A pass that has read nothing yet. */
 export function beginPass(
-  { store, clock }: JobContext,
+  { store, clock, client }: JobContext,
   { timezone }: FollowRules,
   from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isSweep" | "isFirst" | "backfill">,
 ): Pass {
   const at = isoTime(clock.nowMs());
-  const learned = learnFromOrders(loadLearned(store), readTimestamp(loadNewestServed(store), timezone), {
-    at,
-    timezone,
-  });
+  const newest = loadNewestServed(store).map((text) => readTimestamp(text, timezone));
+  const learned = learnFromOrders(loadLearned(store), newest, { at, timezone, serviceNow: client.serviceNow });
   return {
     ...from,
     at,

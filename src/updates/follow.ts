@@ -10,6 +10,7 @@ import {
   ISO_FORM,
   isSameWay,
   isZoneUnclear,
+  OFFSET_MAX_NS,
   parseTimestamp,
   readTimestamp,
   type ServedTimestamp,
@@ -74,6 +75,8 @@ export interface High {
 const MS_NS = 1_000_000n;
 const SECOND_NS = 1_000_000_000n;
 const HOUR_MS = 3_600_000;
+/** 2001-09-09: the first time that ten digits can write. */
+const EPOCH_FIRST_NS = 1_000_000_000n * SECOND_NS;
 /** Fewer changes of one timestamp than this are an ordinary bulk edit, not a page limit. */
 const TIE_MIN = 10;
 
@@ -176,32 +179,70 @@ export function learnForm(
   timestamps: readonly (ServedTimestamp | undefined)[],
 ): TimestampForm | undefined {
   let learned = form;
-  for (const timestamp of timestamps) {
-    // Nearly always it is the same one.
-    if (timestamp === undefined || timestamp.form === learned) continue;
-    const seen = timestamp.form;
-    if (learned === undefined || !isSameWay(seen, learned) || unitNs(seen) < unitNs(learned)) learned = seen;
-  }
+  for (const timestamp of timestamps) if (timestamp !== undefined) learned = finerOf(learned, timestamp.form);
   return learned;
 }
 
+function finerOf(learned: TimestampForm | undefined, seen: TimestampForm): TimestampForm {
+  // Nearly always it is the same one.
+  if (seen === learned) return seen;
+  return learned === undefined || !isSameWay(seen, learned) || unitNs(seen) < unitNs(learned) ? seen : learned;
+}
+
 /**
- * What the times of the newest order teach: a service that begins to write them in another way may compare `since` with texts of that way from
- * then on, and no change that it leaves out could show it.
+ * The same of a page where a form is known: another one counts where no change has the known one, and a time as digits in the place of a text, or the
+ * other way round, where two changes have it. By one absurd value of one order all others' changes would be asked for in a way that the
+ * service does not understand. For the same reason a time counts only between what was asked and what the position may reach.
+ */
+function learnPageForm(
+  form: TimestampForm | undefined,
+  timestamps: readonly (ServedTimestamp | undefined)[],
+  range: { fromNs: bigint; toNs: bigint },
+): TimestampForm | undefined {
+  if (form === undefined) return learnForm(form, timestamps);
+  let own: TimestampForm | undefined;
+  let other: TimestampForm | undefined;
+  let others = 0;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined || timestamp.instantNs < range.fromNs || timestamp.instantNs > range.toNs) continue;
+    if (isSameWay(timestamp.form, form)) {
+      own = finerOf(own ?? form, timestamp.form);
+      continue;
+    }
+    others += 1;
+    other = finerOf(other, timestamp.form);
+  }
+  if (own !== undefined || other === undefined) return own ?? form;
+  return others > 1 || other.kind === form.kind ? other : form;
+}
+
+/**
+ * What the times of the newest orders teach: a service that begins to write them in another way may compare `since` with texts of that way from
+ * then on, and no change that it leaves out could show it. One order whose time is absurd shows nothing.
+ * @param newest the newest one first; `serviceNow`: the service's clock, where it is known
  */
 export function learnFromOrders(
   learned: Learned,
-  newest: ServedTimestamp | undefined,
-  { at, timezone }: { at: string; timezone: string },
+  newest: readonly (ServedTimestamp | undefined)[],
+  { at, timezone, serviceNow }: { at: string; timezone: string; serviceNow?: string | undefined },
 ): Learned {
   const known = learned.zoneLost?.timezone === timezone ? learned : { ...learned, zoneLost: undefined };
-  if (newest === undefined) return known;
-  const { form } = newest;
+  const [first, second] = newest.filter((each) => isPlausible(each, instantOf(serviceNow, "UTC")));
+  if (first === undefined) return known;
+  const { form } = first;
   const before = learned.ordersForm;
   if (before !== undefined && isSameWay(before, form)) return known;
+  // Digits in the place of a text, or the other way round, may be one order's alone.
+  if (before !== undefined && before.kind !== form.kind && second?.form.kind !== form.kind) return known;
   if (before === undefined) return { ...known, ordersForm: form, form: known.form ?? form };
   const isLost = isZoneUnclear(before, form) && form.kind === "iso" && form.zone === "";
   return { ...known, ordersForm: form, form, zoneLost: isLost ? { at, timezone } : undefined };
+}
+
+/** Whether a time may be one of an order: since epochs have ten digits, and no later than now in any zone. */
+function isPlausible(time: ServedTimestamp | undefined, now: bigint | undefined): time is ServedTimestamp {
+  if (time === undefined || time.instantNs < EPOCH_FIRST_NS) return false;
+  return now === undefined || time.instantNs <= now + OFFSET_MAX_NS + SECOND_NS;
 }
 
 /** Whether a position is of another form than the times that are served now, and another one is not: that one takes its place. */
@@ -257,7 +298,10 @@ export function planNextPage(
     ...pass.learned,
     boundary: isRepeated ? "inclusive" : isMissed ? "exclusive" : pass.learned.boundary,
     pageMax: Math.max(pass.learned.pageMax, page.timestamps.length),
-    form: learnForm(pass.learned.form, page.timestamps),
+    form: learnPageForm(pass.learned.form, page.timestamps, {
+      fromNs: asked.ns - OFFSET_MAX_NS,
+      toNs: high?.ns ?? -1n,
+    }),
   };
   const unit = unitOf(learned.form, rules);
   const isFull = page.timestamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);

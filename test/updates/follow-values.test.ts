@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseTimestamp } from "../../src/answers/timestamp.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { startWithRewritten } from "../support/rewritten.ts";
 import { runs, some } from "../support/whole.ts";
 
 /** JSON literals at the ends of their types. */
@@ -53,6 +54,26 @@ const isNow = (test: Followed) => {
   const mark = parseTimestamp(test.watermark() ?? "", "UTC");
   return mark !== undefined && Number(mark.instantNs / 1_000_000n) <= test.clock.nowMs() + 1_000;
 };
+
+it.each(["orders", "updates"] as const)(
+  "an order whose time is absurd has no other change asked for in a way that the service does not understand: %s",
+  async (endpoint) => {
+    const test = await startWithRewritten(3);
+    const absurd = endpoint === "updates" ? test.ids[0]! : test.sandbox.service.createOrder();
+    test.rewrite(endpoint, (order) =>
+      order["order_id"] === absurd ? { ...order, updated_at: 8640000000000001 } : order,
+    );
+    await test.run("orders");
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll();
+    for (const status of ["paid", "packed", "shipped"]) {
+      test.change(test.ids[1]!, { status });
+      await test.poll();
+      expect(test.statusOf(test.ids[1]!).status).toBe(status);
+    }
+    expect(test.sinces().filter((since) => !/^2026-03-01T/.test(since))).toEqual([]);
+  },
+);
 
 describe("any value in any field of a change", () => {
   it("leaves the page's other changes stored, and the watermark a time that the service has reached", async () => {

@@ -4,6 +4,7 @@ import {
   type FollowRules,
   isToken,
   learnForm,
+  learnFromOrders,
   mayMove,
   planFirstAsk,
   planNextPage,
@@ -149,6 +150,45 @@ describe("the position of a pass", () => {
     expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T12:00:00Z")).toBe(3);
     expect(learn("2026-03-01T12:00:00Z", "2026-03-01T12:00:00.123456Z", "2026-03-01T12:00:00.1Z")).toBe(6);
     expect(learn("2026-03-01T12:00:00.123Z", "2026-03-01T15:00:00+03:00")).toBe(0);
+  });
+});
+
+describe("the form of times", () => {
+  const ns = (text: string) => parseTimestamp(text, "UTC")!.instantNs;
+  const [S0, S1, S2] = ["2026-03-01T12:00:00Z", "2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"] as const;
+  const LOCAL = ["2026-03-01 12:00:01", "2026-03-01 12:00:02"] as const;
+  const nothing = { boundary: undefined, pageMax: 0, form: undefined };
+  const learnPage = (...texts: string[]) => {
+    const timestamps = served(...texts);
+    const { high } = raiseHigh(undefined, timestamps, "Sun, 01 Mar 2026 12:00:02 GMT");
+    const asked = { since: S0, ns: ns(S0), isKnownTimestamp: false };
+    const learned = { ...nothing, form: formOf(S0) };
+    const { form } = planNextPage({ asked, high, learned, pageMax: 3 }, { timestamps, fresh: 1 }, rules).learned;
+    return `${form?.kind} ${form?.zone}`;
+  };
+
+  it.each<[string, string[], string]>([
+    ["as fine as any", [S1, "2026-03-01T12:00:02.000Z"], "iso Z"],
+    ["another where a change has it", [LOCAL[0]], "iso "],
+    ["the known one where a change has that too", [S1, LOCAL[1]], "iso Z"],
+    ["digits where two changes have them", ["1772366401", "1772366402"], "unix "],
+    ["the known one where one change has digits", ["1772366401"], "iso Z"],
+    ["the known one beside the future", ["8640000000000001", "8640000000000002"], "iso Z"],
+    ["the known one beside the remote past", ["0001-01-01 00:00:00", "0001-01-01 00:00:00"], "iso Z"],
+  ])("of changes is %s", (_name, texts, expected) => {
+    expect(learnPage(...texts)).toBe(expected);
+  });
+
+  it.each<[string, string[], string]>([
+    ["another where the newest one has it", [LOCAL[1], S1], "iso "],
+    ["digits where the two newest have them", ["1772366402", "1772366401", S0], "unix "],
+    ["the known one where only the newest has digits", ["1772366402", S1], "iso Z"],
+    ["the known one beside the future", ["9999-12-31 23:59:59", S1], "iso Z"],
+    ["the known one beside the remote past", ["0001-01-01 00:00:00", S1], "iso Z"],
+  ])("of orders is %s", (_name, texts, expected) => {
+    const learned = { ...nothing, form: formOf(S0), ordersForm: formOf(S0) };
+    const { form } = learnFromOrders(learned, served(...texts), { at: S2, timezone: "UTC", serviceNow: DATE });
+    expect(`${form?.kind} ${form?.zone}`).toBe(expected);
   });
 });
 
