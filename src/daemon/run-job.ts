@@ -53,6 +53,7 @@ async function noteFirstPass(job: Job, context: JobContext, at: string, signal: 
 
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   let admission: Admission = { state: "open" };
+  let isLetIn = false;
   try {
     context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);
@@ -82,13 +83,10 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       return { error: null, ...report };
     }
     if (report.isLetIn === false) return { error: null, ...report };
-    const { failure } = report;
-    // What asks for a hold itself ends none: it may be the same one.
-    if (failure !== undefined && gate.planFor(failure, job.areas) !== undefined) throw failure;
+    isLetIn = report.failure !== undefined;
+    if (report.failure !== undefined) throw report.failure;
     gate.noteAccepted(job.areas, beganMs);
-    const lifted = await gate.passed(admission, signal);
-    if (failure !== undefined) throw failure;
-    return { error: null, ...report, lifted };
+    return { error: null, ...report, lifted: await gate.passed(admission, signal) };
   } catch (caught) {
     const error = isAbort(caught, signal)
       ? new BridgeError("stopped", m.daemon.stoppedInPass, { cause: caught })
@@ -97,7 +95,8 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
-    if (plan === undefined && isAnswered(error)) await gate.passed(admission, signal);
+    // What asks for a hold itself ends none: it may be the same one.
+    if (plan === undefined && (isLetIn || isAnswered(error))) await gate.passed(admission, signal);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
 }

@@ -165,33 +165,6 @@ describe("an order that the service says it does not have", () => {
   });
 });
 
-describe("a change of an order that is not stored and is not found", () => {
-  it("is held after ten minutes, its order is read again later and later, and nothing is written for that", async () => {
-    const test = await startWithIll(3, { service: { updates: { scope: "all" } } });
-    const id = test.sandbox.service.createOrder();
-    test.ill.set(id, NO_SUCH_ORDER);
-    test.change(id, { status: "paid" });
-    const held = () => test.rows("SELECT reference, state, times, last_seen_at FROM quarantine");
-    await pollFor(test, 9);
-    expect(held()).toEqual([]);
-    await pollFor(test, 3);
-    const kept = held();
-    expect(kept).toMatchObject([{ reference: id, state: "held" }]);
-    for (let minutes = 0; minutes < 12; minutes++) {
-      await pollFor(test, 1);
-      expect(test.rows("SELECT * FROM missing_orders")).toEqual([]);
-    }
-    await pollFor(test, 180);
-    expect(held()).toEqual(kept);
-    expect(test.snapshots(id)).toBeGreaterThan(8);
-    expect(test.snapshots(id)).toBeLessThan(16);
-    test.ill.clear();
-    await pollFor(test, 61);
-    expect(test.statusOf(id).status).toBe("paid");
-    expect(held()).toMatchObject([{ state: "released" }]);
-  });
-});
-
 describe("a service that has lost its way", () => {
   it.each<[string, FaultAction]>([
     ["JSON", NO_SUCH_ORDER],
