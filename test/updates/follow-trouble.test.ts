@@ -133,7 +133,8 @@ describe("an order that nobody knows here", () => {
     "and that the service answers with %s again is quarantined once and asked for ever more seldom, polled every %i minutes",
     async (status, minutes) => {
       const pollFor = async (hours: number) => {
-        for (let passed = 0; passed < hours * 60; passed += minutes) expect(await test.poll(minutes * 60_000)).toEqual({});
+        for (let passed = 0; passed < hours * 60; passed += minutes)
+          expect(await test.poll(minutes * 60_000)).toEqual({});
       };
       const test = await startWithIll(1, {
         service: { shape: { shuffleKeys: true }, updates: { scope: "all", history: "log" } },
