@@ -102,6 +102,24 @@ export function forgetJournalOwed(store: Store): void {
     .run();
 }
 
+/** What earlier passes have left besides confirms, each of them rare: asked at once before each pass. */
+export interface LeftWork {
+  /** Parts of bodies, which a row may name or not. */
+  hasParts: number;
+  /** A body that must still go to the journal. */
+  hasJournalOwed: number;
+  /** A body that could not be read. */
+  hasUnread: number;
+}
+
+export function loadLeftWork(store: Store): LeftWork {
+  const sql = `SELECT EXISTS (SELECT 1 FROM body_parts) AS hasParts,
+    EXISTS (SELECT 1 FROM batches INDEXED BY batches_stored
+      WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)) AS hasJournalOwed,
+    EXISTS (SELECT 1 FROM batches INDEXED BY batches_unread WHERE state = 'unread') AS hasUnread`;
+  return onlyRow(store.prepare<LeftWork>(sql).get());
+}
+
 /**
  * Removes confirmed batches that are old, a bounded number at a time. The newest batch stays, because it says
  * when orders came last. One that is served again afterwards is stored anew, without a change to its orders.

@@ -8,7 +8,6 @@ import {
   BODY_PART_BYTES,
   type BodyPlace,
   deleteUnnamedParts,
-  hasBodyParts,
   loadBodyPart,
   loadPartLengths,
   nextBodyId,
@@ -129,7 +128,6 @@ export async function isSameBody(
 /** Parts that nothing names: of a body whose program died while it wrote it, or that is not needed any more. */
 export async function removeUnnamedParts(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  if (!hasBodyParts(store)) return;
   while (
     (await commit(context, signal, () => deleteUnnamedParts(store, REMOVED_PER_COMMIT, OPEN.get(store) ?? []))) > 0
   )

@@ -1,24 +1,51 @@
 /*
- * Settles kept answers that nobody can read, once they hold nothing that is missing: their orders have been stored since by
- * other answers, or the service, asked for each, does not have them. The answer stays in `quarantine` as released, in
+ * Answers to the pull that could not be read. One that may hold orders is kept: the service may never serve it again. It is read again
+ * under another mapping (`orders/store-batches.ts`), or settled once it holds nothing that is missing: its orders have been stored since by
+ * other answers, or the service, asked for each, does not have them. A settled answer stays in `quarantine` as released, in
  * the transaction that takes it out of the way; after a crash it is looked at again.
  */
 
+import { hash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
-import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
+import { withoutSecretsInSlices } from "../answers/hide-in-body.ts";
+import { idsByPathInSlices, type PathIds, recordIdsOf } from "../answers/ids-by-path.ts";
 import type { JsonPath } from "../answers/json-path.ts";
+import { type AnswerHead, headText } from "../completeness/head-metadata.ts";
+import type { BodyPlace } from "../database/body-parts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { loadKnownOrders } from "../pass/held-rows.ts";
+import { saveHold } from "../pass/hold-rows.ts";
+import { REFUSED_PROBE_MS } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { hasPassed } from "../pass/moment.ts";
 import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { depthOfRecords, readMendedInSlices } from "../records/read-answer.ts";
-import { readBody } from "./keep-body.ts";
-import { type KeptBody, loadKeptAfter, loadNewestKeptDate, saveKeptAsked, settleKept } from "./kept-rows.ts";
+import type { OrderMapping } from "../records/order-mapping.ts";
+import { type AnswerJson, depthOfRecords, mayHoldRecordsInSlices, readMendedInSlices } from "../records/read-answer.ts";
+import type { ServiceAnswer, ServiceClient } from "../service/client.ts";
+import { closeDelivery } from "./delivery-rows.ts";
+import { isSameBody, readBody, writeBody } from "./keep-body.ts";
+import {
+  countUnread,
+  type KeptBody,
+  loadKeptAfter,
+  loadKeptUnder,
+  loadNewestKeptDate,
+  saveKeptAsked,
+  saveUnreadBody,
+  settleKept,
+} from "./kept-rows.ts";
+
+/** With so many bodies that could not be read, pulling is held, and one request every five minutes tries again. */
+const UNREAD_MAX = 20;
+/** Those are kept up to here, a day of them: a service that delivers each batch once never serves it again. */
+const UNREAD_HELD_MAX = 300;
+const UNREAD_BYTES_MAX = 256_000_000;
 
 const LOOK_EVERY_MS = 60_000;
 /** Read in one look, but for one body at least. */
@@ -34,10 +61,11 @@ const SAMPLE_PER_PATH = 20;
 /** How answers are read at present. */
 interface KeptRules {
   batchOrders: JsonPath;
+  batch: OrderMapping;
   signature: string;
 }
 
-export class SettleKept {
+export class KeptAnswers {
   readonly #context: JobContext;
   readonly #rules: KeptRules;
   #lookAtMs = 0;
@@ -46,7 +74,7 @@ export class SettleKept {
   /** Monotonic: every answer that has come since then could be read. */
   #readableSinceMs: number;
   /** This process has had an answer that could not be read. */
-  #hasMetUnread = false;
+  #hasFailed = false;
 
   constructor(context: JobContext, rules: KeptRules) {
     this.#context = context;
@@ -54,10 +82,61 @@ export class SettleKept {
     this.#readableSinceMs = context.clock.monotonicMs();
   }
 
-  /** An answer could not be read. */
-  noteUnread(): void {
-    this.#hasMetUnread = true;
-    this.#readableSinceMs = this.#context.clock.monotonicMs();
+  /** Keeps an answer of a shape that is not understood, where it may hold orders: the service may never serve it again. */
+  async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
+    const { store, clock, client } = this.#context;
+    if (error.code !== "answer_shape") return;
+    this.#hasFailed = true;
+    this.#readableSinceMs = clock.monotonicMs();
+    const depth = depthOfRecords(this.#rules.batchOrders);
+    const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return;
+    const fingerprint = await this.#fingerprintOf(answer, read, signal);
+    const at = isoTime(clock.nowMs());
+    const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
+    const shown = await readInTurns(clock, answer, withoutSecretsInSlices(answer.body, client.hideSecrets), signal);
+    const isRoom = () => {
+      const { count, bytes } = countUnread(store);
+      return count < UNREAD_HELD_MAX && bytes + shown.length <= UNREAD_BYTES_MAX;
+    };
+    const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
+    await commit(this.#context, signal, () => {
+      const hasRoom = place !== undefined && isRoom();
+      if (hasRoom) {
+        saveUnreadBody(store, {
+          fingerprint,
+          place,
+          date: answer.date,
+          head: keptHead(client, answer),
+          mapping: this.#rules.signature,
+          error: withTexts(error.text, client.hideSecrets),
+          at,
+        });
+        // The body is on disk: this delivery is not lost, only unread.
+        closeDelivery(store);
+      }
+      const now = countUnread(store).count;
+      if (hasRoom && now < UNREAD_MAX) return;
+      const detail = hasRoom ? m.orders.keptUnread({ count: now }) : m.orders.keptUnreadFull({ count: now, at });
+      saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
+    });
+  }
+
+  /** The same orders in another answer are one kept body: a time that moves on in it must not fill the store. */
+  async #fingerprintOf(answer: ServiceAnswer, { body, root }: AnswerJson, signal: AbortSignal): Promise<string> {
+    const { clock } = this.#context;
+    const paths = await readInTurns(clock, answer, idsByPathInSlices(body, root), signal);
+    const ids = recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1)));
+    if (ids !== undefined) return `ids:${hash("sha256", JSON.stringify(ids), "hex")}`;
+    return `body:${(await readInTurns(clock, answer, digestInSlices(answer.body), signal)).toString("hex")}`;
+  }
+
+  /** What is kept already under the fingerprint is not written again. */
+  async #placeOf(body: Buffer, fingerprint: string, at: string, signal: AbortSignal): Promise<BodyPlace> {
+    const standing = loadKeptUnder(this.#context.store, fingerprint, at);
+    const stays =
+      standing !== undefined && (standing.isNew || (await isSameBody(this.#context, standing, body, signal)));
+    return stays ? standing : await writeBody(this.#context, body, signal);
   }
 
   /** Looks at some of the kept answers, after the service has been read well. Returns how many were settled. */
@@ -131,8 +210,14 @@ export class SettleKept {
     if (hasPassed(own, now, ms)) return true;
     // What came before a restart is timed by the service.
     const noted = { monotonicMs: undefined, serviceDate: loadNewestKeptDate(store) };
-    return !this.#hasMetUnread && hasPassed(noted, now, ms);
+    return !this.#hasFailed && hasPassed(noted, now, ms);
   }
+}
+
+/** What is kept of the head of an answer with its body. */
+export function keptHead({ hideSecrets }: Pick<ServiceClient, "hideSecrets">, answer: AnswerHead): string | null {
+  const text = headText(answer);
+  return text === null ? null : hideSecrets(text);
 }
 
 function allIds(paths: readonly PathIds[]): string[] {

@@ -17,6 +17,7 @@ import {
   type ListMetadata,
   type MetadataField,
   NO_METADATA,
+  namesOrders,
   withEmptyRecords,
 } from "./list-metadata.ts";
 import { OrdersBesideList } from "./orders-beside-list.ts";
@@ -124,7 +125,9 @@ export class CompletenessCheck {
     const { batch, isSettled } = served;
     const empty = isSettled ? 0 : served.empty;
     const all = { learned: before, answer: withEmptyRecords(metadata, this.#path, empty) };
-    const { learned, answer, missing } = await this.#named.find(all, served, signal);
+    const { learned, answer, missing } = all.answer.fields.some(namesOrders)
+      ? await this.#named.find(all, served, signal)
+      : { ...all, missing: [] };
     const sizes = learnShort(learnSizes(learned, answer), answer, served.fingerprint);
     const found = [...findShortfall(learned, answer), ...missing].filter((field) => {
       if (field.kind !== "ids" && !mayCountWaiting(field)) return true;
@@ -166,6 +169,7 @@ export class CompletenessCheck {
 
   /** Reads the orders that an answer names beside a list in which they are not. */
   async readNamed(metadata: ListMetadata, listed: () => Ids, signal: AbortSignal): Promise<void> {
+    if (!metadata.fields.some(namesOrders)) return;
     const before = LISTS.load(this.#context.store, this.#endpoint);
     const all = { learned: before, answer: metadata };
     const { learned } = await this.#named.find(all, { listed, isChange: this.#endpoint === "updates" }, signal);

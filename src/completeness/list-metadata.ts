@@ -339,6 +339,11 @@ export function withoutMore(answer: ListMetadata): ListMetadata {
   return { ...answer, fields: answer.fields.filter(({ kind }) => kind !== "more") };
 }
 
+/** Whether a field names orders that may not be in the list. */
+export function namesOrders({ ids, kind }: MetadataField): boolean {
+  return ids !== undefined && kind !== "records";
+}
+
 export function isPages({ place }: MetadataField): boolean {
   return PAGES_NAME.test(lastName(place));
 }

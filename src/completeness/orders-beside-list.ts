@@ -9,7 +9,7 @@ import { loadKnownOrders } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
+import { keyOf, type ListMetadata, type MetadataField, namesOrders } from "./list-metadata.ts";
 import { type LearnedMetadata, learnNaming } from "./plan-completeness.ts";
 
 /** In one answer; the rest with the next one. */
@@ -49,8 +49,7 @@ export class OrdersBesideList {
     { listed, isChange = false }: { listed: () => Pick<ReadonlySet<string>, "has">; isChange?: boolean },
     signal: AbortSignal,
   ): Promise<Naming> {
-    const fields = answer.fields.filter(({ ids, kind }) => ids !== undefined && kind !== "records");
-    if (fields.length === 0) return { learned, answer, missing: [] };
+    const fields = answer.fields.filter(namesOrders);
     const own = listed();
     let next = learned;
     const missing: MetadataField[] = [];

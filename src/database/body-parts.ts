@@ -62,8 +62,3 @@ export function deleteUnnamedParts(store: Store, limit: number, open: Iterable<n
     )
     .run(JSON.stringify([...open]), limit).changes;
 }
-
-/** Whether there is any part, named or not. */
-export function hasBodyParts(store: Store): boolean {
-  return store.prepare("SELECT 1 FROM body_parts LIMIT 1").get() !== undefined;
-}

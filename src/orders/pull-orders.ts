@@ -4,6 +4,7 @@
  * committed mark of the pull says that an answer may be missing.
  */
 
+import { loadLeftWork } from "../batches/batch-rows.ts";
 import { closeDelivery, openDelivery } from "../batches/delivery-rows.ts";
 import { type BodyJournal, JournalBatches } from "../batches/journal-batches.ts";
 import { removeUnnamedParts } from "../batches/keep-body.ts";
@@ -76,9 +77,10 @@ export class PullOrders implements Job {
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const pass = beginPass(signal);
     this.#confirms.beginPass(pass);
-    await removeUnnamedParts(this.#context, signal);
-    await this.#journal.keepOwed(pass);
-    await this.#readKept(pass);
+    const left = loadLeftWork(this.#context.store);
+    if (left.hasParts === 1) await removeUnnamedParts(this.#context, signal);
+    if (left.hasJournalOwed === 1) await this.#journal.keepOwed(pass);
+    if (left.hasUnread === 1) await this.#readKept(pass);
     let drained = false;
     try {
       drained = await this.#drain(pass);
@@ -88,7 +90,8 @@ export class PullOrders implements Job {
       pass.failure ??= error;
       if (error instanceof ServiceError) this.#confirms.expectTrouble(pass);
     }
-    if (pass.failure === undefined) count(pass, "settled", await this.#batches.kept.settle(signal));
+    if (left.hasUnread === 1 && pass.failure === undefined)
+      count(pass, "settled", await this.#batches.kept.settle(signal));
     if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
     const more = await this.#confirms.confirmOwed(pass);
     const failure = pass.failure ?? pass.confirmFailure;

@@ -6,17 +6,14 @@
 
 import { hash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
-import { withoutSecretsInSlices } from "../answers/hide-in-body.ts";
-import { idsByPathInSlices, recordIdsOf } from "../answers/ids-by-path.ts";
 import { resolvePath } from "../answers/json-path.ts";
 import { type Span, textOf } from "../answers/json-text.ts";
 import { type BatchRow, loadBatch, saveJournalOwed, saveStoredBatch } from "../batches/batch-rows.ts";
 import { closeDelivery, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
-import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
-import { SettleKept } from "../batches/kept-answers.ts";
+import { readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
+import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
 import {
-  countUnread,
   deleteUnread,
   loadKeptUnder,
   loadOldestUnreadDate,
@@ -27,15 +24,14 @@ import {
 } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { CompletenessCheck } from "../completeness/check-completeness.ts";
-import { type AnswerHead, headOfText, headText, readHeadMetadata } from "../completeness/head-metadata.ts";
+import { type AnswerHead, headOfText, readHeadMetadata } from "../completeness/head-metadata.ts";
 import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
-import { deleteHold, saveHold } from "../pass/hold-rows.ts";
-import { REFUSED_PROBE_MS } from "../pass/holds.ts";
+import { deleteHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -46,12 +42,9 @@ import { newestInSlices } from "../records/newest-records.ts";
 import { describeMiss, type OrderField } from "../records/order-mapping.ts";
 import {
   type AnswerRecord,
-  depthOfRecords,
   fingerprintInSlices,
   idsInSlices,
-  mayHoldRecordsInSlices,
   readListInSlices,
-  readMendedInSlices,
   readRecordsInSlices,
   refuseRepeated,
   reportedError,
@@ -63,17 +56,11 @@ import type { OrderRules } from "./order-rules.ts";
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
-/** With so many bodies that could not be read, pulling is held, and one request every five minutes tries again. */
-const UNREAD_MAX = 20;
-/** Those are kept up to here, a day of them: a service that delivers each batch once never serves it again. */
-const UNREAD_HELD_MAX = 300;
-const UNREAD_BYTES_MAX = 256_000_000;
-
 interface ReadBatch {
   /** As it was sent. */
   body: Buffer;
-  /** What is kept of its head with the body. */
-  head: string | null;
+  /** Of its head, what is kept with the body. */
+  head: AnswerHead;
   /** What the records point into: the body, or what was made of it where records of it are no JSON. */
   bytes: Buffer;
   records: AnswerRecord[];
@@ -114,7 +101,7 @@ export class StoreBatches {
   readonly #rules: OrderRules;
   readonly #journal: JournalBatches;
   /** What is kept because it could not be read. */
-  readonly kept: SettleKept;
+  readonly kept: KeptAnswers;
   readonly #completeness: CompletenessCheck;
   #waiting: ServiceAnswer | undefined;
 
@@ -122,7 +109,7 @@ export class StoreBatches {
     this.#context = context;
     this.#rules = rules;
     this.#journal = journal;
-    this.kept = new SettleKept(context, rules);
+    this.kept = new KeptAnswers(context, rules);
     this.#completeness = new CompletenessCheck(context, "orders", rules.batchOrders.text);
   }
 
@@ -146,7 +133,7 @@ export class StoreBatches {
     try {
       read = await this.#read(answer, pass.signal);
     } catch (error) {
-      await this.#keepUnread(answer, asError(error), pass.signal);
+      await this.kept.keep(answer, asError(error), pass.signal);
       this.#waiting = undefined;
       throw error;
     }
@@ -234,7 +221,7 @@ export class StoreBatches {
     const shortfall = await this.#completeness.judgeBatch(metadata, served, signal);
     return {
       body,
-      head: this.#headOf(answer),
+      head: answer,
       bytes,
       records,
       batchId,
@@ -243,11 +230,6 @@ export class StoreBatches {
       matched,
       error: list.error === undefined ? shortfall : reportedError(list.error),
     };
-  }
-
-  #headOf(answer: AnswerHead): string | null {
-    const text = headText(answer);
-    return text === null ? null : this.#context.client.hideSecrets(text);
   }
 
   /** Whether what is missing beside the records says nothing: no confirm covers them, or the batch was stored as it is. */
@@ -296,8 +278,7 @@ export class StoreBatches {
     const owed = mayOweJournal
       ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
       : { body: null, bodyId: null };
-    const served = large.map((record) => ({ record, bytes }));
-    return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, async () => {
+    const storeParts = async () => {
       for (const [index, part] of parts.entries()) {
         if (index > 0) await this.#context.clock.sleep(0, pass.signal);
         const done = await commit(this.#context, pass.signal, () => {
@@ -322,7 +303,10 @@ export class StoreBatches {
         return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
       }
       return undefined;
-    });
+    };
+    if (large.length === 0) return await storeParts();
+    const served = large.map((record) => ({ record, bytes }));
+    return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, storeParts);
   }
 
   /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */
@@ -344,7 +328,7 @@ export class StoreBatches {
       fingerprint,
       place,
       date: origin.date,
-      head,
+      head: keptHead(this.#context.client, head),
       mapping: null,
       error: null,
       at: origin.at,
@@ -390,61 +374,6 @@ export class StoreBatches {
     if (loadWatermark(store, "updates") !== undefined) return;
     const first = loadOldestUnreadDate(store) ?? date;
     if (first !== undefined) saveWatermark(store, "updates", first, at);
-  }
-
-  /** What is kept already under the fingerprint is not written again. */
-  async #placeOf(body: Buffer, fingerprint: string, at: string, signal: AbortSignal): Promise<BodyPlace> {
-    const standing = loadKeptUnder(this.#context.store, fingerprint, at);
-    const stays =
-      standing !== undefined && (standing.isNew || (await isSameBody(this.#context, standing, body, signal)));
-    return stays ? standing : await writeBody(this.#context, body, signal);
-  }
-
-  /** Keeps a JSON body whose shape is not understood: the service may never serve it again. */
-  async #keepUnread(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
-    const { store, clock, client } = this.#context;
-    if (error.code !== "answer_shape") return;
-    this.kept.noteUnread();
-    const { body } = answer;
-    const depth = depthOfRecords(this.#rules.batchOrders);
-    const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
-    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return;
-    const paths = await readInTurns(clock, answer, idsByPathInSlices(read.body, read.root), signal);
-    const ids = recordIdsOf(paths, String(this.#rules.batch.paths.order_id.steps.at(-1)));
-    const of = ids === undefined ? digestInSlices(body) : undefined;
-    // The same orders in another answer are one kept body: a time that moves on in it must not fill the store.
-    const fingerprint =
-      of === undefined
-        ? `ids:${hash("sha256", JSON.stringify(ids), "hex")}`
-        : `body:${(await readInTurns(clock, answer, of, signal)).toString("hex")}`;
-    const at = isoTime(clock.nowMs());
-    const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
-    const shown = await readInTurns(clock, answer, withoutSecretsInSlices(body, client.hideSecrets), signal);
-    const isRoom = () => {
-      const { count, bytes } = countUnread(store);
-      return count < UNREAD_HELD_MAX && bytes + shown.length <= UNREAD_BYTES_MAX;
-    };
-    const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
-    await commit(this.#context, signal, () => {
-      const hasRoom = place !== undefined && isRoom();
-      if (hasRoom) {
-        saveUnreadBody(store, {
-          fingerprint,
-          place,
-          date: answer.date,
-          head: this.#headOf(answer),
-          mapping: this.#rules.signature,
-          error: withTexts(error.text, client.hideSecrets),
-          at,
-        });
-        // The body is on disk: this delivery is not lost, only unread.
-        closeDelivery(store);
-      }
-      const now = countUnread(store).count;
-      if (hasRoom && now < UNREAD_MAX) return;
-      const detail = hasRoom ? m.orders.keptUnread({ count: now }) : m.orders.keptUnreadFull({ count: now, at });
-      saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
-    });
   }
 }
 
