@@ -12,7 +12,6 @@ import { loadQuarantineState } from "../pass/quarantine-rows.ts";
 import { loadKnownKeys, withoutGone } from "./acknowledged-rows.ts";
 import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "./feed.ts";
 import { type FoundRecord, loadDifferent } from "./feed-rows.ts";
-import { hasFormerArticles } from "./former-rows.ts";
 import { seeRow } from "./images/find-images.ts";
 import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
@@ -84,7 +83,7 @@ function setApart(
   local: LocalRow,
   { known, isOther }: { known: FeedKeyState; isOther: boolean },
 ): { known: FeedKeyState; former: string[] } {
-  if (local.kind !== "row" || !hasFormerArticles(rules)) return { known, former: [] };
+  if (local.kind !== "row" || !rules.leavesArticles) return { known, former: [] };
   const isFormer = (record: string | null | undefined) =>
     record !== null && record !== undefined && isOtherArticle(rules.identity, record, local.record);
   const sent = isOther && isFormer(known.sent?.record) ? known.sent : undefined;

@@ -85,11 +85,8 @@ export class FeedChanges {
 
   /** Brings the outbox up to date. @param only the one key that is looked at */
   async absorb(pass: FeedPass, only?: readonly string[]): Promise<void> {
-    if (only === undefined) await settleFormer(this.#context, this.#rules, pass.signal);
-    if (only !== undefined) await this.#absorbOne(pass, only);
-    else if (this.#kind === "tracked") await this.#absorbTable(pass);
-    else await this.#readThrough(pass);
-    if (only === undefined) await this.#spareNamed(pass);
+    if (only === undefined) await this.#absorbAll(pass);
+    else await this.#absorbOne(pass, only);
     if (this.#rules.scope !== "whole" || !this.#isEmpty) await this.release(pass.signal);
   }
 
@@ -121,6 +118,15 @@ export class FeedChanges {
     if (!loadHoldsOf(store, rules.name).some(({ reason }) => reason === "table")) return;
     await commit(this.#context, signal, () => deleteHold(store, rules.name, "table"));
     log.info({ feed: rules.name }, m.feeds.sourceWell({ name: rules.name, source: sourceOf(rules) }));
+  }
+
+  async #absorbAll(pass: FeedPass): Promise<void> {
+    const rules = this.#rules;
+    if (loadFeed(this.#context.store, rules.name).hasFormer === 1)
+      await settleFormer(this.#context, rules, pass.signal);
+    if (this.#kind === "tracked") await this.#absorbTable(pass);
+    else await this.#readThrough(pass);
+    if (rules.sharesArticles) await this.#spareNamed(pass);
   }
 
   async #absorbOne(pass: FeedPass, key: readonly string[]): Promise<void> {

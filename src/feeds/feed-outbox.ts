@@ -290,7 +290,7 @@ export function saveAcknowledged(
   const replaced = before.flatMap(({ before, record, sentAt, live }) =>
     before === null || record === null ? [] : [{ before, record, sentAt, live }],
   );
-  leaveReplaced(store, rules, replaced, at);
+  if (replaced.length > 0) leaveReplaced(store, rules, replaced, at);
   store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)

@@ -29,6 +29,8 @@ export interface FeedRow {
   formerLevels: string | null;
   /** Acknowledgements since then do not count, and are marked so by the next pass. */
   invalidSince: string | null;
+  /** 1 where rows of former keys or articles have not gone yet. */
+  hasFormer: number;
 }
 
 /** The round of a row that goes to zero or away and that the guard has not shown to anybody: no approval covers it. */
@@ -47,7 +49,8 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
         `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
          live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
          key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels,
-         doubt_since AS invalidSince
+         doubt_since AS invalidSince,
+         EXISTS (SELECT 1 FROM feed_former WHERE feed_former.feed_id = feeds.feed_id) AS hasFormer
        FROM feeds WHERE name = ?`,
       )
       .get(name),

@@ -17,7 +17,7 @@ import { type FeedName, FILE_NAMES } from "../config/feed-names.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
-import { identityOf } from "./record-identity.ts";
+import { identityOf, isOneRowEach } from "./record-identity.ts";
 
 /** Numbers of the feeds in the database; also the order in which a backlog drains. */
 export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
@@ -62,6 +62,10 @@ export interface FeedRules {
   record: Template;
   /** The properties of a record by which the service has the article; none where that is not known. */
   identity: readonly (readonly string[])[];
+  /** An article that its row names no longer goes away by itself: it is known what names it, and what says that it is gone. */
+  leavesArticles: boolean;
+  /** Two rows of the source may name the same article, and the one that is gone then sends nothing. */
+  sharesArticles: boolean;
   /** What a deleted row sends; null: nothing. */
   deletion: Deletion | null;
   /** Where a record says how much can be sold; none where it has no such number. */
@@ -97,6 +101,19 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     ...(images === null || images.send === "url" ? [] : [images.source]),
   ];
   const result = readResult(settings);
+  const identity = identityOf({
+    keys: settings.key,
+    record,
+    levelColumns: available?.columns ?? [],
+    resultKey: result?.key ?? null,
+  });
+  const levels = readLevels(name, {
+    key: settings.key,
+    available: settings.available,
+    record: kept,
+    on_delete: settings.on_delete === "ignore" ? "ignore" : { ...onDelete, ...(settings.on_delete as object) },
+  });
+  const leavesArticles = identity.length > 0 && settings.scope !== "whole" && levels.deletion !== null;
   return {
     feedId: FEED_IDS[name],
     name,
@@ -111,18 +128,10 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
     available,
     record,
-    identity: identityOf({
-      keys: settings.key,
-      record,
-      levelColumns: available?.columns ?? [],
-      resultKey: result?.key ?? null,
-    }),
-    ...readLevels(name, {
-      key: settings.key,
-      available: settings.available,
-      record: kept,
-      on_delete: settings.on_delete === "ignore" ? "ignore" : { ...onDelete, ...(settings.on_delete as object) },
-    }),
+    identity,
+    leavesArticles,
+    sharesArticles: leavesArticles && !isOneRowEach({ keys: settings.key, identity, record }),
+    ...levels,
     scope: settings.scope,
     // A form holds one record and its file.
     chunk: images?.send === "multipart" ? 1 : settings.chunk,

@@ -3,7 +3,7 @@ import type { PathStep } from "../answers/json-path.ts";
 import { parseTemplate, type TemplateNode } from "../answers/template.ts";
 import { placesOf } from "../config/feed-level.ts";
 import { type FeedRules, keyText, type SourceRow } from "./feed.ts";
-import { textAt } from "./record-identity.ts";
+import { nodeAt, textAt } from "./record-identity.ts";
 
 /** The rules that a feed's rows were named and rendered under. */
 export interface FormerKey {
@@ -22,14 +22,6 @@ export function recordKeyOf(
   const keys = identity.map((steps) => steps.join("."));
   const template = identity.reduce<object>((made, steps) => withText(made, steps, `{${steps.join(".")}}`), {});
   return { from: { keys, record: template, of: "record" }, key: identity.map((steps) => textAt(record, steps) ?? "") };
-}
-
-/** Whether no two rows of the source can name the same article: what names it holds every column of the key. */
-export function isOneRowEach({ keys, identity, record }: Pick<FeedRules, "keys" | "identity" | "record">): boolean {
-  const nodes = identity.map((steps) => nodeAt(record.root, steps));
-  const holds = (node: TemplateNode | undefined, key: string) =>
-    node?.kind === "text" && node.parts.some((part) => typeof part !== "string" && part.name === key);
-  return keys.every((key) => nodes.some((node) => holds(node, key)));
 }
 
 function withText(made: object, [step = "", ...rest]: readonly string[], text: string): object {
@@ -162,13 +154,6 @@ export function formerName({ keys }: FormerKey, key: readonly string[]): string 
 
 function placeOf(root: TemplateNode, column: string): readonly PathStep[] | undefined {
   return placesOf(root, [column]).find(({ before, after }) => before === "" && after === "")?.steps;
-}
-
-function nodeAt(root: TemplateNode, steps: readonly PathStep[]): TemplateNode | undefined {
-  return steps.reduce<TemplateNode | undefined>((node, step) => {
-    if (node?.kind === "object") return node.members.find(({ key }) => key === step)?.value;
-    return node?.kind === "list" && typeof step === "number" ? node.items[step] : undefined;
-  }, root);
 }
 
 /** The text of a value as {@link textAt} reads it of the record; undefined where the columns at hand do not make it. */

@@ -44,11 +44,6 @@ export function saveFormer(
     );
 }
 
-/** Whether an article is owed its going away that no row names any more although none has gone. */
-export function hasFormerArticles({ identity, scope, deletion }: FeedRules): boolean {
-  return identity.length > 0 && scope !== "whole" && deletion !== null;
-}
-
 /** Records of articles that their row names no longer: it has gone from them. What was acknowledged is the row's no more. */
 export function leaveArticles(
   store: Store,
@@ -77,7 +72,7 @@ export function leaveReplaced(
   replaced: readonly { before: string; record: string; sentAt: string; live: number }[],
   at: string,
 ): void {
-  if (!hasFormerArticles(rules)) return;
+  if (!rules.leavesArticles) return;
   for (const { before, record, ...row } of replaced)
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
 }

@@ -52,6 +52,20 @@ export function identityOf({ keys, record, levelColumns, resultKey }: IdentityRu
   return other === undefined ? [] : [...places.filter((one) => one !== other), other].map(({ steps }) => steps);
 }
 
+interface ArticleRules {
+  keys: readonly string[];
+  identity: readonly Place[];
+  record: Template;
+}
+
+/** Whether no two rows of the source can name the same article: what names it holds every column of the key. */
+export function isOneRowEach({ keys, identity, record }: ArticleRules): boolean {
+  const nodes = identity.map((steps) => nodeAt(record.root, steps));
+  const holds = (node: TemplateNode | undefined, key: string) =>
+    node?.kind === "text" && node.parts.some((part) => typeof part !== "string" && part.name === key);
+  return keys.every((key) => nodes.some((node) => holds(node, key)));
+}
+
 interface Named {
   steps: Place;
   columns: readonly string[];
@@ -85,6 +99,14 @@ export function isOtherInSql(identity: readonly Place[], a: string, b: string): 
   const textOfPlace = (column: string, steps: Place) => [column, ...steps.map((step) => `'${step}'`)].join(" -> ");
   const differ = identity.map((steps) => `(${textOfPlace(a, steps)}) <> (${textOfPlace(b, steps)})`);
   return differ.length === 0 ? "0" : `(${differ.join(" OR ")})`;
+}
+
+/** What a template has at a place. */
+export function nodeAt(root: TemplateNode, steps: readonly PathStep[]): TemplateNode | undefined {
+  return steps.reduce<TemplateNode | undefined>((node, step) => {
+    if (node?.kind === "object") return node.members.find(({ key }) => key === step)?.value;
+    return node?.kind === "list" && typeof step === "number" ? node.items[step] : undefined;
+  }, root);
 }
 
 /** A text or a number of the record, `""` for null; undefined where it says nothing there. */

@@ -21,7 +21,7 @@ import {
 } from "./feed-rekey.ts";
 import { loadFormerLevels } from "./feed-rows.ts";
 import { markKeyDirty } from "./feed-source.ts";
-import { type FormerKey, isOneRowEach, recordKeyOf } from "./former-key.ts";
+import { type FormerKey, recordKeyOf } from "./former-key.ts";
 import { type Rename, withNames } from "./former-names.ts";
 import {
   countFormerWaiting,
@@ -29,7 +29,6 @@ import {
   dropGone,
   type FormerRow,
   hasDueFormer,
-  hasFormerArticles,
   isDue,
   listFormerKeys,
   listFormerRows,
@@ -134,7 +133,7 @@ export async function spareNamed(
   signal: AbortSignal,
 ): Promise<void> {
   const { store } = context;
-  if (!hasFormerArticles(rules) || isOneRowEach(rules) || loadDueGone(store, rules, due, 0, 1).length === 0) return;
+  if (loadDueGone(store, rules, due, 0, 1).length === 0) return;
   await withNames(context, rules, recordKeyOf(rules, "{}").from, signal, async (rename) => {
     let afterId = 0;
     await commitUntilDone(context, signal, () => {
