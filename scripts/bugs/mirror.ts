@@ -11,10 +11,10 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: REMOTE_ROWS,
-        find: "FROM touched WHERE shop = $1 ORDER BY id",
-        replace: "FROM touched WHERE shop = $1 AND id > $2 ORDER BY id",
+        find: "FROM touched WHERE shop = $1 AND ${which} ORDER BY id",
+        replace: "FROM touched WHERE shop = $1 AND id > $2 AND ${which} ORDER BY id",
       },
-      { file: REMOTE_ROWS, find: "(READ_TOUCHED, [shop])", replace: "(READ_TOUCHED, [shop, newest])" },
+      { file: REMOTE_ROWS, find: "(sql, [shop])", replace: "(sql, [shop, newest])" },
       {
         file: REMOTE_ROWS,
         find: "const ids = JSON.parse(found.ids) as string[];",
@@ -86,6 +86,36 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       replace: "const known = remote;",
     },
     "src/mirror/up/up.ts",
+  ),
+  tested(
+    "test/mirror/turns.test.ts",
+    "the mirror's ways begin in the same order each time",
+    { find: "(seen.turn + this.#failures) % 2 === 0 ? parts", replace: "seen.turn >= 0 ? parts" },
+    "src/mirror/run-mirror.ts",
+  ),
+  tested(
+    "test/mirror/turns.test.ts",
+    "that PostgreSQL was restored is known to the process alone",
+    { find: 'saveMirrorState(store, "went_back", at);', replace: "" },
+    "src/mirror/run-mirror.ts",
+  ),
+  tested(
+    "test/mirror/init-schema.test.ts",
+    "temporary tables stand before the mirror's own",
+    { find: "SET search_path = ${quoted(schema)}, pg_temp", replace: "SET search_path = ${quoted(schema)}" },
+    "src/mirror/init-schema.ts",
+  ),
+  tested(
+    "test/mirror/up-requests.test.ts",
+    "a request of the mirror's is of what the shop knows when it arrives",
+    { find: "requestedAt ?? rules.at, knownRevision);", replace: "requestedAt ?? rules.at, null);" },
+    "src/mirror/up/apply-requests.ts",
+  ),
+  tested(
+    "test/mirror/trouble.test.ts",
+    "a row that PostgreSQL drops passes for written",
+    { find: "there < rows.length ?", replace: "there < 0 ?" },
+    "src/mirror/write-down.ts",
   ),
   tested(
     "test/mirror/down.test.ts",

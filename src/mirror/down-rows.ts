@@ -125,6 +125,17 @@ export function countOwnOrders(store: Store): number {
   return onlyValue<number>(store, "SELECT count(*) FROM orders");
 }
 
+/** Those of these orders that wait for the ERP, put aside or not. */
+export function listWaiting(store: Store, orderIds: readonly string[]): Set<string> {
+  const ids = store
+    .prepare<string>(
+      `SELECT o.order_id FROM json_each(?) j JOIN orders o ON o.order_id = j.value JOIN erp_queue q ON q.order_key = o.order_key`,
+    )
+    .pluck()
+    .all(JSON.stringify(orderIds)) as string[];
+  return new Set(ids);
+}
+
 /** The next orders in the order of their keys. */
 export function loadKeysAfter(store: Store, orderKey: number, limit: number): number[] {
   return store

@@ -16,6 +16,7 @@ import {
   deleteChanges,
   hasChanges,
   hashOrder,
+  listWaiting,
   loadBatch,
   loadChanges,
   loadConditions,
@@ -38,7 +39,6 @@ import { type Move, type Position, type Seen, savePosition } from "./position.ts
 import {
   countOrders,
   loadHashes,
-  notePending,
   type Refused,
   refreshQueue,
   writeBatches,
@@ -155,7 +155,7 @@ export class Down implements MirrorPart {
     const { store, shop } = place;
     const as = { shop, epoch: at.epoch, seq: head };
     const keys = news.events.values().map(({ key }) => key);
-    const { refused, ...changed } = await copyOrders(tx, as, loadOrders(store, keys, ORDERS_BOUND));
+    const { refused, ...changed } = await copyOrders(tx, { ...as, store }, loadOrders(store, keys, ORDERS_BOUND));
     const walked = await walk(tx, at, { ...place, ...as });
     refused.push(...walked.refused, ...(await writeEvents(tx, shop, events.events)));
     const batches = rowsOf(changes, "batch", (id) => loadBatch(store, id));
@@ -199,7 +199,7 @@ async function walk(
     };
   }
   const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
-  const { orders, read, refused } = await copyOrders(tx, as, loadOrders(store, due, ORDERS_BOUND));
+  const { orders, read, refused } = await copyOrders(tx, { ...as, store }, loadOrders(store, due, ORDERS_BOUND));
   // Those that differ did not all fit: the next part begins with the first that is left.
   const left = due.findIndex((key) => !read.has(key));
   const walkAfter = left < 0 ? last : (due[left - 1] ?? at.walkAfter);
@@ -209,7 +209,7 @@ async function walk(
 /** Writes what is read part by part; the next part is read meanwhile. */
 async function copyOrders(
   tx: MirrorTx,
-  as: { shop: string; epoch: number; seq: number },
+  as: { shop: string; epoch: number; seq: number; store: Store },
   parts: AsyncGenerator<OrdersPart, void, void>,
 ): Promise<{ orders: number; read: ReadonlySet<number>; refused: Refused[] }> {
   const ids: string[] = [];
@@ -223,7 +223,7 @@ async function copyOrders(
     for (const key of keys) read.add(key);
     part = next;
   }
-  if (ids.length > 0) await notePending(tx, as.shop, ids);
+  await refreshQueue(tx, as.shop, { all: ids, waiting: listWaiting(as.store, ids) });
   return { orders: ids.length, read, refused };
 }
 
@@ -234,7 +234,7 @@ async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: rea
   });
   const ids = own.map(({ orderId }) => orderId);
   const there = await loadHashes(tx, shop, ids);
-  await refreshQueue(tx, shop, ids);
+  await refreshQueue(tx, shop, { all: ids, waiting: listWaiting(store, ids) });
   return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
 }
 

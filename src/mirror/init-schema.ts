@@ -16,8 +16,8 @@ const LOCK = "SELECT pg_advisory_xact_lock(hashtext('erp-bridge mirror init'))";
 const ERP_TABLES = ["erp_orders", "stock", "prices", "products", "images"];
 const BRIDGE_TABLES = ["orders", "order_events", "batches", "quarantine", "conditions", "erp_queue"];
 const OUTCOME = "state, attempts, http_status, answered_at, last_error, error";
-const WANTED = "order_id, status, comment, data";
-const REQUEST = "id, shop, order_id, status, comment, data, requested_at";
+const WANTED = "order_id, status, comment, data, known_revision";
+const REQUEST = `id, shop, requested_at, ${WANTED}`;
 
 export interface InitOptions {
   link: Omit<LinkOptions, "shop" | "verify">;
@@ -53,6 +53,7 @@ export async function initSchema({ link: options, shop, erp, reader }: InitOptio
       const groups = groupsOf(options.schema);
       for (const role of Object.values(groups)) await makeRole(tx, role, "NOLOGIN");
       await grantRights(tx, options.schema, groups);
+      await closeFunctions(tx, options.schema);
       if (shop !== undefined) await tx.run("INSERT INTO shop_keys VALUES ($1) ON CONFLICT DO NOTHING", [shop]);
       const login = async (role: string | undefined, group: string, seen: string) =>
         role === undefined ? undefined : await makeLogin(tx, { role, group, seen });
@@ -120,6 +121,23 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
     `GRANT INSERT (${REQUEST}), UPDATE (${WANTED}), DELETE ON status_requests TO ${erp}`,
   ];
   for (const statement of statements) await tx.run(statement);
+}
+
+/**
+ * A function looks for tables in the schema, and among a session's own temporary ones last: those would otherwise stand before every table,
+ * whose role they show to a policy, and whose triggers run as the schema's owner. Each time: what a later version has made anew is among them.
+ */
+async function closeFunctions(tx: MirrorTx, schema: string): Promise<void> {
+  const functions = await tx.query<{ name: string; isTrigger: boolean }>(
+    `SELECT oid::regprocedure::text AS name, prorettype <> 'text[]'::regtype AS "isTrigger" FROM pg_proc
+     WHERE pronamespace = to_regnamespace(quote_ident($1))`,
+    [schema],
+  );
+  for (const { name, isTrigger } of functions) {
+    await tx.run(`ALTER FUNCTION ${name} SET search_path = ${quoted(schema)}, pg_temp`);
+    // Policies are asked by everybody, as whom they are asked.
+    if (isTrigger) await tx.run(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`);
+  }
 }
 
 async function makeRole(tx: MirrorTx, role: string, how: string): Promise<boolean> {

@@ -186,6 +186,7 @@ export const statusRequests = pgTable("status_requests", {
   answeredAt: at("answered_at"),
   lastError: text("last_error"),
   error: text(),
+  knownRevision: big("known_revision"),
 });
 
 export const stock = pgTable(

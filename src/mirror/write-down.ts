@@ -2,6 +2,8 @@
  * The statements of the way down. Each takes its rows as one array for each column, and many rows at a time. A row that is refused
  * is found by halving and written without what may be at fault; nothing waits for it.
  */
+
+import { m } from "../messages/messages.ts";
 import { arrayOf } from "./binary-array.ts";
 import type { MirrorTx } from "./connection.ts";
 import {
@@ -67,6 +69,10 @@ const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, ep
     ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq
   WHERE (orders.epoch, orders.seq) <= (excluded.epoch, excluded.seq)`;
 
+/** Orders that stand there as they were written, or as they were read later. */
+const STANDING = `SELECT count(*) FROM orders
+  WHERE shop = $1 AND order_id = ANY ($2::uuid[]) AND (epoch, seq) >= ($3::integer, $4::bigint)`;
+
 /** Of an order that somebody else has changed there: none. */
 const HASHES = `SELECT order_id,
     CASE WHEN content = hash_record_extended(ROW(${ORDER_NAMES.join(", ")}), 0) THEN hash END AS hash
@@ -75,15 +81,11 @@ const HASHES = `SELECT order_id,
 /** What an ERP had marked in the shop before it came here; what is marked here counts. */
 const MARKS = `${insertOf("erp_orders", MARK_COLUMNS)} ON CONFLICT DO NOTHING`;
 
-const PENDING = `INSERT INTO erp_queue (shop, order_id, since)
-  SELECT o.shop, o.order_id, o.changed_at FROM orders o
-  LEFT JOIN erp_orders e ON e.shop = o.shop AND e.order_id = o.order_id
-  WHERE o.shop = $1 AND o.order_id = ANY ($2::uuid[]) AND o.erp_revision > coalesce(e.seen_revision, 0)
+const WAITING = `INSERT INTO erp_queue (shop, order_id, since)
+  SELECT shop, order_id, changed_at FROM orders WHERE shop = $1 AND order_id = ANY ($2::uuid[])
   ON CONFLICT DO NOTHING`;
 
-const TAKEN = `DELETE FROM erp_queue q USING orders o, erp_orders e
-  WHERE q.shop = $1 AND q.order_id = ANY ($2::uuid[]) AND o.shop = q.shop AND o.order_id = q.order_id
-    AND e.shop = q.shop AND e.order_id = q.order_id AND o.erp_revision <= e.seen_revision`;
+const TAKEN = "DELETE FROM erp_queue WHERE shop = $1 AND order_id = ANY ($2::uuid[])";
 
 const EVENTS = upsertOf("order_events", EVENT_COLUMNS, ["seq"]);
 const BATCHES = upsertOf("batches", BATCH_COLUMNS, ["id"]);
@@ -103,22 +105,36 @@ export async function writeOrders(
   rows: readonly OrderRow[],
 ): Promise<Refused[]> {
   const refused = await writeInHalves(tx, rows, async (values) => {
-    await tx.run(ORDERS, [shop, ...arraysOf(ORDER_COLUMNS, values), epoch, seq]);
+    const written = await tx.run(ORDERS, [shop, ...arraysOf(ORDER_COLUMNS, values), epoch, seq]);
+    return written === values.length ? written : await countStanding(tx, { shop, epoch, seq }, values);
   });
   const marks = rows.flatMap(({ mark }) => mark ?? []).map((mark) => ({ key: 0, values: mark }));
-  await writeInHalves(tx, marks, (values) => tx.run(MARKS, [shop, ...arraysOf(MARK_COLUMNS, values)]));
+  await writeInHalves(tx, marks, async (values) => {
+    await tx.run(MARKS, [shop, ...arraysOf(MARK_COLUMNS, values)]);
+    return values.length;
+  });
   return refused;
 }
 
-/** What the ERP has not taken is in its queue, and nothing else. */
-export async function refreshQueue(tx: MirrorTx, shop: string, orderIds: readonly string[]): Promise<void> {
-  await tx.run(TAKEN, [shop, orderIds]);
-  await notePending(tx, shop, orderIds);
+async function countStanding(
+  tx: MirrorTx,
+  { shop, epoch, seq }: { shop: string; epoch: number; seq: number },
+  values: readonly Values<typeof ORDER_COLUMNS>[],
+): Promise<number> {
+  const ids = values.map(({ order_id: id }) => String(id));
+  const [row] = await tx.query<{ count: number }>(STANDING, [shop, ids, epoch, seq]);
+  return row?.count ?? 0;
 }
 
-/** Of orders that have changed. */
-export async function notePending(tx: MirrorTx, shop: string, orderIds: readonly string[]): Promise<void> {
-  await tx.run(PENDING, [shop, orderIds]);
+/** Of these orders those that wait for the ERP in the shop are in its queue here, and no others: what it marks here and the shop refuses takes none. */
+export async function refreshQueue(
+  tx: MirrorTx,
+  shop: string,
+  { all, waiting }: { all: readonly string[]; waiting: ReadonlySet<string> },
+): Promise<void> {
+  const taken = all.filter((id) => !waiting.has(id));
+  if (taken.length > 0) await tx.run(TAKEN, [shop, taken]);
+  if (waiting.size > 0) await tx.run(WAITING, [shop, [...waiting]]);
 }
 
 export async function writeEvents(
@@ -167,27 +183,39 @@ export async function countOrders(tx: MirrorTx, shop: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Writes all rows, and all but those at fault where some are. */
+/**
+ * Writes all rows, and all but those at fault where some are: also those that a trigger or a rule there drops without a word. `write`
+ * says how many are there.
+ */
 async function writeInHalves<C extends Columns>(
   tx: MirrorTx,
   rows: readonly DownRow<C>[],
-  write: (values: readonly Values<C>[]) => Promise<unknown>,
+  write: (values: readonly Values<C>[]) => Promise<number>,
 ): Promise<Refused[]> {
-  if (rows.length === 0) return [];
+  const [only] = rows;
+  if (only === undefined) return [];
+  const why = await writeAll(tx, rows, write);
+  if (why === undefined) return [];
+  if (rows.length > 1) {
+    const middle = Math.ceil(rows.length / 2);
+    const first = await writeInHalves(tx, rows.slice(0, middle), write);
+    return [...first, ...(await writeInHalves(tx, rows.slice(middle), write))];
+  }
+  const { key, plain } = only;
+  return plain === undefined ? [{ key, why }] : await writeInHalves(tx, [{ key, values: plain() }], write);
+}
+
+/** Why some are not there; undefined: all are. */
+async function writeAll<C extends Columns>(
+  tx: MirrorTx,
+  rows: readonly DownRow<C>[],
+  write: (values: readonly Values<C>[]) => Promise<number>,
+): Promise<string | undefined> {
   try {
-    await tx.savepoint(() => write(rows.map(({ values }) => values)));
-    return [];
+    const there = await tx.savepoint(() => write(rows.map(({ values }) => values)));
+    return there < rows.length ? String(m.mirror.dropped) : undefined;
   } catch (error) {
-    if (!(error instanceof MirrorError && error.isOfData)) throw error;
-    const [only] = rows;
-    if (only === undefined || rows.length > 1) {
-      const middle = Math.ceil(rows.length / 2);
-      const first = await writeInHalves(tx, rows.slice(0, middle), write);
-      return [...first, ...(await writeInHalves(tx, rows.slice(middle), write))];
-    }
-    const { key, plain } = only;
-    return plain === undefined
-      ? [{ key, why: error.message }]
-      : await writeInHalves(tx, [{ key, values: plain() }], write);
+    if (error instanceof MirrorError && error.isOfData) return error.message;
+    throw error;
   }
 }

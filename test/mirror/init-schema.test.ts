@@ -32,6 +32,7 @@ describeWithPostgres("mirror init", () => {
       "0002_blocked_orders",
       "0003_content",
       "0004_notes",
+      "0005_what_counts",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(
@@ -76,6 +77,63 @@ describeWithPostgres("mirror init", () => {
     expect(await as(bridge, "SELECT count(*) FROM touched")).toBe("2");
     await expect(as(bridge, "UPDATE stock SET quantity = 5")).rejects.toThrow("permission denied");
     await expect(as(bridge, "INSERT INTO shop_keys VALUES ('west')")).rejects.toThrow("permission denied");
+  });
+
+  it("is led astray by no temporary table of whoever asks", async () => {
+    const database = await testDatabase();
+    const { cluster, name } = database;
+    await init(database, { shop: "north" });
+    const made = await init(database, { shop: "south", erp: `erp_${name}`, reader: `reader_${name}` });
+    await cluster.query(
+      name,
+      `SET search_path = erp_bridge; SET erp_bridge.quiet = on; INSERT INTO stock VALUES ('north', 'A', '', 5);
+       INSERT INTO positions (shop, database_id, orders_seq, events_seq) VALUES ('north', 'x', 0, 0), ('south', 'y', 0, 0)`,
+    );
+    const tables = (
+      await cluster.query(
+        name,
+        "SELECT relname FROM pg_class WHERE relnamespace = 'erp_bridge'::regnamespace AND relkind IN ('r', 'v')",
+      )
+    ).split("\n");
+    expect(tables).toContain("shop_roles");
+    // Nobody but a bridge may read the notes.
+    const contentOf = (table: string) =>
+      table === "touched"
+        ? "(shop text, id bigint, tbl text, k0 text, k1 text)"
+        : `AS SELECT * FROM erp_bridge.${table} WHERE false`;
+    // Each with everything in it for everybody, and with a trigger that would run as the schema's owner.
+    const shadows = tables.map(
+      (table) => `CREATE TEMP TABLE ${table} ${contentOf(table)}; GRANT ALL ON pg_temp.${table} TO PUBLIC;
+        CREATE TRIGGER mine BEFORE INSERT ON pg_temp.${table} FOR EACH ROW EXECUTE FUNCTION pg_temp.mine();`,
+    );
+    const before = `CREATE FUNCTION pg_temp.mine() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''as %'', current_user; END';
+      ${shadows.join(" ")} ALTER TABLE pg_temp.shop_roles DISABLE TRIGGER mine; INSERT INTO pg_temp.shop_roles VALUES (current_user, '*')`;
+    const as = (role: string, sql: string) => cluster.query(name, `SET ROLE "${role}"; ${before}; ${sql}`);
+    const roles = [made.shop?.role ?? "", `erp_${name}`, `reader_${name}`];
+    for (const role of roles) {
+      expect(await as(role, "SELECT shop FROM erp_bridge.positions")).toBe("south");
+      await expect(as(role, "SELECT erp_bridge.fold_touched()")).rejects.toThrow("permission denied");
+    }
+    await as(`erp_${name}`, "UPDATE erp_bridge.stock SET quantity = 0 WHERE shop = 'north'");
+    await as(made.shop?.role ?? "", "UPDATE erp_bridge.positions SET writer_no = 9 WHERE shop = 'north'");
+    await as(
+      `erp_${name}`,
+      `INSERT INTO erp_bridge.stock (shop, sku) VALUES ('south', 'B');
+       INSERT INTO erp_bridge.erp_orders (shop, order_id, state) VALUES ('south', gen_random_uuid(), 'blocked');
+       INSERT INTO erp_bridge.status_requests (shop, order_id, status) VALUES ('south', gen_random_uuid(), 'paid')`,
+    );
+    expect(await cluster.query(name, "SELECT shop, sku, quantity FROM erp_bridge.stock ORDER BY shop")).toBe(
+      "north|A|5\nsouth|B|",
+    );
+    expect(await cluster.query(name, "SELECT writer_no FROM erp_bridge.positions WHERE shop = 'north'")).toBe("0");
+    expect(await cluster.query(name, "SELECT tbl FROM erp_bridge.touched ORDER BY tbl")).toBe(
+      "erp_orders\nstatus_requests\nstock",
+    );
+    // A schema that was made before is closed by the next call.
+    await cluster.query(name, "ALTER FUNCTION erp_bridge.my_shops() SET search_path = erp_bridge");
+    expect(await as(`reader_${name}`, "SELECT shop FROM erp_bridge.positions ORDER BY 1")).toBe("north\nsouth");
+    await init(database);
+    expect(await as(`reader_${name}`, "SELECT shop FROM erp_bridge.positions")).toBe("south");
   });
 
   it("notes every key that a statement has touched, and a TRUNCATE for every shop", async () => {

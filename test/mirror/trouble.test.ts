@@ -131,6 +131,23 @@ describeWithPostgres("the way down under trouble", () => {
     await expectMirrored(shop);
   });
 
+  it("says so where a trigger or a rule drops rows without a word", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 3);
+    await shop.run("orders");
+    shop.bridge.store.db.exec("UPDATE orders SET number = 'dropped' WHERE order_key = 2");
+    await shop.there(`CREATE FUNCTION drop_it() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+      CREATE TRIGGER mine BEFORE INSERT ON orders FOR EACH ROW WHEN (NEW.number = 'dropped') EXECUTE FUNCTION drop_it()`);
+    expect(await shop.mirror()).toMatchObject({ unwritten: 1 });
+    expect(await shop.there("SELECT count(*) FROM orders")).toEqual(["2"]);
+    expect(shop.bridge.watched().conditions.map(({ code }) => code)).toContain("mirror_refused");
+    await shop.there("DROP TRIGGER mine ON orders; CREATE RULE mine AS ON INSERT TO order_events DO INSTEAD NOTHING");
+    createOrders(shop, 2);
+    await shop.run("orders");
+    expect(await shop.mirror()).toMatchObject({ mirrored: 2, unwritten: 2 });
+    await shop.there("DROP RULE mine ON order_events");
+  });
+
   it("is no writer beside another: a shop that PostgreSQL does not know is told how it gets to be known", async () => {
     const shop = await startMirroredShop({ settings: { mirror: { shop: "unknown" } } });
     const { error } = await shop.run("mirror");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeWithPostgres } from "../support/postgres.ts";
-import { SHOP, startUp, storeOrders } from "./up-support.ts";
+import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const REQUESTS = "SELECT order_id, status, comment, state FROM status_requests ORDER BY id";
 const OUTCOMES = "SELECT status, state, http_status, last_error, error FROM status_requests ORDER BY seq";
@@ -29,6 +29,45 @@ describeWithPostgres("status requests of the ERP", () => {
       { status: "shipped", state: "refused", http_status: 409, last_error: "no \uFFFD way", error: null },
     ]);
     expect(await pass()).toEqual({});
+  });
+
+  it("say what the ERP knew: the revision that PostgreSQL showed, or the one that it names", async () => {
+    const { bridge, erp, pass, remote } = await startUp({
+      statuses: { path: "/api/v1/1c/orders/{order_id}/status" },
+    });
+    const [id = ""] = await storeOrders(bridge, 1);
+    const ask = async (more: Record<string, string | number> = {}) => {
+      const columns = ["shop", "order_id", "status", ...Object.keys(more)];
+      const values = [SHOP, id, "shipped", ...Object.values(more)];
+      const places = values.map((_, at) => `$${at + 1}`);
+      await erp.query(`INSERT INTO status_requests (${columns.join()}) VALUES (${places.join()})`, values);
+    };
+    const known = () =>
+      bridge
+        .rows<{ known_revision: number }>("SELECT known_revision FROM status_requests ORDER BY id")
+        .map((row) => row.known_revision);
+    await ask();
+    await showOrder(erp, id, 1);
+    await ask();
+    // The customer has cancelled it, and PostgreSQL is behind.
+    bridge.sandbox.service.changeOrder(id, { status: "cancelled" });
+    bridge.clock.advance(60_000);
+    await bridge.run("updates");
+    await ask();
+    await showOrder(erp, id, 2);
+    await ask();
+    await ask({ known_revision: 2 });
+    await pass();
+    expect(known()).toEqual([0, 1, 1, 2, 2]);
+    await bridge.run("statuses");
+    expect(bridge.rows("SELECT id FROM status_requests WHERE state = 'refused' ORDER BY id")).toEqual(
+      [1, 2, 3].map((n) => ({ id: n })),
+    );
+    await erp.query("UPDATE status_requests SET known_revision = 1 WHERE state = 'pending' AND seq = 5");
+    await pass();
+    expect(await remote("SELECT error FROM status_requests WHERE seq = 5")).toEqual([
+      { error: expect.stringContaining("left already") },
+    ]);
   });
 
   it("arrive once although PostgreSQL was restored to before they came, and after", async () => {

@@ -4,10 +4,10 @@ import type { CuttingProxy } from "../../scripts/mirror/cutting-proxy.ts";
 import { type MirrorTarget, readMirrorUrl } from "../../src/config/mirror.ts";
 import { MirrorLink } from "../../src/mirror/connection.ts";
 import { initSchema } from "../../src/mirror/init-schema.ts";
-import type { MirrorSession } from "../../src/mirror/part.ts";
+import type { MirrorSession, PartResult } from "../../src/mirror/part.ts";
 import { lockPosition, lookAtPosition, type Seen } from "../../src/mirror/position.ts";
 import { Up } from "../../src/mirror/up/up.ts";
-import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { type TestDatabase, testDatabase, testProxy } from "../support/postgres.ts";
 
 export const SHOP = "north";
@@ -22,15 +22,17 @@ export interface UpBench {
   /** As the ERP, in a connection of its own. */
   erp: pg.Client;
   connectErp(): Promise<pg.Client>;
-  /** A pass. */
+  /** Its turns until nothing waits. */
   pass(): Promise<Record<string, number>>;
+  /** One turn. */
+  turn(): Promise<PartResult>;
   /** Another process: nothing of the former one's memory. */
   restart(): void;
   /** Rows of a statement in PostgreSQL. */
   remote<T = Record<string, unknown>>(sql: string, ...params: unknown[]): Promise<T[]>;
 }
 
-export async function startUp(): Promise<UpBench> {
+export async function startUp(settings: Settings = {}): Promise<UpBench> {
   const database = await testDatabase();
   const proxy = await testProxy();
   const connectErp = async () => {
@@ -45,7 +47,7 @@ export async function startUp(): Promise<UpBench> {
   for (const shop of [SHOP, "south"]) await initSchema({ link: { ...place, target: targetOf(database.url) }, shop });
   const erp = await connectErp();
   await erp.query(`INSERT INTO positions (shop, database_id, orders_seq, events_seq) VALUES ('${SHOP}', 'x', 0, 0)`);
-  const bridge = await startTestBridge();
+  const bridge = await startTestBridge({ settings });
   // As the shop's own role: the rights are tried as well.
   const target = targetOf(proxy.url(database.name, `${SCHEMA}_shop_${SHOP}`));
   const link = new MirrorLink({ ...place, target, shop: SHOP });
@@ -65,6 +67,10 @@ export async function startUp(): Promise<UpBench> {
       }),
   };
   let up = new Up();
+  const turn = async () => {
+    const seen = (await lookAtPosition(link, SHOP)) as Seen;
+    return await up.turn(session, seen, new AbortController().signal);
+  };
   return {
     bridge,
     database,
@@ -74,11 +80,11 @@ export async function startUp(): Promise<UpBench> {
     },
     erp,
     connectErp,
+    turn,
     pass: async () => {
       const counts: Record<string, number> = {};
       for (let more = true; more; ) {
-        const seen = (await lookAtPosition(link, SHOP)) as Seen;
-        const result = await up.turn(session, seen, new AbortController().signal);
+        const result = await turn();
         for (const [name, count] of Object.entries(result.counts)) counts[name] = (counts[name] ?? 0) + count;
         more = result.more;
       }
@@ -102,4 +108,13 @@ export async function storeOrders({ sandbox, run }: TestBridge, count: number): 
   const ids = Array.from({ length: count }, () => sandbox.service.createOrder());
   await run("orders");
   return ids;
+}
+
+/** What PostgreSQL has of an order. */
+export async function showOrder(erp: pg.Client, id: string, revision: number): Promise<void> {
+  await erp.query(
+    `INSERT INTO orders (shop, order_id, is_cancelled, is_open, revision, erp_revision, received_at, changed_at, lines, hash, epoch, seq)
+     VALUES ('${SHOP}', '${id}', false, true, ${revision}, ${revision}, now(), now(), '[]', 'x', 0, 0)
+     ON CONFLICT (shop, order_id) DO UPDATE SET revision = excluded.revision, erp_revision = excluded.erp_revision`,
+  );
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Store } from "../../src/database/store.ts";
 import { approveMirror, loadMirrorFacts, switchMirror } from "../../src/mirror/mirror-state.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
-import { SHOP, startUp, storeOrders } from "./up-support.ts";
+import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
 
@@ -72,6 +72,35 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await remote("SELECT count(*)::int AS n FROM touched")).toEqual([{ n: 0 }]);
     await erp.query("UPDATE stock SET quantity = 0");
     expect(await pass()).toEqual({ erpRows: 4500 });
+  });
+
+  it("by the million do not keep marks and requests waiting, nor does a whole table that is gone through", async () => {
+    const { bridge, erp, turn, pass, remote } = await startUp();
+    const orders = await storeOrders(bridge, 2);
+    const writeStock = () =>
+      erp.query(
+        `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 4500) AS n`,
+      );
+    const ask = async (order = "") => {
+      await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${order}', 'paid')`);
+      await erp.query(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${order}', 1)`);
+    };
+    const up = (table: string) => bridge.rows(`SELECT 1 FROM ${table}`).length;
+    await writeStock();
+    await ask(orders[0]);
+    expect(await turn()).toMatchObject({ counts: { erpRequests: 1, erpRows: 2_001 }, more: true });
+    expect([up("status_requests"), up("erp_orders"), up("stock")]).toEqual([1, 1, 2_000]);
+    await pass();
+    await erp.query("TRUNCATE stock");
+    await writeStock();
+    await turn();
+    await turn();
+    await ask(orders[1]);
+    expect(await turn()).toMatchObject({ counts: { erpRequests: 1 }, more: true });
+    expect([up("status_requests"), up("erp_orders")]).toEqual([2, 2]);
+    await pass();
+    expect(up("stock")).toBe(4_500);
+    expect(await remote(`SELECT 1 FROM touched WHERE shop = '${SHOP}'`)).toEqual([]);
   });
 
   it("go with a TRUNCATE, and what is inserted with it stays", async () => {
@@ -306,16 +335,49 @@ describeWithPostgres("rows of the ERP on their way up", () => {
 });
 
 describeWithPostgres("a mark on an order", () => {
+  it("that the shop refused takes nothing, and one that is corrected or deleted stands refused no longer", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = "", other = ""] = await storeOrders(bridge, 2);
+    for (const each of [id, other]) {
+      await showOrder(erp, each, 1);
+      await erp.query(`INSERT INTO erp_queue VALUES ('${SHOP}', '${each}', now())`);
+    }
+    const there = async () => (await remote("SELECT order_id FROM orders_pending")).length;
+    const mark = (order: string, seen: number) =>
+      erp.query(
+        `INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${order}', ${seen})
+         ON CONFLICT (shop, order_id) DO UPDATE SET seen_revision = excluded.seen_revision`,
+      );
+    const pending = () => bridge.rows("SELECT 1 FROM orders_pending").length;
+    const refused = () => bridge.rows("SELECT value FROM mirror_state WHERE key = 'refused_rows'");
+    await mark(id, 1000);
+    // At once, and also once the shop has said so.
+    expect(await there()).toBe(2);
+    await pass();
+    expect([pending(), await there()]).toEqual([2, 2]);
+    bridge.bridge.store.db.exec(
+      "CREATE TRIGGER mine BEFORE INSERT ON erp_orders BEGIN SELECT RAISE(ABORT, 'not now'); END",
+    );
+    await mark(other, 1);
+    await pass();
+    expect(await remote("SELECT error FROM erp_orders WHERE seen_revision = 1")).toEqual([{ error: "not now" }]);
+    expect([pending(), await there()]).toEqual([2, 2]);
+    expect(refused()).toEqual([{ value: '{"erp_orders":2}' }]);
+    bridge.bridge.store.db.exec("DROP TRIGGER mine");
+    // The correction counts before the shop has heard of it.
+    await mark(id, 1);
+    expect(await there()).toBe(1);
+    await erp.query(`DELETE FROM erp_orders WHERE order_id = '${other}'`);
+    await pass();
+    expect([pending(), await there()]).toEqual([1, 1]);
+    expect(refused()).toEqual([{ value: "{}" }]);
+  });
+
   it("takes it, blocks it, and blocks it again where a change brought it back", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     const pending = () => bridge.rows("SELECT order_id FROM orders_pending").length;
-    const show = (revision: number) =>
-      erp.query(
-        `INSERT INTO orders (shop, order_id, is_cancelled, is_open, revision, erp_revision, received_at, changed_at, lines, hash, epoch, seq)
-         VALUES ('${SHOP}', '${id}', false, true, ${revision}, ${revision}, now(), now(), '[]', 'x', 0, 0)
-         ON CONFLICT (shop, order_id) DO UPDATE SET revision = excluded.revision, erp_revision = excluded.erp_revision`,
-      );
+    const show = (revision: number) => showOrder(erp, id, revision);
     const block = () =>
       erp.query(
         `INSERT INTO erp_orders (shop, order_id, state, block_reason) VALUES ('${SHOP}', '${id}', 'blocked', 'no')

@@ -100,5 +100,6 @@ export const mirror = {
     `${database} goes on for the shop ${shop}: ${counted(orders, "order")} brought from PostgreSQL, ${unread} to be read from the service. Start it: systemctl enable --now erp-bridge`,
   orderUnknown: "There is no order with this order_id in the shop's database.",
   requestLeft: "The request has left already, as it was: insert a new row with a new id.",
+  dropped: "PostgreSQL took the row and did not keep it: a trigger or a rule there drops it.",
   requestDeleted: "It was deleted in the shop's database before it left.",
 };

@@ -78,5 +78,6 @@ export const mirror = {
     `${database} продолжает работу с магазином ${shop}. Заказов взято из PostgreSQL: ${orders}, предстоит прочитать у сервиса: ${unread}. Запустите службу: systemctl enable --now erp-bridge`,
   orderUnknown: "В базе магазина нет заказа с таким order_id.",
   requestLeft: "Запрос уже отправлен в прежнем виде: добавьте новую строку с новым id.",
+  dropped: "PostgreSQL принял строку, но не сохранил её: её отбрасывает триггер или правило.",
   requestDeleted: "Удалён в базе магазина до отправки.",
 } satisfies typeof en;

@@ -15,6 +15,7 @@ interface LocalRequest {
   status: string | null;
   comment: string | null;
   data: string | null;
+  knownRevision: string | null;
   state: string;
   attempts: number;
 }
@@ -64,12 +65,14 @@ function addRequest(
     save(null);
     return NOTHING_NEW;
   }
-  const { orderId, status, comment, data, requestedAt } = request;
+  const { orderId, status, comment, data, requestedAt, knownRevision } = request;
   const order = store.prepare<{ status: string | null }>("SELECT status FROM orders WHERE order_id = ?").get(orderId);
   if (order === undefined) return { reason: String(m.mirror.orderUnknown), isNew: false };
   const { lastInsertRowid } = store
-    .prepare("INSERT INTO status_requests (order_id, status, comment, data, requested_at) VALUES (?, ?, ?, ?, ?)")
-    .run(orderId, status, comment, data, requestedAt ?? rules.at);
+    .prepare(
+      "INSERT INTO status_requests (order_id, status, comment, data, requested_at, known_revision) VALUES (?, ?, ?, ?, ?, CAST(? AS INTEGER))",
+    )
+    .run(orderId, status, comment, data, requestedAt ?? rules.at, knownRevision);
   if (rules.isAgain) {
     store
       .prepare(
@@ -91,20 +94,24 @@ function compareRequest(store: Store, requestId: bigint, request: RemoteRequest)
   const local = store
     .prepare<LocalRequest>(
       `SELECT order_id AS orderId, CAST(status AS TEXT) AS status, CAST(comment AS TEXT) AS comment, CAST(data AS TEXT) AS data, state,
-         min(attempts, ${INTEGER_MAX}) AS attempts FROM status_requests WHERE id = ?`,
+         CAST(known_revision AS TEXT) AS knownRevision, min(attempts, ${INTEGER_MAX}) AS attempts FROM status_requests WHERE id = ?`,
     )
     .get(requestId);
-  const { orderId, status, comment, data } = request;
+  const { orderId, status, comment, data, knownRevision } = request;
   const isSame =
     local === undefined ||
     (local.orderId.toLowerCase() === orderId &&
       local.status === status &&
       local.comment === comment &&
-      local.data === data);
+      local.data === data &&
+      (knownRevision ?? local.knownRevision) === local.knownRevision);
   if (!isSame && local.state === "pending" && local.attempts === 0) {
     store
-      .prepare("UPDATE status_requests SET order_id = ?, status = ?, comment = ?, data = ? WHERE id = ?")
-      .run(orderId, status, comment, data, requestId);
+      .prepare(
+        `UPDATE status_requests SET order_id = ?, status = ?, comment = ?, data = ?,
+           known_revision = coalesce(CAST(? AS INTEGER), known_revision) WHERE id = ?`,
+      )
+      .run(orderId, status, comment, data, knownRevision, requestId);
     return null;
   }
   // PostgreSQL was restored to before its outcome.

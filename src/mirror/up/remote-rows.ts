@@ -30,6 +30,8 @@ export interface RemoteRequest {
   seq: string;
   state: string;
   error: string | null;
+  /** The order's revision that the ERP knew; null: it was asked for before that was noted. */
+  knownRevision: string | null;
 }
 
 export interface TouchedRequest {
@@ -58,23 +60,33 @@ function rowAsJson(table: ErpTable, row: string): string {
 
 const REQUEST_AS_JSON = `json_build_object('orderId', r.order_id::text, 'status', r.status, 'comment', r.comment,
   'data', r.data::text, 'requestedAt', to_char(r.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'seq', r.seq::text, 'state', r.state, 'error', r.error)`;
+  'seq', r.seq::text, 'state', r.state, 'error', r.error, 'knownRevision', r.known_revision::text)`;
 
 const contentOf = (table: ErpTable) =>
   `WHEN '${table}' THEN (SELECT ${rowAsJson(table, "v")} FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["t.k0", "t.k1"])})`;
 
+/** What is about an order, and what an ERP writes by the million. */
+const OF_ORDERS = "tbl IN ('erp_orders', 'status_requests')";
+const OF_ARTICLES = "tbl NOT IN ('erp_orders', 'status_requests')";
+
+const notesWhere = (which: string, at: number) =>
+  `(SELECT id, tbl, k0, k1, ${at} AS turn FROM touched WHERE shop = $1 AND ${which} ORDER BY id LIMIT ${NOTES_MAX})`;
+
 /** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
-const READ_TOUCHED = `
-  WITH notes AS (SELECT id, tbl, k0, k1 FROM touched WHERE shop = $1 ORDER BY id LIMIT ${NOTES_MAX}),
-    t AS (SELECT tbl, k0, k1, json_agg(id::text)::text AS ids, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
+const readNotes = (notes: string) => `
+  WITH notes AS (${notes}),
+    t AS (SELECT tbl, k0, k1, json_agg(id::text)::text AS ids, min(turn) AS turn, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
     found AS (
       SELECT t.*, CASE WHEN t.k0 IS NULL THEN NULL ELSE CASE t.tbl
         ${ERP_TABLE_NAMES.map(contentOf).join("\n        ")}
         WHEN 'status_requests' THEN (SELECT ${REQUEST_AS_JSON} FROM status_requests r WHERE r.shop = $1 AND r.id = t.k0::uuid)
       END END::text AS content FROM t),
     sized AS (
-      SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY first) - coalesce(octet_length(content), 0) AS before FROM found)
-  SELECT tbl, k0, k1, ids, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY first`;
+      SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY turn, first) - coalesce(octet_length(content), 0) AS before FROM found)
+  SELECT tbl, k0, k1, ids, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY turn, first`;
+
+const READ_TOUCHED = readNotes(`${notesWhere(OF_ORDERS, 1)} UNION ALL ${notesWhere(OF_ARTICLES, 2)}`);
+const READ_TOUCHED_OF_ORDERS = readNotes(notesWhere(`${OF_ORDERS} AND k0 IS NOT NULL`, 1));
 
 interface FoundKey {
   tbl: string;
@@ -84,9 +96,11 @@ interface FoundKey {
   content: string | null;
 }
 
-export async function readTouched(tx: MirrorTx, shop: string): Promise<Touched> {
+/** `ofOrders`: single rows that are about an order, alone. */
+export async function readTouched(tx: MirrorTx, shop: string, { ofOrders = false } = {}): Promise<Touched> {
   const touched: Touched = { rows: [], requests: [], whole: [] };
-  for (const { tbl, k0, k1, content, ...found } of await tx.query<FoundKey>(READ_TOUCHED, [shop])) {
+  const sql = ofOrders ? READ_TOUCHED_OF_ORDERS : READ_TOUCHED;
+  for (const { tbl, k0, k1, content, ...found } of await tx.query<FoundKey>(sql, [shop])) {
     const ids = JSON.parse(found.ids) as string[];
     if (tbl === "status_requests" && k0 !== null) {
       touched.requests.push({ id: k0, ids, request: parsed<RemoteRequest>(content) });

@@ -13,6 +13,7 @@ import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
+import { listWaiting } from "../down-rows.ts";
 import { forgetMirrorState, loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
@@ -147,7 +148,7 @@ export class Up implements MirrorPart {
   }
 
   async #turn(tx: MirrorTx, position: Position, store: Store, shop: string): Promise<Turn & { turn: number }> {
-    const { deleted, refused } = await this.#settle(tx, shop);
+    const { deleted, refused } = await this.#settle(tx, { shop, store });
     const outcomes = await writeWaitingOutcomes(tx, store, shop);
     const local = loadUpNo(store);
     const remote = this.#settled?.upNo ?? position.upNo;
@@ -164,7 +165,7 @@ export class Up implements MirrorPart {
   }
 
   /** Step 3. */
-  async #settle(tx: MirrorTx, shop: string): Promise<Pick<Turn, "deleted" | "refused">> {
+  async #settle(tx: MirrorTx, { shop, store }: Place): Promise<Pick<Turn, "deleted" | "refused">> {
     if (this.#settled === undefined) return { deleted: 0, refused: undefined };
     const { ids, verdicts, marked } = this.#settled;
     let held = 0;
@@ -175,8 +176,10 @@ export class Up implements MirrorPart {
       held += keys.length;
     }
     await deleteTouched(tx, shop, ids);
-    if (marked.length > 0) await refreshQueue(tx, shop, marked);
-    const refused = verdicts.length > 0 ? JSON.stringify(await countRefused(tx, shop)) : undefined;
+    if (marked.length > 0) await refreshQueue(tx, shop, { all: marked, waiting: listWaiting(store, marked) });
+    // One that stood refused may be gone, or be written anew.
+    const isCounted = verdicts.length > 0 || Object.keys(loadTableCounts(store, "refused_rows")).length > 0;
+    const refused = isCounted ? JSON.stringify(await countRefused(tx, shop)) : undefined;
     return { deleted: ids.length - held, refused };
   }
 
@@ -212,7 +215,18 @@ export class Up implements MirrorPart {
     }
     const { round, next, kept } = await readStep(tx, step, place);
     this.#walk = advance(walk, next, kept);
-    return { ...EMPTY, ...round };
+    if (walk.because === "local") return { ...EMPTY, ...round };
+    // Marks and requests do not wait for the end, but where a request may be one that has left before.
+    const { rows, requests } = await readTouched(tx, place.shop, { ofOrders: true });
+    const ids = [...rows, ...requests].flatMap((each) => each.ids);
+    const of = { ...EMPTY, ...round };
+    return {
+      ...of,
+      rows: [...of.rows, ...rows],
+      requests: [...of.requests, ...requests],
+      ids,
+      upNo: ids.length > 0 ? place.upNo : undefined,
+    };
   }
 }
 
