@@ -11,8 +11,8 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: REMOTE_ROWS,
-        find: "FROM touched WHERE shop = $1 AND ${which} ORDER BY id",
-        replace: "FROM touched WHERE shop = $1 AND id > $2 AND ${which} ORDER BY id",
+        find: "AS turn FROM touched WHERE shop = $1",
+        replace: "AS turn FROM touched WHERE shop = $1 AND id > $2",
       },
       { file: REMOTE_ROWS, find: "(sql, [shop])", replace: "(sql, [shop, newest])" },
       {
@@ -102,7 +102,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
   tested(
     "test/mirror/init-schema.test.ts",
     "temporary tables stand before the mirror's own",
-    { find: "SET search_path = ${quoted(schema)}, pg_temp", replace: "SET search_path = ${quoted(schema)}" },
+    { find: ", pg_temp`", replace: "`" },
     "src/mirror/init-schema.ts",
   ),
   tested(
