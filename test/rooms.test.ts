@@ -85,10 +85,10 @@ describe("the rooms of src", () => {
 
   it("are defended against an import that runs upwards, an unknown room and another room's package", () => {
     const file = path.join("src", "answers", "made-up.ts");
-    const broken = ["../orders/read-answer.ts", "../elsewhere/file.ts", "undici", "../sandbox/cli.ts"];
+    const broken = ["../orders/ingest-orders.ts", "../elsewhere/file.ts", "undici", "../sandbox/cli.ts"];
     expect(broken.map((from) => violations({ file, from }).length)).toEqual([1, 1, 1, 1]);
     const sound = ["./json-text.ts", "../platform/errors.ts", "node:buffer"];
     expect(sound.flatMap((from) => violations({ file, from }))).toEqual([]);
-    expect(violations({ file: "src/sandbox/made-up.ts", from: "../orders/read-answer.ts" })).toHaveLength(1);
+    expect(violations({ file: "src/sandbox/made-up.ts", from: "../orders/ingest-orders.ts" })).toHaveLength(1);
   });
 });

@@ -10,7 +10,7 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { inTurns } from "../../src/answers/slices.ts";
 import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { readListInSlices } from "../../src/records/read-answer.ts";
+import { readListInSlices } from "../../src/records/read-list.ts";
 import { ServiceClient } from "../../src/service/client.ts";
 import { fetchSnapshot } from "../../src/service/orders.ts";
 import { type Check, FILE_CHECKS } from "./direct-files.ts";

@@ -170,7 +170,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   ),
   hostile(
     "an error without records read as nothing new",
-    "src/records/read-answer.ts",
+    "src/records/read-list.ts",
     ["  if (error !== undefined) throw reportedError(error);\n", ""],
     { step: lie({ on: ["orders", "updates"], body: "error beside nothing", status: SUCCESS }) },
   ),
@@ -257,7 +257,7 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   ),
   hostile(
     "one record that is no JSON hides the others",
-    "src/records/read-answer.ts",
+    "src/records/read-list.ts",
     ['if ("element" in mended) throw', 'if ("element" in mended || mended.broken.size > 0) throw'],
     {
       step: {

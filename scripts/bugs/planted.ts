@@ -76,7 +76,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   one(
     "missing key read as empty",
-    "src/records/read-answer.ts",
+    "src/records/read-list.ts",
     'if (found.state === "null") return undefined;',
     'if (found.state !== "value") return undefined;',
   ),

@@ -18,7 +18,7 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQuarantineState } from "../pass/quarantine-rows.ts";
 import { BAD_KIND, type OrderSource } from "../records/order-mapping.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 
 /** Parts removed in one transaction: some milliseconds. */
 const REMOVED_PER_COMMIT = 4;

@@ -26,7 +26,7 @@ import { readInTurns } from "../pass/read-in-turns.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { OrderMapping } from "../records/order-mapping.ts";
-import { type AnswerJson, depthOfRecords, mayHoldRecordsInSlices, readMendedInSlices } from "../records/read-answer.ts";
+import { type AnswerJson, depthOfRecords, mayHoldRecordsInSlices, readMendedInSlices } from "../records/read-list.ts";
 import type { ServiceAnswer, ServiceClient } from "../service/client.ts";
 import { closeDelivery } from "./delivery-rows.ts";
 import { isSameBody, readBody, writeBody } from "./keep-body.ts";

@@ -5,7 +5,7 @@ import { scanJson } from "../answers/scan-json.ts";
 import type { Message } from "../messages/message.ts";
 import { exactPayload, type QuarantinedRecord } from "../pass/held-rows.ts";
 import { type OrderMapping, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
-import { type AnswerRecord, readRecords } from "../records/read-answer.ts";
+import { type AnswerRecord, readRecords } from "../records/read-records.ts";
 import type { OrderRules } from "./order-rules.ts";
 
 interface HeldRecord {

@@ -21,7 +21,7 @@ import {
   type OrderValues,
   readOrderValues,
 } from "../records/order-mapping.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";

@@ -6,7 +6,7 @@
 import { findOrderIds, readOrderId } from "../answers/uuid.ts";
 import type { Store } from "../database/store.ts";
 import { loadOrdersByNumber } from "../pass/held-rows.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf, type OrderRecord } from "../records/same-order.ts";
 import { loadOrderMark } from "./order-rows.ts";
 

@@ -40,15 +40,8 @@ import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../records/check-paths.ts";
 import { newestInSlices } from "../records/newest-records.ts";
 import { describeMiss, type OrderField } from "../records/order-mapping.ts";
-import {
-  type AnswerRecord,
-  fingerprintInSlices,
-  idsInSlices,
-  readListInSlices,
-  readRecordsInSlices,
-  refuseRepeated,
-  reportedError,
-} from "../records/read-answer.ts";
+import { readListInSlices, refuseRepeated, reportedError } from "../records/read-list.ts";
+import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlices } from "../records/read-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";

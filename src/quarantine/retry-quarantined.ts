@@ -17,7 +17,7 @@ import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
 import { queueRead } from "../pass/position-rows.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 
 export interface RetryOptions {
   store: Store;

@@ -16,7 +16,7 @@ import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { contentDigest, sharedDifferences } from "../records/compare-snapshot.ts";
 import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { Candidate } from "../updates/control-rows.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";

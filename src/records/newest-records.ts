@@ -1,7 +1,7 @@
 import { SLICE_RECORDS, type Slices } from "../answers/slices.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
 import { type OrderMapping, readOrderValues, readTimestampText } from "./order-mapping.ts";
-import type { AnswerRecord } from "./read-answer.ts";
+import type { AnswerRecord } from "./read-records.ts";
 
 export interface NewestRecords {
   /** One usable record for each order, then all that cannot be used and are not superseded. */

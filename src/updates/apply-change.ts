@@ -21,7 +21,7 @@ import {
   saveSeenChanges,
 } from "../pass/position-rows.ts";
 import { readTimestampText } from "../records/order-mapping.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";

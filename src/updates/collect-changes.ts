@@ -10,7 +10,7 @@ import type { Store } from "../database/store.ts";
 import { isUnnamed } from "../orders/named-orders.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import type { Clock } from "../platform/ports.ts";
-import type { AnswerRecord } from "../records/read-answer.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
 import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "./seen-changes.ts";
 

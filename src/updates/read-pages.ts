@@ -14,7 +14,7 @@ import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
-import { refuseRepeated, reportedError } from "../records/read-answer.ts";
+import { refuseRepeated, reportedError } from "../records/read-list.ts";
 import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";

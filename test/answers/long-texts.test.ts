@@ -5,7 +5,7 @@ import { headOf, kindOf, memberOf, skipValue } from "../../src/answers/json-text
 import { mendInSlices } from "../../src/answers/mend-json.ts";
 import { scanInSlices, scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce, type Slices } from "../../src/answers/slices.ts";
-import { readListInSlices } from "../../src/records/read-answer.ts";
+import { readListInSlices } from "../../src/records/read-list.ts";
 
 const MIB = 1024 * 1024;
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { textOf } from "../../src/answers/json-text.ts";
 import { mendInSlices } from "../../src/answers/mend-json.ts";
-import { readList, readRecords } from "../../src/records/read-answer.ts";
+import { readList } from "../../src/records/read-list.ts";
+import { readRecords } from "../../src/records/read-records.ts";
 import { saying } from "../support/messages.ts";
 import { batchMapping } from "../support/rules.ts";
 

@@ -73,7 +73,7 @@ const LIMITS: readonly (readonly [page: string, words: string, file: string, sou
     "answers/json-text",
     "TEXT_BYTES_MAX = 16_000_000",
   ],
-  ["docs/trouble.md", "more than 1 MB of white space in a row", "orders/read-answer", "BLANKS_MAX = 1_000_000"],
+  ["docs/trouble.md", "more than 1 MB of white space in a row", "records/read-list", "BLANKS_MAX = 1_000_000"],
   [
     "docs/security.md",
     "16 MB and 500,000 values for an answer to a POST",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
 import { ingestRecord } from "../../src/orders/ingest-orders.ts";
-import { readRecords } from "../../src/records/read-answer.ts";
+import { readRecords } from "../../src/records/read-records.ts";
 import { configFor, startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";

@@ -4,7 +4,7 @@ import { elementsOf } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { newestInSlices } from "../../src/records/newest-records.ts";
-import { readRecords } from "../../src/records/read-answer.ts";
+import { readRecords } from "../../src/records/read-records.ts";
 import { batchMapping } from "../support/rules.ts";
 
 const mapping = batchMapping({ order_id: "$.id", updated_at: "$.at" });

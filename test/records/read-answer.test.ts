@@ -4,13 +4,8 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
-import {
-  fingerprintInSlices,
-  idsInSlices,
-  mayHoldRecordsInSlices,
-  readList,
-  readRecords,
-} from "../../src/records/read-answer.ts";
+import { mayHoldRecordsInSlices, readList } from "../../src/records/read-list.ts";
+import { fingerprintInSlices, idsInSlices, readRecords } from "../../src/records/read-records.ts";
 import { batchMapping } from "../support/rules.ts";
 
 const mapping = batchMapping({ order_id: "$.id", created_at: "$.created", updated_at: "$.at" });

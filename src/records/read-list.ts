@@ -1,16 +1,11 @@
-import { createHash } from "node:crypto";
-import { digestInSlices, digestOf } from "../answers/digest.ts";
 import { findRepeated, type JsonPath, kindWords, resolvePath } from "../answers/json-path.ts";
 import {
-  depthOf,
   elementAt,
   elementsInSlices,
   headOf,
-  isUtf8Span,
   JsonSyntaxError,
   JsonTooLargeError,
   kindOf,
-  MEMBERS_MAX,
   membersOf,
   SLICE_BYTES,
   type Span,
@@ -18,12 +13,10 @@ import {
   skipValue,
   someMember,
   TEXT_BYTES_MAX,
-  textOf,
 } from "../answers/json-text.ts";
-import { DEPTH_MAX } from "../answers/json-value.ts";
-import { type BrokenRecord, type MendedJson, mendInSlices } from "../answers/mend-json.ts";
-import { type AnswerLimits, type ScannedJson, scanInSlices, scanJson } from "../answers/scan-json.ts";
-import { atOnce, SLICE_RECORDS, type Slices } from "../answers/slices.ts";
+import { type MendedJson, mendInSlices } from "../answers/mend-json.ts";
+import { type AnswerLimits, type ScannedJson, scanInSlices } from "../answers/scan-json.ts";
+import { atOnce, type Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { isMarkup } from "../answers/web-page.ts";
 import type { Message } from "../messages/message.ts";
@@ -31,42 +24,8 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isErrorName, readErrorWords } from "../service/error-words.ts";
 import { shortWords } from "../service/service-error.ts";
-import { describeMiss, type OrderMapping, readRecordId } from "./order-mapping.ts";
-
-/** One record of an answer, still a span of it: most are known already and are never read any further. */
-export type AnswerRecord =
-  | {
-      ok: true;
-      span: Span;
-      /** In lower case, as it is stored. */
-      orderId: string;
-      /** As the service writes it, for the path of a request. */
-      serviceId: string;
-      /** The id's JSON literal, for a confirm. */
-      idLiteral: string;
-      hash: Buffer;
-    }
-  | {
-      ok: false;
-      span: Span;
-      reason: Message;
-      /** What the record calls itself, where it says so. */
-      reference: string | null;
-      /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
-      idLiteral: string | null;
-      hash: Buffer;
-      /** More than one statement should hold: its bytes are kept in parts. */
-      isLarge: boolean;
-      /** Where its bytes are kept already. */
-      bodyId?: number;
-      /** Of a record that is no JSON by itself. */
-      broken?: {
-        /** Exactly as it was sent; at `span` stands what was made of it to be read. */
-        raw: Buffer;
-        /** The id that it has all the same. */
-        order: { orderId: string; serviceId: string } | undefined;
-      };
-    };
+import { describeMiss } from "./order-mapping.ts";
+import { RECORD_BYTES_MAX } from "./read-records.ts";
 
 /** An answer whose body is to be read as JSON. */
 export interface ReadableAnswer {
@@ -91,13 +50,6 @@ export interface AnswerList extends Pick<AnswerJson, "root" | "mended"> {
   error?: string;
 }
 
-/** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
-const RECORD_VALUES_MAX = MEMBERS_MAX;
-/**
- * A larger record is no order either. What is read of one, its text, its values and the statement that writes them, takes
- * several times its size, all at once.
- */
-const RECORD_BYTES_MAX = TEXT_BYTES_MAX;
 /** More white space in a row means nothing, and nobody can read on while it is stepped over. */
 const BLANKS_MAX = 1_000_000;
 /** Members of an answer itself. */
@@ -303,103 +255,6 @@ function asTooLarge(error: unknown): unknown {
   return new BridgeError("answer_too_large", messages[what], { hint, cause: error });
 }
 
-/** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */
-export function readRecords(
-  bytes: Buffer,
-  list: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
-  mapping: OrderMapping,
-): AnswerRecord[] {
-  return atOnce(readRecordsInSlices(bytes, list, mapping));
-}
-
-/** The same in slices. */
-export function* readRecordsInSlices(
-  bytes: Buffer,
-  { root, elements, mended }: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
-  mapping: OrderMapping,
-): Slices<AnswerRecord[]> {
-  // What holds for the whole answer holds for each of its records.
-  const isSound = root.utf8 && root.depth <= DEPTH_MAX && root.values <= RECORD_VALUES_MAX;
-  const records: AnswerRecord[] = [];
-  let pauseAt = root.start + SLICE_BYTES;
-  for (const span of elements) {
-    if (span.end > pauseAt && records.length > 0) {
-      yield;
-      pauseAt = span.end + SLICE_BYTES;
-    }
-    const broken = mended?.broken.get(span.start);
-    if (broken !== undefined) records.push(readBroken(bytes, span, { mapping, broken }));
-    else
-      records.push(
-        span.end - span.start > RECORD_BYTES_MAX
-          ? yield* readLargeRecord(bytes, span, mapping)
-          : readRecord(bytes, span, { mapping, isSound }),
-      );
-  }
-  return records;
-}
-
-/** Its own id, so that the order can be read again; nothing else of it is looked at. */
-function* readLargeRecord(bytes: Buffer, span: Span, mapping: OrderMapping): Slices<AnswerRecord> {
-  const digest = yield* digestInSlices(bytes.subarray(span.start, span.end));
-  const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
-  const reference = id === undefined ? null : "reason" in id ? id.reference : id.orderId;
-  const reason = m.orders.recordTooLarge({ max: RECORD_BYTES_MAX });
-  return { ok: false, span, reason, reference, idLiteral: id?.idLiteral ?? null, hash: digest, isLarge: true };
-}
-
-function readRecord(
-  bytes: Buffer,
-  span: Span,
-  { mapping, isSound }: { mapping: OrderMapping; isSound: boolean },
-): AnswerRecord {
-  const digest = digestOf(bytes.subarray(span.start, span.end));
-  const bad = (reason: Message, reference: string | null, idLiteral: string | null): AnswerRecord => ({
-    ok: false,
-    span,
-    reason,
-    reference,
-    idLiteral,
-    hash: digest,
-    isLarge: false,
-  });
-  if (kindOf(bytes, span) !== "object")
-    return bad(m.orders.recordNotObject({ what: kindWords(kindOf(bytes, span)) }), null, null);
-  const id = readRecordId(bytes, span, mapping);
-  if ("reason" in id) return bad(id.reason, id.reference, id.idLiteral);
-  if (isSound) return { ok: true, span, ...id, hash: digest };
-  if (!isUtf8Span(bytes, span)) return bad(m.orders.recordNotUtf8, id.orderId, id.idLiteral);
-  // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
-  if (depthOf(bytes, span) > DEPTH_MAX)
-    return bad(m.orders.recordTooDeep({ max: DEPTH_MAX }), id.orderId, id.idLiteral);
-  if (scanJson(bytes.subarray(span.start, span.end)).values > RECORD_VALUES_MAX)
-    return bad(m.orders.recordTooManyValues({ max: RECORD_VALUES_MAX }), id.orderId, id.idLiteral);
-  return { ok: true, span, ...id, hash: digest };
-}
-
-/** A record that is no JSON. Its id counts where nothing of the id itself is broken; all else of it counts nothing. */
-function readBroken(
-  bytes: Buffer,
-  span: Span,
-  { mapping, broken }: { mapping: OrderMapping; broken: BrokenRecord },
-): AnswerRecord {
-  const { raw, flaw, at } = broken;
-  const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
-  const literal = id?.idLiteral ?? null;
-  const idLiteral = literal !== null && raw.includes(literal) ? literal : null;
-  const order = id === undefined || "reason" in id || idLiteral === null ? undefined : id;
-  return {
-    ok: false,
-    span,
-    reason: m.orders.recordNotJson({ flaw, at: at - span.start }),
-    reference: order?.orderId ?? null,
-    idLiteral: order === undefined ? null : idLiteral,
-    hash: digestOf(raw),
-    isLarge: false,
-    broken: { raw, order: order === undefined ? undefined : { orderId: order.orderId, serviceId: order.serviceId } },
-  };
-}
-
 /**
  * Whether a body that could not be read may hold orders, so that it has to be kept: somewhere in it is a list of
  * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
@@ -431,47 +286,4 @@ function* hasListOfObjects(bytes: Buffer, { start, end, ends }: Span): Slices<bo
     at = byte === QUOTE ? skipValue(bytes, at, ends) : at + 1;
   }
   return false;
-}
-
-/** What makes a batch the same batch when it is served again: its id as sent, and the ids in their order. */
-export function* fingerprintInSlices(
-  bytes: Buffer,
-  batchId: string | null,
-  records: readonly AnswerRecord[],
-): Slices<string> {
-  const sum = createHash("sha256").update(`[${JSON.stringify(batchId)},[`);
-  for (let from = 0; from < records.length; from += SLICE_RECORDS) {
-    if (from > 0) yield;
-    const names = records
-      .slice(from, from + SLICE_RECORDS)
-      .map((record) =>
-        JSON.stringify(record.ok ? record.orderId : `?${record.reference ?? beginningOf(bytes, record.span)}`),
-      );
-    sum.update(`${from > 0 ? "," : ""}${names.join()}`);
-  }
-  return sum.update("]]").digest("hex");
-}
-
-/** The first characters of a record. */
-function beginningOf(bytes: Buffer, { start, end }: Span): string {
-  return textOf(bytes, { start, end: Math.min(end, start + 4 * NAMED_CHARS) }).slice(0, NAMED_CHARS);
-}
-
-const NAMED_CHARS = 200;
-
-/** Every id served, unusable ones too, as a JSON array of the literals that the service wrote. */
-export function* idsInSlices(records: readonly AnswerRecord[]): Slices<string> {
-  const seen = new Set<string>();
-  const parts: string[] = [];
-  for (let from = 0; from < records.length; from += SLICE_RECORDS) {
-    if (from > 0) yield;
-    const fresh: string[] = [];
-    for (const { idLiteral } of records.slice(from, from + SLICE_RECORDS)) {
-      if (idLiteral === null || seen.has(idLiteral)) continue;
-      seen.add(idLiteral);
-      fresh.push(idLiteral);
-    }
-    if (fresh.length > 0) parts.push(fresh.join());
-  }
-  return `[${parts.join()}]`;
 }
