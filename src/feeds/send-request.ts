@@ -121,7 +121,11 @@ export class SendRequest {
     }
     const doubt = short && { why: "counts" as const, words: `${short.name}: ${short.count}` };
     const acceptance = result.acceptance && (doubt === undefined ? result.acceptance : { ...result.acceptance, doubt });
-    const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()));
+    const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), entries);
+    // What it says of some records alone is found out for each of them.
+    const [odd] = judged?.odd ?? [];
+    if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")
+      return refused(judged.words);
     if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal))) {
       await this.flights.end(rows, "unknown");
       for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);

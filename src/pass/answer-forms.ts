@@ -28,6 +28,7 @@ import {
   learnUnusual,
   learnUsual,
 } from "../service/answer-form.ts";
+import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf } from "../service/said-of-records.ts";
 import { shortWords } from "../service/service-error.ts";
 import { FORMS } from "./answer-form-rows.ts";
 import type { JobContext } from "./job.ts";
@@ -36,6 +37,8 @@ import { LearnedTopic } from "./learned-rows.ts";
 export interface JudgedAnswer {
   form: AnswerForm;
   isUnusual: boolean;
+  /** Of these records of the request it says something else than usually of a record. */
+  odd: readonly { index: number; words: string }[];
   /** For a person, where it is: what came, and what usually does. */
   words: string;
   usual: string | undefined;
@@ -87,24 +90,40 @@ export class AnswerForms {
 
   /** Whether another answer in a usual form teaches nothing. */
   get isSettled(): boolean {
-    const { known, since, fresh } = this.#learned;
-    return since !== null && fresh.length === 0 && known.every(({ isReplacement }) => isReplacement === undefined);
+    const { known, since, fresh, records } = this.#learned;
+    return (
+      hasSettled(records ?? NOTHING_SAID) &&
+      since !== null &&
+      fresh.length === 0 &&
+      known.every(({ isReplacement }) => isReplacement === undefined)
+    );
   }
 
   isNew(form: AnswerForm): boolean {
     return isUnusual(this.#learned, form);
   }
 
-  judge(body: Buffer, acceptance: Acceptance & { kind: "accepted" }, own?: ReadonlySet<string>): JudgedAnswer {
+  /** @param sent the records of the request, where it is one of records: what the answer says of each of them counts */
+  judge(
+    body: Buffer,
+    acceptance: Acceptance & { kind: "accepted" },
+    own?: ReadonlySet<string>,
+    sent?: readonly SentRecord[],
+  ): JudgedAnswer {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;
     const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
-    const form = formOf(body, isOfChanges ? plain : acceptance, own);
+    const shape = formOf(body, isOfChanges ? plain : acceptance, own);
+    const said = sent && readSaid(acceptance.root === undefined ? body.toString() : JSON.parse(body.toString()), sent);
+    const form = said === undefined ? shape : { ...shape, said: wordsOf(said) };
+    const odd = said === undefined ? [] : findOdd(learned.records ?? NOTHING_SAID, said);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
-    const shown = acceptance.doubt?.words ?? describeForm(form);
-    const words = isNew ? shortWords(this.#context.client.hideSecrets(shown)) : "";
-    return { form, isUnusual: isNew, words, usual: usual === undefined ? undefined : describeForm(usual) };
+    const [first] = odd;
+    const named = first && `${sent?.[first.index]?.key.filter((part) => part !== "").join("/")}: ${first.words}`;
+    const shown = acceptance.doubt?.words ?? named ?? describeForm(form);
+    const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(shown)) : "";
+    return { form, isUnusual: isNew, odd, words, usual: usual === undefined ? undefined : describeForm(usual) };
   }
 
   /** A count that says that fewer were taken than were sent. */

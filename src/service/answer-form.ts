@@ -6,6 +6,14 @@
 import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
 import { readTextDoubt, saysWell } from "./doubt-words.ts";
+import {
+  adoptSaid,
+  hasSettled,
+  isUnusuallySaid,
+  learnSaid,
+  NOTHING_SAID,
+  type UsuallySaid,
+} from "./said-of-records.ts";
 
 /** Short enough to be kept for each endpoint, and without a value of the shop's own. */
 export interface AnswerForm {
@@ -16,6 +24,8 @@ export interface AnswerForm {
   verdicts: string[];
   /** What speaks against an acceptance, whatever the form. */
   doubt: Doubt["why"] | null;
+  /** What it says of single records. Absent: the request had none. */
+  said?: string[];
   /** It has what an acceptance has: a yes, a count of what was taken, what the request named. Absent: it has not. */
   isWell?: true;
 }
@@ -50,6 +60,8 @@ export interface LearnedForms {
   fresh: NewForm[];
   /** Since when there is a usual form; by the service's own clock where it sends one. */
   since: string | null;
+  /** What is usually said of a record. Absent: no answer was read for it. */
+  records?: UsuallySaid;
 }
 
 export const NOTHING_LEARNED: LearnedForms = { known: [], fresh: [], since: null };
@@ -248,6 +260,11 @@ function isSilent({ kind, names: [first = ""] }: AnswerForm): boolean {
   return kind === "empty" || kind === "null" || (kind === "object" && first === NO_MEMBER);
 }
 
+/** Of new forms it matters what they say of records. */
+function isSameNew(one: AnswerForm, other: AnswerForm): boolean {
+  return isSame(one, other) && (one.said ?? []).join("\n") === (other.said ?? []).join("\n");
+}
+
 function isSame(one: AnswerForm, other: AnswerForm): boolean {
   if (isSilent(one) && isSilent(other)) return true;
   const text = ({ kind, names, verdicts, doubt }: AnswerForm) =>
@@ -256,7 +273,8 @@ function isSame(one: AnswerForm, other: AnswerForm): boolean {
 }
 
 /** Whether an endpoint has a usual form, and this is another. */
-export function isUnusual({ known, since }: LearnedForms, form: AnswerForm): boolean {
+export function isUnusual({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
+  if (records !== undefined && form.said !== undefined && isUnusuallySaid(records, form.said)) return true;
   return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
 }
 
@@ -264,11 +282,19 @@ export function isUnusual({ known, since }: LearnedForms, form: AnswerForm): boo
  * An acceptance in a form that is usual, or came before there was one. The same object where nothing is new.
  * @param now.isRepeat nothing was settled by it: what is repeated for ever counts once
  */
-export function learnUsual(
-  learned: LearnedForms,
-  form: AnswerForm,
-  now: { at: string; endsDoubt: boolean; isRepeat?: boolean },
-): LearnedForms {
+export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
+  const next = learnForm(learned, form, now);
+  const { records = NOTHING_SAID } = learned;
+  return form.said === undefined || hasSettled(records) ? next : { ...next, records: learnSaid(records, form.said) };
+}
+
+interface UsualNow {
+  at: string;
+  endsDoubt: boolean;
+  isRepeat?: boolean;
+}
+
+function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const at = learned.known.findIndex((usual) => (learned.since === null ? isSame(usual, form) : isAlike(usual, form)));
   const met = learned.known[at];
   const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
@@ -380,7 +406,7 @@ export function learnProved(learned: LearnedForms, form: AnswerForm, ms: number)
 
 /** What was answered in this form took no effect. */
 export function learnDisproved(learned: LearnedForms, form: AnswerForm): LearnedForms {
-  const fresh = learned.fresh.filter((each) => !isSame(each, form));
+  const fresh = learned.fresh.filter((each) => !isSameNew(each, form));
   return fresh.length === learned.fresh.length ? learned : { ...learned, fresh };
 }
 
@@ -394,8 +420,8 @@ export function acceptFresh(learned: LearnedForms): LearnedForms {
 function freshOf(learned: LearnedForms, form: AnswerForm, ms: number): { met: NewForm; others: NewForm[] } {
   const begun = { ...form, lastMs: ms, forMs: 0, times: 0, proved: 0, isAlone: true };
   return {
-    met: learned.fresh.find((each) => isSame(each, form)) ?? begun,
-    others: learned.fresh.filter((each) => !isSame(each, form)),
+    met: learned.fresh.find((each) => isSameNew(each, form)) ?? begun,
+    others: learned.fresh.filter((each) => !isSameNew(each, form)),
   };
 }
 
@@ -404,11 +430,14 @@ function withFresh(learned: LearnedForms, fresh: readonly NewForm[]): LearnedFor
 }
 
 function withKnown(learned: LearnedForms, form: KnownForm): LearnedForms {
-  return { ...learned, known: [form, ...learned.known].slice(0, KNOWN_MAX) };
+  const { records } = learned;
+  const known = [form, ...learned.known].slice(0, KNOWN_MAX);
+  return { ...learned, known, ...(records && form.said ? { records: adoptSaid(records, form.said) } : {}) };
 }
 
-function knownOf({ kind, names, verdicts, doubt, isWell }: AnswerForm): KnownForm {
-  return { kind, names, verdicts, doubt, ...(isWell ? { isWell } : {}), times: USUAL_TIMES };
+function knownOf({ kind, names, verdicts, doubt, isWell, said }: AnswerForm): KnownForm {
+  const form = { kind, names, verdicts, doubt, ...(isWell ? { isWell } : {}), times: USUAL_TIMES };
+  return said === undefined ? form : { ...form, said };
 }
 
 /** Forms that count for nothing but their time, and that nobody has looked at since. */

@@ -323,3 +323,47 @@ describe("a confirm that is answered in another form than usual", () => {
     expect(batchStates(t).at(-1)).toBe("confirmed");
   });
 });
+
+describe("an import of whose records the answer says something new", () => {
+  /** A service that leaves these articles alone and says so in a way of its own beside its usual answer. */
+  async function startLeavingOut(left: ReadonlySet<string>, say: (keys: string[]) => object) {
+    const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 4 } } } });
+    const { service } = feeds.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const sent = JSON.parse(request.body.toString() || "{}") as { stocks?: { sku: string }[] };
+      const skus = (sent.stocks ?? []).map(({ sku }) => sku).filter((sku) => left.has(sku));
+      if (skus.length === 0) return handle(request);
+      const stocks = sent.stocks?.filter(({ sku }) => !left.has(sku));
+      const answered = handle({ ...request, body: Buffer.from(JSON.stringify({ stocks })) });
+      const body = { ...JSON.parse(answered.body.toString()), accepted: sent.stocks?.length, ...say(skus) };
+      return { ...answered, body: Buffer.from(JSON.stringify(body)) };
+    };
+    fillStock(feeds.erp, 12);
+    await feeds.run("stocks");
+    return feeds;
+  }
+
+  it("acknowledges all others, says what was said of that one, and sends it again until it is taken", async () => {
+    const left = new Set<string>();
+    const { erp, minutes, level, quarantined, rows, clock, holds } = await startLeavingOut(left, (keys) => ({
+      unknown_skus: keys,
+    }));
+    left.add("S-2");
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku IN ('S-1', 'S-2', 'S-3')");
+    await minutes(3);
+    clock.advance(IMPORT_TIMEOUT_MS);
+    await minutes(3);
+    expect(["S-1", "S-2", "S-3"].map(level)).toEqual([0, 10, 0]);
+    const sent = "SELECT sku, json_extract(sent, '$.quantity') AS level, state FROM stock_sent WHERE sku = 'S-2'";
+    expect(rows(sent)).not.toEqual([{ sku: "S-2", level: 0, state: "sent" }]);
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    expect(rows("SELECT detail FROM holds")).toEqual([{ detail: expect.stringContaining("S-2: unknown_skus[]") }]);
+    left.clear();
+    erp.exec("UPDATE stock SET quantity = 1 WHERE sku = 'S-2'");
+    await minutes(20);
+    expect(level("S-2")).toBe(1);
+    expect(quarantined()).toEqual([]);
+    expect(holds()).toEqual([]);
+  });
+});

@@ -1,0 +1,249 @@
+/*
+ * What an answer to an import says of single records: `{"not_found": ["B"]}`, `[{"sku": "B", "status": 404}]`,
+ * `{"B": "NOT_FOUND"}`. Wherever a record of the request is named, what stands there is said of that record. No list of
+ * words knows every way to say no: what is usually said of a record that was taken is learned. Pure.
+ */
+
+import { SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
+
+/** What is said of each record of a request, in its order; an empty set: it is not named. */
+export type SaidOfRecords = readonly ReadonlySet<string>[];
+
+/** What is usually said of the records of one endpoint. */
+export interface UsuallySaid {
+  words: readonly string[];
+  /** Every record was named in every answer. */
+  isEachNamed: boolean;
+  /** In so many answers, up to {@link USUAL_TIMES}. */
+  times: number;
+}
+
+/** A record of a request: the text of its key columns, and its JSON. */
+export interface SentRecord {
+  key: readonly string[];
+  record: string;
+}
+
+export const NOTHING_SAID: UsuallySaid = { words: [], isEachNamed: true, times: 0 };
+
+const USUAL_TIMES = 3;
+/** So many different things are said that they are values of the records and no verdicts. */
+const WORDS_MAX = 30;
+const WORD_MAX = 60;
+const DEPTH_MAX = 6;
+/** Shorter keys, and mere numbers, stand in texts that do not mean them. */
+const KEY_IN_TEXT_MIN = 3;
+const SEPARATORS = ["/", ":", "|"];
+
+/** That it was taken, in whatever words. */
+const WELL = "+";
+/** That it is not named. */
+const NOT_NAMED = "-";
+
+/** Beside the key of a record: how it went. */
+const VERDICT =
+  /^(?:is|was|has|http)?(?:status|state|code|result|outcome|errno|errors?|errorcode|errortext|errormessage|statuscode|resultcode|success|successful|succeeded|ok|accepted|saved|stored|applied|done|updated|created|processed|found|skipped|ignored|rejected|message|msg|reason|detail|details|warnings?|note)$/;
+
+/**
+ * @param answer the parsed JSON of the answer
+ * @example
+ * readSaid({ ok: ["A"], unknown: ["B"] }, [{ key: ["A"], … }, { key: ["B"], … }]); // [{"ok[]"}, {"unknown[]"}]
+ */
+export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRecords {
+  const said = sent.map(() => new Set<string>());
+  const names = new Names(sent);
+  const say = (index: number, words: string) => {
+    said[index]?.add(words.slice(0, WORD_MAX));
+  };
+  const records = new Map<number, Record<string, unknown>>();
+  const recordAt = (index: number) => {
+    const record = records.get(index) ?? (JSON.parse(sent[index]?.record ?? "{}") as Record<string, unknown>);
+    records.set(index, record);
+    return record;
+  };
+  const visit = (value: unknown, path: string, depth: number) => {
+    if (depth > DEPTH_MAX || value === null || value === undefined) return;
+    if (typeof value === "string") for (const index of names.inText(value)) say(index, `${path}~`);
+    if (typeof value !== "object") return;
+    if (Array.isArray(value)) {
+      visitList(value, path, depth);
+      return;
+    }
+    const members = Object.entries(value);
+    const named = members.map(([key]) => names.of(key));
+    if (members.length > 0 && named.every((indexes) => indexes.length > 0)) {
+      members.forEach(([, about], at) => {
+        for (const index of named[at] ?? [])
+          for (const words of saidAt(path, "status", about, index)) say(index, words);
+      });
+      return;
+    }
+    const indexes = names.ofElement(value);
+    for (const index of indexes) for (const words of saidBeside(path, value, index)) say(index, words);
+    if (indexes.length > 0) return;
+    for (const [key, below] of members) visit(below, path === "" ? key : `${path}.${key}`, depth + 1);
+  };
+  const visitList = (list: readonly unknown[], path: string, depth: number) => {
+    const named = list.map((element) => (isScalar(element) ? names.of(String(element)) : []));
+    const isOfKeys = named.every((indexes) => indexes.length > 0);
+    for (const index of isOfKeys ? named.flat() : []) say(index, placeWords(path));
+    if (!isOfKeys) for (const element of list) visit(element, `${path}[]`, depth + 1);
+  };
+  const saidAt = (path: string, name: string, value: unknown, index: number): string[] => {
+    const place = placeWords(path);
+    if (isScalar(value)) return [place, ...verdictOf(place, { name, value, sent: sent[index] })];
+    return Array.isArray(value) ? [place] : saidBeside(path, value ?? {}, index);
+  };
+  const saidBeside = (path: string, element: object, index: number): string[] => {
+    const place = placeWords(path.replace(/\[\]$/, ""));
+    const verdicts = verdictsIn(element, 0).flatMap(({ name, value }) =>
+      verdictOf(place, { name, value, sent: sent[index] }),
+    );
+    return [place, ...verdicts, ...repeatsIn(place, element, recordAt(index))];
+  };
+  visit(answer, "", 0);
+  return said;
+}
+
+/** The place where records are named is a word itself: `updated` says yes, `ignored` does not. */
+function placeWords(path: string): string {
+  const name = plainName(path.split(".").at(-1) ?? "");
+  return TAKEN_NAME.test(name) || SAME_NAME.test(name) ? WELL : `${path}[]`;
+}
+
+function verdictsIn(element: object, depth: number): { name: string; value: unknown }[] {
+  return Object.entries(element).flatMap(([key, value]) => {
+    const name = plainName(key);
+    if (VERDICT.test(name) && (isScalar(value) || Array.isArray(value)))
+      return [{ name, value: Array.isArray(value) ? (value[0] ?? null) : value }];
+    const isDeeper = typeof value === "object" && value !== null && !Array.isArray(value) && depth < 2;
+    return isDeeper ? verdictsIn(value, depth + 1) : [];
+  });
+}
+
+/** What was sent may be repeated: then it matters whether it is the same. */
+function repeatsIn(place: string, element: object, record: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(element).flatMap(([name, value]) => {
+    const own = record[name];
+    if (typeof value !== "number" || !isScalar(own) || own === "") return [];
+    return [`${place}${name}=${Number(own) === value ? "as sent" : "other"}`];
+  });
+}
+
+/** Nothing where it says nothing, or repeats what was sent. */
+function verdictOf(
+  place: string,
+  { name, value, sent }: { name: string; value: unknown; sent: SentRecord | undefined },
+): string[] {
+  if (value === null || value === "" || (value === false && /^errors?$|^warnings?$/.test(name))) return [];
+  const text = isScalar(value) ? String(value).trim().toLowerCase() : JSON.stringify(value);
+  if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && /^2\d\d$/.test(text))) return [WELL];
+  if (sent?.record.includes(JSON.stringify(value))) return [];
+  const isShort = /^-?\d{1,3}$/.test(text);
+  return [`${place}${name}=${isShort ? text : plainWords(text, sent?.key ?? [])}`];
+}
+
+function plainWords(text: string, key: readonly string[]): string {
+  let plain = text;
+  for (const part of key) if (part.length > 0) plain = plain.replaceAll(part.toLowerCase(), "…");
+  return plain.replace(/\d[\d.,:]*/g, "0");
+}
+
+function plainName(name: string): string {
+  return name.replace(/[_\- .[\]]/g, "").toLowerCase();
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** Finds the records of a request by their keys: all key columns joined as a service is likely to print them, or the first alone. */
+class Names {
+  readonly #keys: readonly (readonly string[])[];
+  readonly #whole = new Map<string, number[]>();
+  readonly #first = new Map<string, number[]>();
+
+  constructor(sent: readonly SentRecord[]) {
+    this.#keys = sent.map(({ key }) => key);
+    const add = (to: Map<string, number[]>, text: string, index: number) => {
+      const known = to.get(text);
+      if (known === undefined) to.set(text, [index]);
+      else if (known.at(-1) !== index) known.push(index);
+    };
+    this.#keys.forEach((parts, index) => {
+      add(this.#first, parts[0] ?? "", index);
+      if (parts.length > 1) for (const separator of SEPARATORS) add(this.#whole, parts.join(separator), index);
+    });
+  }
+
+  of(text: string): readonly number[] {
+    return this.#whole.get(text) ?? this.#first.get(text) ?? [];
+  }
+
+  /** The other key columns may stand beside the first. */
+  ofElement(element: object): readonly number[] {
+    const scalars = Object.entries(element).filter(([key, value]) => isScalar(value) && !VERDICT.test(plainName(key)));
+    const found =
+      scalars.find(([, value]) => typeof value === "string" && this.of(value).length > 0) ??
+      scalars.find(([, value]) => typeof value === "number" && this.of(String(value)).length > 0);
+    const indexes = found === undefined ? [] : this.of(String(found[1]));
+    if (indexes.length < 2) return indexes;
+    const texts = new Set(scalars.map(([, value]) => String(value)));
+    const exact = indexes.filter((index) => (this.#keys[index] ?? []).every((part) => texts.has(part)));
+    return exact.length > 0 ? exact : indexes;
+  }
+
+  inText(text: string): readonly number[] {
+    const words = text.slice(0, 4_000).split(/[^\p{L}\d_./-]+|[./-]+(?=\s|$)/u);
+    return words.flatMap((word) => (word.length >= KEY_IN_TEXT_MIN && /[^\d.,]/.test(word) ? this.of(word) : []));
+  }
+}
+
+/** All of it, for the form of the answer. */
+export function wordsOf(said: SaidOfRecords): string[] {
+  return [...new Set(said.flatMap((each) => (each.size === 0 ? [NOT_NAMED] : [...each])))].sort();
+}
+
+/** Whether these words are said of no record that was taken. */
+export function isUnusuallySaid(usual: UsuallySaid, words: readonly string[]): boolean {
+  return isKnown(usual) && words.some((word) => isOdd(usual, word));
+}
+
+/** Of these records something else is said than usually of a record, or nothing where each is named. By their place in the request. */
+export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: number; words: string }[] {
+  if (!isKnown(usual)) return [];
+  return said.flatMap((each, index) => {
+    const odd = (each.size === 0 ? [NOT_NAMED] : [...each]).find((word) => isOdd(usual, word));
+    return odd === undefined ? [] : [{ index, words: odd }];
+  });
+}
+
+/** Whether another answer teaches nothing. */
+export function hasSettled({ times }: UsuallySaid): boolean {
+  return times >= USUAL_TIMES;
+}
+
+function isKnown(usual: UsuallySaid): boolean {
+  return hasSettled(usual) && usual.words.length <= WORDS_MAX;
+}
+
+function isOdd({ words, isEachNamed }: UsuallySaid, word: string): boolean {
+  return word === NOT_NAMED ? isEachNamed && words.length > 0 : !words.includes(word);
+}
+
+/** The records were taken. The same object where nothing is new. */
+export function learnSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
+  if (hasSettled(usual)) return usual;
+  return { ...withWords(usual, words), times: usual.times + 1 };
+}
+
+/** What was said counts as usual from now on. */
+export function adoptSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
+  return isUnusuallySaid(usual, words) ? withWords(usual, words) : usual;
+}
+
+function withWords(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
+  const isEachNamed = usual.isEachNamed && !words.includes(NOT_NAMED);
+  const more = words.filter((word) => word !== NOT_NAMED && !usual.words.includes(word));
+  return { ...usual, words: [...usual.words, ...more].slice(0, WORDS_MAX + 1), isEachNamed };
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import {
+  findOdd,
+  learnSaid,
+  NOTHING_SAID,
+  readSaid,
+  type SentRecord,
+  type UsuallySaid,
+  wordsOf,
+} from "../../src/service/said-of-records.ts";
+
+const record = (...key: string[]): SentRecord => ({ key, record: JSON.stringify({ sku: key[0], quantity: 3 }) });
+const SENT = [record("A-1"), record("B-2")];
+
+/** What three answers of this kind have taught. */
+function usualOf(answer: unknown, sent: readonly SentRecord[] = SENT): UsuallySaid {
+  let usual = NOTHING_SAID;
+  for (let times = 0; times < 3; times++) usual = learnSaid(usual, wordsOf(readSaid(answer, sent)));
+  return usual;
+}
+
+const oddKeys = (usual: unknown, answer: unknown, sent: readonly SentRecord[] = SENT) =>
+  findOdd(usualOf(usual, sent), readSaid(answer, sent)).map(({ index }) => sent[index]?.key.join("/"));
+
+describe("what an answer says of one record of the request", () => {
+  it.each<[usual: unknown, answer: unknown]>([
+    [{ status: "ok" }, { status: "ok", unknown_skus: ["B-2"] }],
+    [{ status: "ok" }, { status: "ok", warnings: [{ sku: "B-2", text: "not in the catalogue" }] }],
+    [{ status: "ok" }, { status: "ok", message: "Saved, but B-2 is not in the catalogue" }],
+    [
+      { accepted: 2, not_found: [] },
+      { accepted: 2, not_found: ["B-2"] },
+    ],
+    [{ updated: ["A-1", "B-2"] }, { updated: ["A-1"] }],
+    [{ responses: both({ status: 200 }) }, { responses: [said("A-1", { status: 200 }), said("B-2", { status: 404 })] }],
+    [
+      { results: both({ status: "ok" }) },
+      { results: [said("A-1", { status: "ok" }), said("B-2", { status: "skipped" })] },
+    ],
+    [
+      { results: both({ result: { message: "saved" } }) },
+      {
+        results: [
+          said("A-1", { result: { message: "saved" } }),
+          said("B-2", { result: { message: "Article not found" } }),
+        ],
+      },
+    ],
+    [
+      { data: { stocks: { items: both({ state: "saved" }) } } },
+      { data: { stocks: { items: [said("A-1", { state: "saved" }), said("B-2", { state: "unknown article" })] } } },
+    ],
+    [
+      { "A-1": 200, "B-2": 200 },
+      { "A-1": 200, "B-2": 404 },
+    ],
+    [{ result: { "A-1": "OK", "B-2": "OK" } }, { result: { "A-1": "OK", "B-2": "NOT_FOUND" } }],
+    [
+      { result: { "A-1": { ok: true }, "B-2": { ok: true } } },
+      { result: { "A-1": { ok: true }, "B-2": { ok: false } } },
+    ],
+    [{ stocks: ["A-1", "B-2"] }, { stocks: ["A-1"] }],
+    [{ stocks: both({ quantity: 3 }) }, { stocks: [said("A-1", { quantity: 3 }), said("B-2", { quantity: 8 })] }],
+    ["OK", "OK, 1 warning: B-2 is unknown"],
+  ])("stands out where it is not what is usual: %j, %j", (usual, answer) => {
+    expect(oddKeys(usual, answer)).toEqual(["B-2"]);
+    expect(oddKeys(usual, usual)).toEqual([]);
+  });
+
+  it.each<[usual: unknown, answer: unknown]>([
+    [
+      { created: ["A-1", "B-2"], updated: [] },
+      { created: ["B-2"], updated: ["A-1"] },
+    ],
+    [
+      { items: both({ status: "created" }) },
+      { items: [said("A-1", { status: "ok" }), said("B-2", { status: "created" })] },
+    ],
+    [{ items: both({ stock: 3, id: 17 }) }, { items: [said("A-1", { stock: 3 }), said("B-2", { stock: 0, id: 4 })] }],
+    [{ items: both({ error: null }) }, { items: both({ error: "" }) }],
+    [
+      { status: "ok", total: 2 },
+      { status: "ok", total: 1 },
+    ],
+    [{ ids: [7, 8] }, { ids: [9] }],
+    [
+      { "A-1": 3, "B-2": 3 },
+      { "A-1": 3, "B-2": 3 },
+    ],
+  ])("is nothing new where it means the same: %j, %j", (usual, answer) => {
+    expect(oddKeys(usual, answer)).toEqual([]);
+  });
+
+  it("is told apart by all key columns where they stand beside the first", () => {
+    const sent = [record("A-1", "north"), record("A-1", "south")];
+    const of = (south: string) => [
+      { sku: "A-1", warehouse: "north", status: "ok" },
+      { sku: "A-1", warehouse: "south", status: south },
+    ];
+    expect(oddKeys(of("ok"), of("unknown"), sent)).toEqual(["A-1/south"]);
+  });
+
+  it("says nothing as long as little is known of the endpoint", () => {
+    expect(findOdd(NOTHING_SAID, readSaid({ ignored: ["B-2"] }, SENT))).toEqual([]);
+  });
+
+  it("takes a number in a text for no key", () => {
+    const sent = [record("3"), record("100")];
+    expect(oddKeys({ message: "Saved: 2" }, { message: "Saved: 3 of 100" }, sent)).toEqual([]);
+  });
+});
+
+function said(sku: string, more: object): object {
+  return { sku, ...more };
+}
+
+function both(more: object): object[] {
+  return [said("A-1", more), said("B-2", more)];
+}
