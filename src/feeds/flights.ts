@@ -4,7 +4,7 @@
  * sooner than that request could still arrive. Acceptances are committed with the next rows that are marked, and a
  * second after the first of them at the latest: until then a crash repeats them.
  */
-import { commit } from "../pass/commit.ts";
+import { commit, commitEnd } from "../pass/commit.ts";
 import type { FeedContext } from "./absorb-feed.ts";
 import { markInFlight, markLoaded, type OutboxRow, saveFlightEnd, unmarkInFlight } from "./feed-outbox.ts";
 
@@ -46,7 +46,7 @@ export class Flights {
   /** Commits what was accepted and marks the rows that are sent next. */
   async take(load: () => OutboxRow[], signal: AbortSignal): Promise<OutboxRow[]> {
     const { store } = this.#context;
-    const rows = await commit(this.#context, signal, () => {
+    const rows = await commitEnd(this.#context, signal, () => {
       for (const accepted of this.#accepted) {
         accepted.save(accepted.rows);
         accepted.also();
@@ -65,6 +65,8 @@ export class Flights {
   async begin(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const unmarked = rows.filter(({ id }) => !this.#ahead.delete(id));
+    // An acceptance is of what its row is marked with, and counts before the row is marked with anything else.
+    if (unmarked.length > 0) await this.flush(signal);
     for (const some of inSteps(unmarked)) await commit(this.#context, signal, () => markInFlight(store, some));
     if (unmarked.length > 0) this.#secure();
   }
@@ -75,12 +77,12 @@ export class Flights {
   }
 
   /** The request has ended without an acceptance. */
-  async end(rows: readonly OutboxRow[], how: FlightEnd): Promise<void> {
+  async end(rows: readonly OutboxRow[], how: FlightEnd, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const untilMs = how === "unknown" ? clock.monotonicMs() + this.#timeoutMs : 0;
-    await this.flush(lastSignal());
+    await this.flush(signal);
     for (const some of inSteps(rows)) {
-      await commit(this.#context, lastSignal(), () => {
+      await commitEnd(this.#context, signal, () => {
         if (how === "nothing") unmarkInFlight(store, some);
         else saveFlightEnd(store, some, untilMs);
       });
@@ -110,21 +112,16 @@ export class Flights {
   }
 
   /** The pass is over: rows that were marked and not sent are as they were before. */
-  async finish(): Promise<void> {
+  async finish(signal: AbortSignal): Promise<void> {
     const left = [...this.#ahead.values()];
     this.#ahead.clear();
-    await this.end(left, "nothing");
+    await this.end(left, "nothing", signal);
   }
 
   #secure(): void {
     this.#context.store.secure();
     this.#securedAtMs = this.#context.clock.monotonicMs();
   }
-}
-
-/** Not the caller's signal: the program may be stopping, and this is the last thing to write. */
-function lastSignal(): AbortSignal {
-  return AbortSignal.timeout(2_000);
 }
 
 function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {

@@ -161,7 +161,7 @@ export class PushImports implements Job {
       if (isEmptied && !wasHeld) await this.#retryRefused(pass);
       return isEmptied;
     } finally {
-      await this.#sendRows.request.flights.finish();
+      await this.#sendRows.request.flights.finish(pass.signal);
     }
   }
 

@@ -61,7 +61,7 @@ export class SendRequest {
     const answer = await this.#ask(rows, entries, pass.signal);
     const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
     // Some may have been accepted before the bad one, and a service out of order refuses what it has done.
-    if (outcome.kind !== "accepted") await this.flights.end(rows, "over");
+    if (outcome.kind !== "accepted") await this.flights.end(rows, "over", pass.signal);
     return outcome;
   }
 
@@ -82,7 +82,7 @@ export class SendRequest {
     } catch (error) {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;
-      await this.flights.end(rows, effectOf(error));
+      await this.flights.end(rows, effectOf(error), signal);
       throw error;
     }
   }
@@ -101,7 +101,7 @@ export class SendRequest {
       words: hideSecrets(words),
     });
     if (result.kind === "html" || result.kind === "cut") {
-      await this.flights.end(rows, "unknown");
+      await this.flights.end(rows, "unknown", pass.signal);
       const what = UNREADABLE_WORDS[result.kind];
       throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
@@ -127,7 +127,7 @@ export class SendRequest {
     if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")
       return refused(judged.words);
     if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal))) {
-      await this.flights.end(rows, "unknown");
+      await this.flights.end(rows, "unknown", pass.signal);
       for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);
       const effect = { area: "imports", method: "POST", path: rules.path, effect: "unknown" } as const;
       throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
@@ -220,7 +220,7 @@ export class SendRequest {
     const mayWait =
       refused.size === 0 && judged?.isUnusual !== true && this.#forms.isSettled && this.#unusual.size === 0;
     if (accepted.length > 0) await this.flights.accept({ rows: accepted, save, also }, mayWait, pass.signal);
-    if (refused.size > 0) await this.flights.end(rows.filter(isRefused), "over");
+    if (refused.size > 0) await this.flights.end(rows.filter(isRefused), "over", pass.signal);
     count(pass, "sent", accepted.length);
   }
 

@@ -13,6 +13,9 @@ const LONGEST_WAIT_MS = 500;
 /** An ERP's nightly rewrite may take this long without anybody having to read about it. */
 const WORTH_A_LINE_MS = 5_000;
 
+/** What a stop leaves to the last thing to write. */
+const LAST_WRITE_MS = 2_000;
+
 /** Transactions and what is between them run on for so long before others have their turn. */
 const TURN_MS = 10;
 /** When others had their turn last, on each clock. */
@@ -41,6 +44,23 @@ export async function commit<T>(
       }
       await pause(clock, wait * (0.5 + clock.random()), signal);
     }
+  }
+}
+
+/**
+ * The same for the outcome of something that is over, which nobody else knows: it waits for the lock as long as anything else, and a
+ * stop leaves it a little longer.
+ */
+export async function commitEnd<T>(
+  context: Pick<JobContext, "store" | "clock" | "log" | "objects">,
+  signal: AbortSignal,
+  fn: () => T,
+): Promise<T> {
+  try {
+    return await commit(context, signal, fn);
+  } catch (error) {
+    if (!signal.aborted || !(error instanceof BridgeError) || error.code !== "stopped") throw error;
+    return await commit(context, AbortSignal.timeout(LAST_WRITE_MS), fn);
   }
 }
 

@@ -343,7 +343,8 @@ export interface OrderMoves {
  * - `another`: somebody else has changed the status.
  * - `lagging`: the order is as it was before a status that the service has accepted since: the answer is older than that and decides
  *   nothing about what was asked for afterwards.
- * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words).
+ * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words), and may have
+ *   come to stand there since.
  *
  * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same. What is `lagging` for so long
  * is `former`: what was accepted has had no effect.
@@ -367,8 +368,9 @@ export function compareStatus(
     const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
     return hasChanged || isTimestampAlone ? "moved" : "former";
   }
-  if (!isStatus(status, request)) return "nothing";
+  // Whatever stands there, it stood there before the request left.
   if (isOfBefore) return "former";
+  if (!isStatus(status, request)) return "nothing";
   // What the order was before is not known: nothing shows that it was changed.
   return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
 }

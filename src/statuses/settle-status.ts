@@ -8,7 +8,7 @@
 import { m } from "../messages/messages.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
-import { commit, commitAtOnce } from "../pass/commit.ts";
+import { commit, commitAtOnce, commitEnd } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -46,8 +46,6 @@ import {
   saveStatusPathMatched,
 } from "./status-rows.ts";
 
-/** For the last thing to write when the program is stopping and its signal is aborted already. */
-const LAST_WRITE_MS = 2_000;
 /** Of more than these is read once more than needed. */
 const LOOKED_MAX = 10_000;
 
@@ -294,7 +292,7 @@ export class StatusSettler {
       case "unknown":
         return await this.#resolve(sent, error, counts, signal);
       case "untouched":
-        await this.#putBack(sent.id, failureOf(error));
+        await this.#putBack(sent.id, failureOf(error), signal);
         return { kind: "failed", error };
       case "later":
         return { kind: "failed", error };
@@ -351,7 +349,7 @@ export class StatusSettler {
         signal,
       );
     } catch (readError) {
-      await this.#putBack(sent.id, failure);
+      await this.#putBack(sent.id, failure, signal);
       throw readError;
     }
     if (found === "sent" || found === "refused") {
@@ -384,11 +382,9 @@ export class StatusSettler {
     return step;
   }
 
-  /** The request cannot have had an effect. Not aborted by the caller's signal: it may be the last thing to write. */
-  async #putBack(id: bigint, failure: StatusFailure): Promise<void> {
-    await commit(this.#context, AbortSignal.timeout(LAST_WRITE_MS), () =>
-      markPendingAgain(this.#context.store, id, failure),
-    );
+  /** The request cannot have had an effect. */
+  async #putBack(id: bigint, failure: StatusFailure, signal: AbortSignal): Promise<void> {
+    await commitEnd(this.#context, signal, () => markPendingAgain(this.#context.store, id, failure));
   }
 }
 

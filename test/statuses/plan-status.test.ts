@@ -88,6 +88,9 @@ describe("an order that is read after a lost answer", () => {
     ["came and went before", "new", LATER, "2026-03-01T12:01:05.000Z", "former"],
     ["came and went after", "new", "2026-03-01T12:05:00Z", "2026-03-01T12:01:00.000Z", "moved"],
     ["has the wanted status", "packed", LATER, "2026-03-01T12:01:05.000Z", "wanted"],
+    ["lost its status a minute before", null, LATER, "2026-03-01T12:01:05.000Z", "former"],
+    ["got an empty status a minute before", "", LATER, "2026-03-01T12:01:05.000Z", "former"],
+    ["lost its status as the request left", null, LATER, "2026-03-01T12:00:05.000Z", "nothing"],
   ])("%s", (_, now, timestamp, leftAt, verdict) => {
     expect(compare(now, { timestamp, leftAt })).toBe(verdict);
   });

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
 
@@ -67,5 +67,24 @@ describe("a status that waits for its turn", () => {
     other.close();
     expect(posts()).toEqual([]);
     expect(request(id)).toMatchObject({ state: "refused", attempts: 0 });
+  });
+});
+
+describe("a status that has certainly not arrived", () => {
+  it("waits again also where the ERP has the lock for longer than a stop would leave", async () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => (ms === 2_000 ? AbortSignal.abort() : timeout(ms)));
+    onTestFinished(() => void vi.restoreAllMocks());
+    let other: Database.Database | undefined;
+    const onRequest = ({ method }: { method: string }) => void (method === "POST" && other?.exec("BEGIN IMMEDIATE"));
+    const { ids, ask, send, clock, bridge, sandbox, states } = await startStatusBridge({ sandbox: { onRequest } });
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "status", status: 401 } });
+    ask(ids[0]!, "packed");
+    other = new Database(bridge.store.path);
+    let waits = 0;
+    clock.onSleep = () => void (other?.inTransaction && ++waits === 20 && other.exec("ROLLBACK"));
+    await send();
+    other.close();
+    expect([states(), waits]).toEqual([["pending"], 20]);
   });
 });
