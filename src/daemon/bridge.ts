@@ -150,7 +150,9 @@ export class Bridge {
         },
         onFenced: (error) => this.#endFenced(error),
       });
-      const schedules = buildJobs(this.context, { ...options, mirror: this.#mirror });
+      const mirror = this.#mirror;
+      if (mirror !== undefined) this.client.admit = () => mirror.admit();
+      const schedules = buildJobs(this.context, { ...options, mirror });
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
       this.#limits = new Map(
         schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),

@@ -6,6 +6,7 @@
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
@@ -35,6 +36,8 @@ const RECORD_IDLE_MS = 60_000;
 /** What one pass takes at most: between two, a shop that is busy all the time says how it stands. */
 const PASS_MS = 10_000;
 const ROUNDS_MAX = 200;
+/** How long a start asks who works for the shop: an old server that comes back would otherwise work beside the one that took its place. */
+const LEARN_MS = 10_000;
 /** The turn is noted so often at most; in between the process keeps it. */
 const NOTE_TURN_MS = 30_000;
 
@@ -62,6 +65,8 @@ export class RunMirror implements Job {
   #turn: number;
   #notedTurn: number;
   #isRestored: boolean;
+  #learned: Promise<void> | undefined;
+  #fenced: Fenced | undefined;
   /** Passes that failed, of this process. */
   #failures = 0;
   /** Which PostgreSQL the connection leads to; undefined: it does not say. */
@@ -100,6 +105,43 @@ export class RunMirror implements Job {
     this.#link.close();
   }
 
+  /**
+   * Before each request to the service. The first one waits until it is known who works for the shop, or until that cannot be learnt soon;
+   * none leaves once another instance does.
+   * @throws Fenced
+   */
+  async admit(): Promise<void> {
+    this.#learned ??= this.#learn();
+    await this.#learned;
+    if (this.#fenced !== undefined) throw this.#fenced;
+  }
+
+  /** In a connection of its own: a pass may be under way. */
+  async #learn(): Promise<void> {
+    const link = new MirrorLink(this.#options.link);
+    // Of the machine: it bounds what the network does.
+    const timer = setTimeout(() => link.close(), LEARN_MS);
+    try {
+      const seen = await lookAtPosition(link, this.#options.self.shop);
+      if (seen !== undefined) this.#refuseOthers(seen);
+    } catch (error) {
+      if (error instanceof Fenced) this.#endFenced(error);
+      else
+        this.#context.log.debug(
+          { errorCode: asError(error).code },
+          "Who works for the shop could not be learnt at the start.",
+        );
+    } finally {
+      clearTimeout(timer);
+      link.close();
+    }
+  }
+
+  #endFenced(error: Fenced): void {
+    this.#fenced = error;
+    this.#options.onFenced(error);
+  }
+
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const close = () => this.#link.close();
     signal.addEventListener("abort", close, { once: true });
@@ -108,7 +150,7 @@ export class RunMirror implements Job {
     } catch (error) {
       this.#recordedMs = undefined;
       this.#failures += 1;
-      if (error instanceof Fenced) this.#options.onFenced(error);
+      if (error instanceof Fenced) this.#endFenced(error);
       throw error;
     } finally {
       signal.removeEventListener("abort", close);

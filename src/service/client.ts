@@ -132,6 +132,8 @@ export class ServiceClient {
   /** How often in a row each record was answered with a wait. */
   readonly #waits = new Map<string, number>();
   readonly #dates = new ServedDates();
+  /** Asked before each request leaves, once its turn has come; rejects where none may leave. */
+  admit: (() => Promise<void>) | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -238,6 +240,7 @@ export class ServiceClient {
   async turn(request: Omit<ServiceRequest, "turn">): Promise<Turn> {
     try {
       await this.#pacer.turn(request.signal);
+      await this.admit?.();
       return { sinceMs: this.clock.monotonicMs() };
     } catch (error) {
       throw this.#error("stopped", request, m.service.stoppedBefore, { cause: error, effect: "none" });

@@ -78,6 +78,9 @@ describeWithPostgres("the way down under trouble", () => {
     // It asks the service nothing more, until it is started again and claims the shop.
     const asked = shop.sandbox.ledger.entries.length;
     expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
+    // Nor does a pass that is under way, whose confirm would be its next request.
+    const request = { area: "orders", method: "POST", path: "/confirm", signal: new AbortController().signal } as const;
+    await expect(shop.bridge.client.request(request)).rejects.toMatchObject({ code: "stopped", effect: "none" });
     expect(shop.sandbox.ledger.entries).toHaveLength(asked);
     await shop.restart();
     expect(await meet()).toEqual([undefined, undefined]);

@@ -74,6 +74,33 @@ describeWithPostgres("the two ways of the mirror", () => {
     expect(up()).toBeLessThan(5_000);
   }, 60_000);
 
+  it("let no request leave before it is known who works for the shop, unless that cannot be learnt", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    await shop.restart();
+    // A person has let another machine go on, and this one comes back.
+    await shop.there("UPDATE positions SET takeover_no = takeover_no + 1, writer_no = writer_no + 1, host = 'second'");
+    const asked = shop.sandbox.ledger.entries.length;
+    createOrders(shop, 1);
+    expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
+    expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+    expect(await shop.bridge.trouble).toMatchObject({ kind: "fenced" });
+    await expect(shop.restart()).rejects.toMatchObject({ code: "mirror_fenced" });
+  });
+
+  it("leave a shop to itself at a start where PostgreSQL cannot be reached", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    proxy.isRefusing = true;
+    await shop.restart();
+    createOrders(shop, 1);
+    expect(await shop.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
+  });
+
   it("go on alone where the other one fails", async () => {
     const shop = await startMirroredShop();
     await storeOrders(shop, 1);
