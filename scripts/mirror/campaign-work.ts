@@ -26,7 +26,7 @@ export interface CampaignWork {
 
 /** Of a hundred faults; `rowsUp` is bounded by the articles that there are. */
 const OF_FAULTS: Partial<Record<keyof CampaignWork, number>> = {
-  bridgeCommits: 100,
+  bridgeCommits: 50,
   erpCommits: 100,
   erpRollbacks: 10,
   ordersDown: 50,

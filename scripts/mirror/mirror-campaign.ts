@@ -21,7 +21,8 @@ const STATUS_PATH = "/api/v1/1c/orders/{order_id}/status";
 const TICK_MS = 200;
 /** One order in so many is changed at the service as each is made. */
 const CHANGES = 0.3;
-const CUT_WITHIN_MS = 4_000;
+/** A statement or a COMMIT to be cut comes within so long. */
+const CUT_WITHIN_MS = 20_000;
 /** A bridge that was killed is at work again within so long. */
 const WORK_WITHIN_MS = 15_000;
 const WORK_BEGINS_MS = 60_000;

@@ -4,7 +4,7 @@
  *
  * A claim has a number, which grows. PostgreSQL may be restored to an older one: an instance whose number is larger than what it
  * finds claims again. A takeover by a person has a number too, which the database that goes on keeps: a machine whose database has a
- * smaller one never claims again, whatever it finds.
+ * smaller one never claims again, whatever it finds; one with a larger one claims again, and its number stands there once more.
  */
 import type { Position } from "./position.ts";
 
@@ -29,8 +29,10 @@ export function judgeWriter(
   own: Claim,
 ): FenceVerdict {
   if (takeoverNo > own.takeoverNo) return { kind: "fenced", isTakenOver: true };
+  const isForgotten = takeoverNo < own.takeoverNo;
   // Also of a claim whose COMMIT was not answered.
-  if (writer === own.writer) return { kind: "ours" };
-  if (own.writerNo !== undefined && writerNo > own.writerNo) return { kind: "fenced", isTakenOver: false };
+  if (writer === own.writer && !isForgotten) return { kind: "ours" };
+  if (!isForgotten && own.writerNo !== undefined && writerNo > own.writerNo)
+    return { kind: "fenced", isTakenOver: false };
   return { kind: "claim", writerNo: Math.max(writerNo, own.writerNo ?? 0) + 1 };
 }

@@ -272,7 +272,9 @@ export class RunMirror implements Job {
       writerNo = verdict.kind === "claim" ? verdict.writerNo : position.writerNo;
       if (verdict.kind === "claim") {
         const { writer, host, version } = this.#options.self;
-        await savePosition(tx, shop, { writer, writerNo, host, version, ...this.#standing() });
+        // A restored PostgreSQL may have lost that number: the machine that was taken over would work again.
+        const { takeoverNo } = this.#claim;
+        await savePosition(tx, shop, { writer, writerNo, takeoverNo, host, version, ...this.#standing() });
       }
       return await work(tx, position);
     });

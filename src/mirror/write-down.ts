@@ -61,17 +61,15 @@ function upsertOf(table: string, columns: Columns, key: readonly string[]): stri
 const ORDER_NAMES = Object.keys(ORDER_COLUMNS);
 const [EPOCH, SEQ] = [`$${ORDER_NAMES.length + 2}`, `$${ORDER_NAMES.length + 3}`];
 
-/** What was read before is never written over what was read later. `content`: of every column as it stands there. */
+/**
+ * Only whoever holds the shop's position writes here, and it has read the order since: what stands there is older, or somebody else's.
+ * `content`: of every column as it stands there.
+ */
 const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, epoch, seq)
   SELECT $1, ${valuesOf(ORDER_COLUMNS)}, hash_record_extended(ROW(${valuesOf(ORDER_COLUMNS)}), 0), ${EPOCH}::integer, ${SEQ}::bigint
   FROM ${rowsOf(ORDER_COLUMNS)}
   ON CONFLICT (shop, order_id) DO UPDATE SET
-    ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq
-  WHERE (orders.epoch, orders.seq) <= (excluded.epoch, excluded.seq)`;
-
-/** Orders that stand there as they were written, or as they were read later. */
-const STANDING = `SELECT count(*) FROM orders
-  WHERE shop = $1 AND order_id = ANY ($2::uuid[]) AND (epoch, seq) >= ($3::integer, $4::bigint)`;
+    ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq`;
 
 /** Of an order that somebody else has changed there: none. */
 const HASHES = `SELECT order_id,
@@ -104,26 +102,15 @@ export async function writeOrders(
   { shop, epoch, seq }: { shop: string; epoch: number; seq: number },
   rows: readonly OrderRow[],
 ): Promise<Refused[]> {
-  const refused = await writeInHalves(tx, rows, async (values) => {
-    const written = await tx.run(ORDERS, [shop, ...arraysOf(ORDER_COLUMNS, values), epoch, seq]);
-    return written === values.length ? written : await countStanding(tx, { shop, epoch, seq }, values);
-  });
+  const refused = await writeInHalves(tx, rows, (values) =>
+    tx.run(ORDERS, [shop, ...arraysOf(ORDER_COLUMNS, values), epoch, seq]),
+  );
   const marks = rows.flatMap(({ mark }) => mark ?? []).map((mark) => ({ key: 0, values: mark }));
   await writeInHalves(tx, marks, async (values) => {
     await tx.run(MARKS, [shop, ...arraysOf(MARK_COLUMNS, values)]);
     return values.length;
   });
   return refused;
-}
-
-async function countStanding(
-  tx: MirrorTx,
-  { shop, epoch, seq }: { shop: string; epoch: number; seq: number },
-  values: readonly Values<typeof ORDER_COLUMNS>[],
-): Promise<number> {
-  const ids = values.map(({ order_id: id }) => String(id));
-  const [row] = await tx.query<{ count: number }>(STANDING, [shop, ids, epoch, seq]);
-  return row?.count ?? 0;
 }
 
 /** Of these orders those that wait for the ERP in the shop are in its queue here, and no others: what it marks here and the shop refuses takes none. */

@@ -43,6 +43,18 @@ describe("the claim to a shop", () => {
       claim("a", undefined, 1),
       { kind: "claim", writerNo: 3 },
     ],
+    [
+      "the same by itself, after its claim",
+      { writer: "a", writerNo: 4, takeoverNo: 0 },
+      claim("a", 4, 1),
+      { kind: "claim", writerNo: 5 },
+    ],
+    [
+      "the machine that was taken over, before PostgreSQL has the takeover again",
+      { writer: "z", writerNo: 9, takeoverNo: 0 },
+      claim("a", 4, 1),
+      { kind: "claim", writerNo: 10 },
+    ],
   ])("%s", (_, position, own, verdict) => {
     expect(judgeWriter(position, own)).toEqual(verdict);
   });

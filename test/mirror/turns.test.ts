@@ -90,6 +90,23 @@ describeWithPostgres("the two ways of the mirror", () => {
     await expect(shop.restart()).rejects.toMatchObject({ code: "mirror_fenced" });
   });
 
+  it("bring a takeover back to a PostgreSQL that was restored to before it", async () => {
+    const shop = await startMirroredShop();
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    shop.bridge.store.db.exec("INSERT INTO mirror_state (key, value) VALUES ('takeover_no', '1')");
+    await shop.restart();
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    expect(await shop.there("SELECT takeover_no FROM positions")).toEqual(["1"]);
+    // The former machine has claimed what was restored.
+    await shop.there("UPDATE positions SET takeover_no = 0, writer = gen_random_uuid(), writer_no = writer_no + 1");
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    expect(await shop.there("SELECT takeover_no FROM positions")).toEqual(["1"]);
+    await expectMirrored(shop);
+  });
+
   it("leave a shop to itself at a start where PostgreSQL cannot be reached", async () => {
     const proxy = await testProxy();
     const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
