@@ -20,6 +20,8 @@ import { systemClock } from "../src/platform/clock.ts";
 import { type Sandbox, startSandbox } from "../src/sandbox/start-sandbox.ts";
 
 const SOURCE = new URL("../src/", import.meta.url).href;
+/** Whether an answer is whole, what its records are, what is kept of a batch, and its confirm are rooms beside that of the pull. */
+const ORDER_ROOMS = ["orders/", "records/", "completeness/", "batches/", "confirm/"];
 const SANDBOX = new URL("../src/sandbox/", import.meta.url).href;
 
 /** The files of `src` in which a function was called while `walk` ran, the mock service aside. */
@@ -63,10 +65,11 @@ function filesLoaded(folder: string, ...command: string[]): string[] {
   return [...new Set(readFileSync(list, "utf8").split("\n"))].filter((file) => file !== "").sort();
 }
 
-/** Of the files those of the walk's own room, and all: what every pass shares is the same for each. */
-function print(walk: string, files: readonly string[], room: string): void {
-  const own = files.filter((name) => name.startsWith(room));
-  console.log(`${own.length} files${room === "" ? "" : ` of ${room}, ${files.length} in all`}: ${walk}`);
+/** Of the files those of the walk's own room first, then the rooms beside it; what every pass shares is the same for each walk. */
+function print(walk: string, files: readonly string[], [room = "", ...beside]: readonly string[] = []): void {
+  const sizeOf = (name: string) => files.filter((file) => file.startsWith(name)).length;
+  const others = beside.map((name) => `${sizeOf(name)} of ${name}, `).join("");
+  console.log(`${sizeOf(room)} files${room === "" ? "" : ` of ${room}, ${others}${files.length} in all`}: ${walk}`);
   if (values.list) console.log(files.map((name) => `    ${name}`).join("\n"));
 }
 
@@ -108,9 +111,9 @@ try {
   if (pending !== 3 || sent?.includes("2") !== true)
     throw new Error(`${pending} orders are pending, ${sent} was sent.`);
   await bridge.stop();
-  print("an order, from the poll to orders_pending", order, "orders/");
-  print("a row of stock, from the trigger to its acknowledgement", row, "feeds/");
-  print("status, from its start to its answer", filesLoaded(folder, "status", "--config", file), "");
+  print("an order, from the poll to orders_pending", order, ORDER_ROOMS);
+  print("a row of stock, from the trigger to its acknowledgement", row, ["feeds/"]);
+  print("status, from its start to its answer", filesLoaded(folder, "status", "--config", file));
 } finally {
   await sandbox.close();
   session.disconnect();
