@@ -55,13 +55,13 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   }),
   hostile(
     "a web page believed about a status",
-    "src/statuses/plan-status.ts",
+    "src/statuses/judge-status.ts",
     [" && !error.isWebPage) return", ") return"],
     { step: lie({ on: "status", status: REFUSED, body: "html" }) },
   ),
   hostile(
     "a refused status believed at once",
-    "src/statuses/plan-status.ts",
+    "src/statuses/judge-status.ts",
     ["  if (times < 2) return false;\n", "  if (times > 0) return true;\n"],
     { step: lie({ on: "status", status: REFUSED, body: "refusal" }) },
   ),
@@ -309,7 +309,7 @@ const OF_SERVICES: readonly PlantedBug[] = [
   ),
   hostile(
     "a status in a queue sent again and again",
-    "src/statuses/plan-status.ts",
+    "src/statuses/judge-status.ts",
     ["const repeatMs = UNSEEN_REPEATS_MS[repeats];", "const repeatMs = UNSEEN_REPEATS_MS[repeats - repeats];"],
     { step: lie({ on: "status", body: "queued", of: "all", ageMs: 86_400_000, span: { ms: 30 * 3_600_000 } }) },
   ),

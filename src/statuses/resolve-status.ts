@@ -9,14 +9,8 @@ import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { OrderReader } from "../updates/read-order.ts";
-import {
-  compareStatus,
-  MOVED_AGAIN_MS,
-  planUnseen,
-  type RequestedOrder,
-  type StatusRules,
-  statusRetryMs,
-} from "./plan-status.ts";
+import { compareStatus, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
+import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
 import {
   hasOtherRequest,

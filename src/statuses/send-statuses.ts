@@ -14,7 +14,7 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { ReadableOrder } from "../updates/read-order.ts";
-import { statusRetryMs } from "./plan-status.ts";
+import { statusRetryMs } from "./judge-status.ts";
 import type { Step } from "./resolve-status.ts";
 import type { StatusSettler } from "./settle-status.ts";
 import {

@@ -18,14 +18,8 @@ import type { ServiceAnswer, Turn } from "../service/client.ts";
 import { sendStatus, turnOfStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
-import {
-  classifyStatusFailure,
-  compareStatus,
-  isRefusalBelieved,
-  planStatus,
-  type RequestedOrder,
-  type StatusPlan,
-} from "./plan-status.ts";
+import { classifyStatusFailure, compareStatus, isRefusalBelieved } from "./judge-status.ts";
+import { planStatus, type RequestedOrder, type StatusPlan } from "./plan-status.ts";
 import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
 import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {

@@ -15,13 +15,8 @@ import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/answer-form.ts";
-import {
-  findCancellation,
-  type OrderMoves,
-  type RequestedOrder,
-  type StatusEvent,
-  type WantedStatus,
-} from "./plan-status.ts";
+import type { OrderMoves } from "./judge-status.ts";
+import { findCancellation, type RequestedOrder, type StatusEvent, type WantedStatus } from "./plan-status.ts";
 import { findNotUtf8 } from "./utf8.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */

@@ -3,13 +3,11 @@ import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
 import {
   classifyStatusFailure,
   compareStatus,
-  compileStatusRules,
   isRefusalBelieved,
   type OrderMoves,
-  planStatus,
   type Refusals,
-  type RequestedOrder,
-} from "../../src/statuses/plan-status.ts";
+} from "../../src/statuses/judge-status.ts";
+import { compileStatusRules, planStatus, type RequestedOrder } from "../../src/statuses/plan-status.ts";
 import { words as text } from "../support/messages.ts";
 
 const REQUEST = { statusSent: "packed", statusBefore: "new" };

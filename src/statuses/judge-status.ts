@@ -1,0 +1,187 @@
+/*
+ * What answers and the order itself say of a status that was sent: whether it was taken, is to be sent again, or is refused. Pure.
+ */
+
+import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { ServiceError } from "../service/service-error.ts";
+
+/** What a failed request says of the status it carried. */
+export type StatusFailure =
+  /** The service says that it will not have this status for this order. Whether that is believed is decided later. */
+  | "refused"
+  /** No such place: either the order does not exist or the path is wrong, and only a read can show which. */
+  | "nowhere"
+  /** It may have arrived: the order is read before anything is sent again. */
+  | "unknown"
+  /** It may have arrived, and the service asks to wait before anything else. */
+  | "later"
+  /** It cannot have had an effect: the request waits. */
+  | "untouched";
+
+export function classifyStatusFailure(error: unknown): StatusFailure {
+  if (!(error instanceof ServiceError)) return "later";
+  const { status } = error;
+  if (status === 404 || status === 405 || status === 410) return "nowhere";
+  // A web page is a proxy's or a deployment's and says nothing of an order.
+  if ((status === 400 || status === 409 || status === 422) && !error.isWebPage) return "refused";
+  if (error.effect === "none") return "untouched";
+  return error.retryAfterMs === undefined ? "unknown" : "later";
+}
+
+const MINUTE_MS = 60_000;
+
+/** What is remembered of a request that the service has refused in words of its own. */
+export interface Refusals {
+  /** How often, the last time included; each time the order was read and did not have the status. */
+  times: number;
+  /** Statuses of other requests that the service has accepted since the first time. */
+  acceptedSince: number;
+}
+
+/**
+ * Whether a refusal is the service's word about this status and not its trouble: it says it again after it has accepted another
+ * request in between. How long it says so proves nothing, because that is how long the trouble lasts.
+ */
+export function isRefusalBelieved({ times, acceptedSince }: Refusals): boolean {
+  if (times < 2) return false;
+  return acceptedSince > 0;
+}
+
+/** A change by somebody else is read again after this time before a request is given up for it: a replica may lag. */
+export const MOVED_AGAIN_MS = 10 * MINUTE_MS;
+
+const RETRY_FIRST_MS = MINUTE_MS;
+const RETRY_LONGEST_MS = 15 * MINUTE_MS;
+
+/** How long a request that was tried so often waits before it is tried again. */
+export function statusRetryMs(attempts: number): number {
+  return Math.min(RETRY_FIRST_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 10), RETRY_LONGEST_MS);
+}
+
+/** After so long a status that was answered in a new form, and does not show at its order, is sent again: so often, and no more. */
+const UNSEEN_REPEATS_MS = [60 * MINUTE_MS, 24 * 60 * MINUTE_MS] as const;
+const UNSEEN_LONGEST_MS = 60 * MINUTE_MS;
+
+/**
+ * What becomes of a status that has come, by its answer, and that its order does not show: a service may do later what it has
+ * accepted, and would do it once for each request.
+ */
+export function planUnseen({
+  sinceMs,
+  repeats,
+}: {
+  sinceMs: number;
+  repeats: number;
+}): { kind: "repeat" } | { kind: "wait"; ms: number; repeatMs: number | undefined } {
+  const repeatMs = UNSEEN_REPEATS_MS[repeats];
+  if (repeatMs !== undefined && sinceMs >= repeatMs) return { kind: "repeat" };
+  // Ever more seldom, by what it has waited already.
+  const ms = Math.min(Math.max(sinceMs, RETRY_FIRST_MS), UNSEEN_LONGEST_MS);
+  return { kind: "wait", ms: Math.min(ms, (repeatMs ?? Number.POSITIVE_INFINITY) - sinceMs), repeatMs };
+}
+
+/** What became known of an order since a request for it left. */
+export interface OrderMoves {
+  /** The status that was sent has been seen on the order. */
+  hasComeBack: boolean;
+  /** The statuses that the order has had since, oldest first. */
+  statusesSince: readonly (string | null)[];
+  /**
+   * The status that the order has now was sent by the bridge and accepted: `unseen` where no status was seen on the order
+   * between that request and this one, `last` where it was the last one sent before this one.
+   */
+  ownStatus: "unseen" | "last" | null;
+  /** All that is stored of the order is as it was, but for its timestamp. */
+  isSameContent: boolean;
+  timestampBefore: string | null;
+  timestamp: string | null;
+  /** When the request left, by the service's own clock. */
+  leftAt: string | null;
+  /** The order as it was stored when the last request before this one left whose status was accepted and not seen since. */
+  beforeAccepted: { status: string | null; timestamp: string | null } | null;
+}
+
+/**
+ * What an order that was read says of a status that may have arrived.
+ *
+ * - `former`: the request has not arrived. The same holds for a status that the bridge sent before: the order was read from a
+ *   copy that lagged when the request left. And for an order that is older than it was then: it was set back. And for one
+ *   whose last change was made before the request left: {@link isMadeBefore}.
+ * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
+ *   went. A newer timestamp says that only where nothing else explains it.
+ * - `another`: somebody else has changed the status.
+ * - `lagging`: the order is as it was before a status that the service has accepted since: the answer is older than that and decides
+ *   nothing about what was asked for afterwards.
+ * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words), and may have
+ *   come to stand there since.
+ *
+ * `moved` and `another` count once the order was read again {@link MOVED_AGAIN_MS} later and shows the same. What is `lagging` for so long
+ * is `former`: what was accepted has had no effect.
+ */
+export function compareStatus(
+  now: { status: string | null; timestamp: string | null },
+  request: { statusSent: string | null; statusBefore: string | null },
+  moves: OrderMoves,
+  timezone: string,
+): "wanted" | "former" | "moved" | "another" | "lagging" | "nothing" {
+  const { status } = now;
+  if (moves.hasComeBack) return "wanted";
+  if (isOfBeforeAccepted(now, moves, timezone)) return "lagging";
+  if (status === request.statusSent) return "wanted";
+  if (moves.ownStatus === "unseen" || isOlder(now.timestamp, moves.timestampBefore, timezone)) return "former";
+  if (moves.ownStatus === "last" && !isStrictlyNewer(now.timestamp, moves.timestampBefore, timezone)) return "former";
+  const isOfBefore = isMadeBefore(now.timestamp, moves, timezone);
+  if (status === request.statusBefore) {
+    if (isOfBefore) return "former";
+    const isTimestampAlone = moves.isSameContent && isOneFormNewer(moves.timestamp, moves.timestampBefore, timezone);
+    const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
+    return hasChanged || isTimestampAlone ? "moved" : "former";
+  }
+  // Whatever stands there, it stood there before the request left.
+  if (isOfBefore) return "former";
+  if (!isStatus(status, request)) return "nothing";
+  // What the order was before is not known: nothing shows that it was changed.
+  return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
+}
+
+function isOfBeforeAccepted(
+  now: { status: string | null; timestamp: string | null },
+  { beforeAccepted }: OrderMoves,
+  timezone: string,
+): boolean {
+  if (beforeAccepted === null || now.status !== beforeAccepted.status) return false;
+  return !isStrictlyNewer(now.timestamp, beforeAccepted.timestamp, timezone);
+}
+
+/** The clock that writes timestamps and the one that answers need not be one. */
+const CLOCKS_DIFFER_NS = 10_000_000_000n;
+
+/**
+ * Whether the last change of an order was made before the request left, although it became known only afterwards: the
+ * timestamp has moved with that change, and not even its last unit reaches the time of leaving. What a request sets bears a later one.
+ */
+function isMadeBefore(timestamp: string | null, { timestampBefore, leftAt }: OrderMoves, timezone: string): boolean {
+  const change = readTimestamp(timestamp, timezone);
+  const left = readTimestamp(leftAt, timezone);
+  if (change === undefined || left === undefined || !isStrictlyNewer(timestamp, timestampBefore, timezone))
+    return false;
+  return change.instantNs + unitNs(change.form) + CLOCKS_DIFFER_NS <= left.instantNs;
+}
+
+/** Whether a text can be the name of a status, beside the one that was sent. */
+function isStatus(text: string | null, { statusSent }: { statusSent: string | null }): boolean {
+  const name = text?.trim() ?? "";
+  if (name === "" || name === "true" || name === "false") return false;
+  return !isNumber(name) || statusSent === null || isNumber(statusSent);
+}
+
+function isNumber(text: string): boolean {
+  return Number.isFinite(Number(text));
+}
+
+/** Answers of two kinds may cut one timestamp to different lengths; only alike ones tell that it is another. */
+function isOneFormNewer(now: string | null, before: string | null, timezone: string): boolean {
+  const forms = [now, before].map((text) => (text === null ? undefined : parseTimestamp(text, timezone)?.form));
+  const [one, other] = forms.map((form) => form && `${form.kind} ${form.precision} ${form.fraction}`);
+  return one === other && isStrictlyNewer(now, before, timezone);
+}
