@@ -15,7 +15,7 @@ import { isoTime } from "../platform/ports.ts";
 import { failBackfill, loadBackfill } from "./backfill.ts";
 import { loadCut } from "./cut-rows.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
-import { type Learned, liesAhead, planFirstAsk, planSweep } from "./follow.ts";
+import { isToken, type Learned, liesAhead, planFirstAsk, planSweep } from "./follow.ts";
 import { beginPass, type FollowOptions, type Pass, STREAM } from "./follow-pass.ts";
 import { JudgePages } from "./judge-pages.ts";
 import { isLookBackDue, requestLookBack } from "./look-back.ts";
@@ -26,6 +26,22 @@ import { isPositionRefused, ReadPages } from "./read-pages.ts";
 import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
 import { endTie } from "./step-over.ts";
 import { StorePass, SWEEP_STREAM } from "./store-pass.ts";
+
+interface Followed {
+  /** False where a bound of the pass ended it and the next one goes on at once. */
+  isComplete: boolean;
+  wide?: () => Promise<boolean>;
+}
+
+/** What has failed without ending the pass. */
+interface Trouble {
+  ofChanges?: unknown;
+  ofOrders?: unknown;
+}
+
+function stopsAll(error: unknown): boolean {
+  return error !== undefined && stopsPass(error);
+}
 
 export class FollowUpdates implements Job {
   readonly name = "updates";
@@ -39,6 +55,8 @@ export class FollowUpdates implements Job {
   readonly #pages: ReadPages;
   readonly #judge: JudgePages;
   #sweepWanted = false;
+  /** A look from before was ended by a wait behind what is new. */
+  #isWideNext = false;
   readonly #told = { future: false, ahead: false };
   /** A rest is of use only where the same is asked in the same form. */
   readonly #signature: string;
@@ -63,42 +81,69 @@ export class FollowUpdates implements Job {
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const counts: Record<string, number> = {};
-    let isComplete = true;
-    let failure: unknown;
-    try {
-      isComplete = await this.#follow(counts, signal);
-    } catch (error) {
-      if (stopsPass(error)) throw error;
-      // Orders that are owed a read do not wait for the next good answer of another path.
-      failure = error;
-    }
+    const trouble: Trouble = {};
+    this.#pages.beginPass();
+    await this.#takeTurn(trouble, { counts, signal });
+    const { isComplete = true, wide } = (await this.#try(trouble, () => this.#follow(counts, signal))) ?? {};
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
-    let left = 0;
-    try {
-      left = await this.#readOrders.readOwed(counts, signal);
-    } catch (error) {
-      if (failure !== undefined || signal.aborted) throw error;
-      // Changes are followed, whatever becomes of single orders.
-      return { outcome: "done", counts, failure: asError(error) };
+    // Orders that are owed a read do not wait for the next good answer of another path, nor for the rest of a look from before.
+    let left = await this.#readOwed(trouble, { counts, signal });
+    let isWideComplete = true;
+    if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
+      this.#isWideNext = true;
+      isWideComplete = (await this.#try(trouble, wide)) ?? true;
+      this.#isWideNext = false;
+      if (trouble.ofOrders === undefined) left = await this.#readOwed(trouble, { counts, signal });
     }
-    if (isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
-    if (failure !== undefined) throw failure;
+    const { ofChanges, ofOrders } = trouble;
+    if (ofOrders === undefined && isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
+    if (ofChanges !== undefined) throw ofOrders ?? ofChanges;
+    // Changes are followed, whatever becomes of single orders.
+    if (ofOrders !== undefined) return { outcome: "done", counts, failure: asError(ofOrders) };
     const worked = Object.values(counts).some((count) => count > 0);
     return {
-      outcome: !isComplete || (worked && (left > 0 || isSearching)) ? "more" : worked ? "done" : "idle",
+      outcome:
+        !isComplete || !isWideComplete || (worked && (left > 0 || isSearching)) ? "more" : worked ? "done" : "idle",
       counts,
     };
   }
 
-  /** Returns false where a bound of the pass ended it and the next one goes on at once. */
-  async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+  /** Where so few requests are answered that what is new takes them all, the rest of a look from before has the first of every other pass. */
+  async #takeTurn(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<void> {
+    const rest = this.#isWideNext ? loadRest(this.#context.store, "sweep_rest", this.#signature) : undefined;
+    this.#isWideNext = false;
+    if (rest !== undefined) await this.#try(trouble, async () => await this.#readWide(rest, { counts, signal }));
+  }
+
+  /** @throws what ends the pass */
+  async #try<T>(trouble: Trouble, follow: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await follow();
+    } catch (error) {
+      if (stopsPass(error)) throw error;
+      trouble.ofChanges = error;
+      return undefined;
+    }
+  }
+
+  async #readOwed(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<number> {
+    try {
+      return await this.#readOrders.readOwed(counts, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      trouble.ofOrders = error;
+      return 0;
+    }
+  }
+
+  /** Follows what is new. Where that came to its end, `wide` goes on with what looks further back. */
+  async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<Followed> {
     const { store, client } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
-    this.#pages.beginPass();
     const watermark = loadWatermark(store, STREAM);
     // The first pull tells from when on there are changes to follow. All changes ever made are not asked for instead.
-    if (watermark === undefined && !hasPulled(store)) return true;
+    if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
     const sweepRest = loadRest(store, "sweep_rest", this.#signature);
     const wanted = { sweepOverlapMs, overlapMs: follow.overlapMs, isWanted: this.#sweepWanted };
@@ -112,8 +157,15 @@ export class FollowUpdates implements Job {
     if (isSweep) this.#sweepWanted = false;
     // Following what is new goes before the rest of a sweep that was too wide for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
+    if (!isComplete || (sweepRest === undefined && loadBackfill(store) === undefined)) return { isComplete };
+    return { isComplete, wide: async () => await this.#readWide(sweepRest, { counts, signal }) };
+  }
+
+  /** The rest of a sweep that was too wide for one pass, or what a backfill asks for. */
+  async #readWide(sweepRest: Rest | undefined, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<boolean> {
+    const { store } = this.#context;
+    const { follow } = this.#options;
     const { from: backfill, isOwn = false } = (sweepRest === undefined ? loadBackfill(store) : undefined) ?? {};
-    if (!isComplete || (sweepRest === undefined && backfill === undefined)) return isComplete;
     const now = loadWatermark(store, STREAM);
     const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
     const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? sweepRest?.backfill?.from });
@@ -170,7 +222,11 @@ export class FollowUpdates implements Job {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
       // go on from there is asked from the watermark.
       const isRefused = rest !== undefined && isPositionRefused(error);
-      await this.#stored.store(pass, { isWhole: false, ...(isRefused ? { rest: null } : restAfterWait(pass, error)) });
+      await this.#stored.store(pass, {
+        isWhole: false,
+        ...(isRefused ? { rest: null } : restAfterWait(pass, error)),
+        watermark: this.#reachedAtWait(pass, error),
+      });
       throw error;
     }
     this.#tellFuture(pass.future);
@@ -203,6 +259,17 @@ export class FollowUpdates implements Job {
     if (pass.isTieOver) await endTie(this.#context, pass.signal);
     if (!isComplete) this.#tellBound(pass);
     return isComplete;
+  }
+
+  /** A token that was asked and answered covers what came before it: where the service asks to wait behind it, the next pass begins there. */
+  #reachedAtWait(pass: Pass, error: unknown): string | undefined {
+    const { watermark, token, high, serviceNow, serviceDate, isSweep } = pass;
+    const { form } = pass.learned;
+    const { follow } = this.#options;
+    if (!asksAllToWait(error) || isSweep || token === undefined || !isToken(token, form, follow.timezone))
+      return undefined;
+    const isCut = loadCut(this.#context.store) !== undefined;
+    return planPosition({ watermark, token, high, serviceNow, serviceDate, form, isCut }, follow).watermark;
   }
 
   #tellBound({ changes, isSweep }: Pass): void {

@@ -20,7 +20,7 @@ import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
-import { isLater, isToken, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
+import { type Asked, instantOf, isLater, isToken, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import {
   type FollowOptions,
   notePage,
@@ -178,7 +178,7 @@ export class ReadPages {
       if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
         return page.fresh === 0 && !this.#completeness.saysMore(pass.metadata)
           ? true
-          : await this.#readByToken(pass, token);
+          : await this.#readByToken(pass, token, asked);
       const { learned, verdict } = planNextPage(
         { asked, high: pass.high, learned: pass.learned, pageMax: pass.pageMax },
         page,
@@ -204,13 +204,18 @@ export class ReadPages {
     return false;
   }
 
-  /** Where the answer itself names the next `since`. The position is the last one that was asked and answered. */
-  async #readByToken(pass: Pass, first: string): Promise<boolean> {
-    const { pagesMax = PAGES_MAX } = this.#options;
+  /**
+   * Where the answer itself names the next `since`. The position is the last one that was asked and answered.
+   * @param from the time that was asked before: what a bound or a wait ends goes on at the token, unless the position is one
+   */
+  async #readByToken(pass: Pass, first: string, from?: Asked): Promise<boolean> {
+    const { pagesMax = PAGES_MAX, follow } = this.#options;
     const seen = new Set<string>();
     let since = first;
     let quiet = 0;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
+      if (from !== undefined && (pass.isSweep || !isToken(since, pass.learned.form, follow.timezone)))
+        pass.asked = { since, ns: instantOf(since, follow.timezone) ?? from.ns, isKnownTimestamp: false };
       const { page, token } = await this.readPage(pass, since);
       pass.token = since;
       seen.add(since);

@@ -187,6 +187,31 @@ describe("a service that refuses a since of more than three days", () => {
   });
 });
 
+describe("a service that names positions itself and answers few requests a minute", () => {
+  it.each(["cursor", "timestamp"] as const)("is followed, and looked at from before: %s", async (nextForm) => {
+    const test = await startFollowed(24, {
+      service: { updates: { next: ["next"], nextForm, pageLimit: 2 } },
+      settings: { updates: { next: "$.next" } },
+    });
+    const sweptAt = () => test.rows("SELECT value FROM watermarks WHERE stream = 'sweep'");
+    await run(test, 3 * 60_000, 60_000);
+    limitRequests(test, 5);
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    await run(test, 30 * 60_000, 60_000);
+    expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
+    const swept = sweptAt();
+    // More changes than so many requests show in one pass, within what a look from before takes in.
+    for (const id of test.ids) test.change(id, { status: "packed" });
+    await run(test, 26 * HOUR_MS, HOUR_MS);
+    await run(test, 90 * 60_000, 60_000);
+    expect(statuses(test)).toEqual(test.ids.map(() => "packed"));
+    expect(sweptAt()).not.toEqual(swept);
+    test.change(test.ids[3]!, { status: "shipped" });
+    await run(test, 10 * 60_000, 60_000);
+    expect(statuses(test)[3]).toBe("shipped");
+  });
+});
+
 describe("a refusal that is not about the age of since", () => {
   it("leaves no gap: the older since is answered once the service is well", async () => {
     const test = await start(5, 365 * DAY_MS);
