@@ -73,7 +73,7 @@ export class LookInUpdates {
     if (timestamp === undefined) return "unknown";
     const ns = timestamp.instantNs;
     for (const page of this.#pages) {
-      const known = this.#judge(version.orderId, ns, page);
+      const known = this.#judge(version, ns, page);
       if (known !== "unknown") return known;
     }
     if (this.#asked >= ASKED_MAX) return "unknown";
@@ -82,7 +82,7 @@ export class LookInUpdates {
     const page = await this.#ask(asked, signal);
     if (page === undefined) return "unknown";
     this.#pages.push(page);
-    return this.#judge(version.orderId, ns, page);
+    return this.#judge(version, ns, page);
   }
 
   /**
@@ -130,13 +130,20 @@ export class LookInUpdates {
     return { ns, latest, newestNs, oldestNs, timestamps: page.timestamps };
   }
 
-  #judge(orderId: string, ns: bigint, page: AskedPage): Listing {
+  #judge({ orderId, kept }: KnownVersion, ns: bigint, page: AskedPage): Listing {
     if (page.latest.has(orderId)) {
       const at = page.latest.get(orderId);
-      if (at === undefined || at >= ns) return "listed";
+      // One without a time that can be read may be the older version itself, where the page goes back to that.
+      if (at === undefined) return this.#isFromBefore(kept, page) ? "unknown" : "listed";
+      if (at >= ns) return "listed";
     }
     const reaches = page.ns < ns && page.newestNs > ns && isWholeDownTo(page.timestamps, ns);
     return reaches && this.#isListedSince(ns, page) ? "gone" : "unknown";
+  }
+
+  #isFromBefore(kept: KnownVersion["kept"], page: AskedPage): boolean {
+    const keptNs = readTimestamp(kept ?? null, this.#options.follow.timezone)?.instantNs;
+    return keptNs !== undefined && page.ns <= keptNs;
   }
 
   /** Whether changes as old as this one are listed at all. */

@@ -227,6 +227,31 @@ describe("a service that was restored to an earlier copy", () => {
 });
 
 describe("an older answer for an order", () => {
+  it("counts after a day although the changes list it without a time from before it", async () => {
+    const { ids, change, poll, run, goBack, live, morning, sandbox, statusOf, clock } = await startShop();
+    const [id] = ids as [string];
+    change(id, { status: "cancelled" });
+    await poll();
+    goBack(0);
+    const kept = JSON.parse(morning[0]!) as { updated_at: string };
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const answered = handle(request);
+      const since = new URLSearchParams(request.path.split("?")[1]).get("since");
+      if (since === null || Date.parse(since) > Date.parse(kept.updated_at)) return answered;
+      const { updates, ...rest } = JSON.parse(answered.body.toString()) as { updates: object[] };
+      const first = { order_id: id, status: "new", updated_at: "soon" };
+      return { ...answered, body: Buffer.from(JSON.stringify({ ...rest, updates: [first, ...updates] })) };
+    };
+    clock.advance(30 * HOUR_MS);
+    await run("reconcile");
+    await live(20);
+    expect(statusOf(id).status).toBe("cancelled");
+    await live(12);
+    expect(statusOf(id).status).toBe("new");
+  });
+
   it.each(["2026-13-45T99:99:99Z", "soon"])("is not believed for a change whose time is %s", async (time) => {
     const shop = await startShop();
     const { ids, ask, poll, run, ill, morning, requests, sandbox, statusOf } = shop;
