@@ -13,17 +13,17 @@ import type { Old } from "../pass/runs.ts";
 
 const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt"] as const;
 /**
- * `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. `journalOwed`: 1 where its body must still go
+ * `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. `isUnjournaled`: 1 where its body must still go
  * to the journal; until then it is not confirmed.
  */
 export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & {
   batchId: string | null;
-  journalOwed: number;
+  isUnjournaled: number;
 };
 
 /** Of {@link BatchRow}. */
 export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId,
-  state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS journalOwed`;
+  state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS isUnjournaled`;
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
   return store.prepare<BatchRow>(`SELECT ${BATCH_COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint);
@@ -68,33 +68,36 @@ export function saveStoredBatch(
 
 /**
  * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
- * batch is owed to it, and its confirm waits, also if it was confirmed or refused as it was before.
+ * body waits for it, and so does its confirm, also if it was confirmed or refused as it was before.
  */
-export function saveJournalOwed(store: Store, id: number, owed: { orderIds: string } & BodyPlace): void {
+export function saveUnjournaled(store: Store, id: number, batch: { orderIds: string } & BodyPlace): void {
   store
     .prepare(
       "UPDATE batches SET state = 'stored', order_ids = ?, body = ?, body_id = ? WHERE id = ? AND state <> 'unread'",
     )
-    .run(owed.orderIds, owed.body, owed.bodyId, id);
+    .run(batch.orderIds, batch.body, batch.bodyId, id);
 }
 
-const JOURNAL_OWED = ["id", "fingerprint", "body", "bodyId"] as const;
-export type JournalOwed = NamedRow<typeof batches, (typeof JOURNAL_OWED)[number]>;
+const UNJOURNALED = ["id", "fingerprint", "body", "bodyId"] as const;
+export type UnjournaledBatch = NamedRow<typeof batches, (typeof UNJOURNALED)[number]>;
 
 /** The oldest stored batch whose body could not be written to the journal. */
-export function loadJournalOwed(store: Store): JournalOwed | undefined {
+export function loadUnjournaled(store: Store): UnjournaledBatch | undefined {
   const rest = `INDEXED BY batches_stored
     WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`;
-  return select(store, batches, JOURNAL_OWED, rest).get();
+  return select(store, batches, UNJOURNALED, rest).get();
 }
 
 /** Fenced by the body that was written: a newer one that was served meanwhile still has to be written. */
-export function markJournaled(store: Store, { id, body, bodyId }: Pick<JournalOwed, "id" | "body" | "bodyId">): void {
+export function markJournaled(
+  store: Store,
+  { id, body, bodyId }: Pick<UnjournaledBatch, "id" | "body" | "bodyId">,
+): void {
   updateRows(store, batches, { id, state: "stored", body, bodyId }, { body: null, bodyId: null });
 }
 
 /** There is no journal any more. */
-export function forgetJournalOwed(store: Store): void {
+export function forgetUnjournaled(store: Store): void {
   store
     .prepare(
       "UPDATE batches SET body = NULL, body_id = NULL WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)",
@@ -107,7 +110,7 @@ export interface LeftWork {
   /** Parts of bodies, which a row may name or not. */
   hasParts: number;
   /** A body that must still go to the journal. */
-  hasJournalOwed: number;
+  hasUnjournaled: number;
   /** A body that could not be read. */
   hasUnread: number;
 }
@@ -115,7 +118,7 @@ export interface LeftWork {
 export function loadLeftWork(store: Store): LeftWork {
   const sql = `SELECT EXISTS (SELECT 1 FROM body_parts) AS hasParts,
     EXISTS (SELECT 1 FROM batches INDEXED BY batches_stored
-      WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)) AS hasJournalOwed,
+      WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)) AS hasUnjournaled,
     EXISTS (SELECT 1 FROM batches INDEXED BY batches_unread WHERE state = 'unread') AS hasUnread`;
   return onlyRow(store.prepare<LeftWork>(sql).get());
 }

@@ -8,7 +8,7 @@ import { reachedBy } from "../database/progress-note.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { forgetJournalOwed, loadJournalOwed, markJournaled } from "./batch-rows.ts";
+import { forgetUnjournaled, loadUnjournaled, markJournaled } from "./batch-rows.ts";
 import { readBody } from "./keep-body.ts";
 import type { PullPass } from "./pull-pass.ts";
 
@@ -39,7 +39,7 @@ export interface BodyJournal {
 }
 
 /** Bodies that are made up for in one pass. */
-const OWED_PER_PASS = 50;
+const UNJOURNALED_PER_PASS = 50;
 
 export class JournalBatches {
   readonly #context: JobContext;
@@ -72,20 +72,20 @@ export class JournalBatches {
   }
 
   /** Writes what could not be written before; without a journal nothing is to be written. */
-  async keepOwed(pass: PullPass): Promise<void> {
+  async keepUnjournaled(pass: PullPass): Promise<void> {
     const { store, clock } = this.#context;
-    for (let made = 0; made < OWED_PER_PASS; made++) {
-      const owed = loadJournalOwed(store);
-      if (owed === undefined) return;
+    for (let made = 0; made < UNJOURNALED_PER_PASS; made++) {
+      const batch = loadUnjournaled(store);
+      if (batch === undefined) return;
       if (this.#journal === undefined) {
-        await commit(this.#context, pass.signal, () => forgetJournalOwed(store));
+        await commit(this.#context, pass.signal, () => forgetUnjournaled(store));
         return;
       }
       // Of now: a body that was received after the batch's first must not pass for that one.
-      const note = { receivedAt: isoTime(clock.nowMs()), fingerprint: owed.fingerprint, date: undefined };
-      const body = await readBody(this.#context, owed, pass.signal);
+      const note = { receivedAt: isoTime(clock.nowMs()), fingerprint: batch.fingerprint, date: undefined };
+      const body = await readBody(this.#context, batch, pass.signal);
       if (!(await this.keep(body, note, pass))) return;
-      await commit(this.#context, pass.signal, () => markJournaled(store, owed));
+      await commit(this.#context, pass.signal, () => markJournaled(store, batch));
     }
   }
 }

@@ -92,9 +92,13 @@ export class CompletenessCheck {
     await this.#save(learned, learnMetadata(learned, metadata), signal);
     const found = metadata.size === 0 ? findContradictions(learned, metadata) : [];
     if (found.length === 0) return;
-    throw new BridgeError("answer_shape", m.orders.emptyContradicted({ path: this.#path, what: this.#tell(found) }), {
-      hint: this.#hint,
-    });
+    throw new BridgeError(
+      "answer_shape",
+      m.orders.emptyContradicted({ path: this.#path, what: this.#describe(found) }),
+      {
+        hint: this.#hint,
+      },
+    );
   }
 
   /**
@@ -110,7 +114,7 @@ export class CompletenessCheck {
       signal,
     );
     if (found.length === 0) return;
-    throw new BridgeError("answer_shape", m.orders.moreAfterEnd({ what: this.#tell(found), path: this.#path }), {
+    throw new BridgeError("answer_shape", m.orders.moreAfterEnd({ what: this.#describe(found), path: this.#path }), {
       hint: this.#hint,
     });
   }
@@ -143,14 +147,20 @@ export class CompletenessCheck {
     const isEmpty = found.every((field) => field.empty !== undefined);
     if (isPassed) {
       const passedWords = this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed;
-      const words = isEmpty ? passedWords : m.orders.partConfirmed({ size: metadata.size, what: this.#tell(found) });
+      const words = isEmpty
+        ? passedWords
+        : m.orders.partConfirmed({ size: metadata.size, what: this.#describe(found) });
       log.warn({ empty, size: metadata.size }, words);
       return undefined;
     }
     if (!isEmpty)
-      return new BridgeError("answer_shape", m.orders.batchNotWhole({ size: metadata.size, what: this.#tell(found) }), {
-        hint: this.#hint,
-      });
+      return new BridgeError(
+        "answer_shape",
+        m.orders.batchNotWhole({ size: metadata.size, what: this.#describe(found) }),
+        {
+          hint: this.#hint,
+        },
+      );
     const emptyWords = this.#endpoint === "orders" ? m.orders.emptyRecords : m.updates.emptyRecords;
     return new BridgeError("answer_shape", emptyWords({ empty, size: metadata.size }), {
       hint: m.orders.emptyMeansNothing({ area: this.#endpoint }),
@@ -210,7 +220,7 @@ export class CompletenessCheck {
     return m.orders.compareAnswer({ area: this.#endpoint });
   }
 
-  #tell(metadata: Parameters<typeof describeFields>[0]): string {
+  #describe(metadata: Parameters<typeof describeFields>[0]): string {
     return this.#context.client.hideSecrets(describeFields(metadata));
   }
 

@@ -191,8 +191,8 @@ function readIds(bytes: Buffer, elements: readonly Span[], mapping: OrderMapping
 /** To what says by its name what they are, or to a field of their own. */
 function addIds(fields: MetadataField[], place: string, ids: readonly string[]): void {
   const at = fields.findIndex((field) => field.place === place && (field.kind === "omitted" || field.kind === "ids"));
-  const met = fields[at];
-  if (met !== undefined) fields[at] = { ...met, ids: [...(met.ids ?? []), ...ids].slice(0, NAMED_MAX) };
+  const before = fields[at];
+  if (before !== undefined) fields[at] = { ...before, ids: [...(before.ids ?? []), ...ids].slice(0, NAMED_MAX) };
   else if (fields.length < FIELDS_MAX) fields.push({ kind: "ids", place, says: true, isClear: false, ids });
 }
 
@@ -235,10 +235,14 @@ function readAsRecord(bytes: Buffer, span: Span, mapping: OrderMapping): { id: s
 
 function addRecord(fields: MetadataField[], place: string, { id, isClear }: { id: string; isClear: boolean }): void {
   const at = fields.findIndex((field) => field.kind === "records" && field.place === place);
-  const met = fields[at];
-  if (met === undefined) fields.push({ kind: "records", place, says: true, isClear, ids: id === "" ? [] : [id] });
-  else if ((met.ids?.length ?? 0) < ELEMENTS_MAX)
-    fields[at] = { ...met, isClear: met.isClear || isClear, ids: [...(met.ids ?? []), ...(id === "" ? [] : [id])] };
+  const before = fields[at];
+  if (before === undefined) fields.push({ kind: "records", place, says: true, isClear, ids: id === "" ? [] : [id] });
+  else if ((before.ids?.length ?? 0) < ELEMENTS_MAX)
+    fields[at] = {
+      ...before,
+      isClear: before.isClear || isClear,
+      ids: [...(before.ids ?? []), ...(id === "" ? [] : [id])],
+    };
 }
 
 function* idsInList(

@@ -1,4 +1,4 @@
-import { type BatchRow, loadBatchOf, loadJournalOwed } from "../batches/batch-rows.ts";
+import { type BatchRow, loadBatchOf, loadUnjournaled } from "../batches/batch-rows.ts";
 import { loadDelivery } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
@@ -86,19 +86,19 @@ export class ConfirmBatches {
   }
 
   /** Confirms that are left from earlier passes or an earlier process. True where more are left. */
-  async confirmOwed(pass: PullPass): Promise<boolean> {
+  async confirmDue(pass: PullPass): Promise<boolean> {
     // One confirm that names nothing covers them all.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
-    const owed = loadUnconfirmed(this.#context.store, limit + (confirmNames(this.#form) ? this.#waits.size : 0))
+    const due = loadUnconfirmed(this.#context.store, limit + (confirmNames(this.#form) ? this.#waits.size : 0))
       .filter((row) => !this.#waits.isWaiting(row))
       .slice(0, limit);
-    for (const row of owed) {
+    for (const row of due) {
       // The confirm of another batch may have covered it.
       if (loadBatchOf(this.#context.store, row.id)?.state === "stored")
         await this.confirm({ row, seenBefore: true }, pass);
     }
     await this.#retryRefused(pass);
-    return owed.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
+    return due.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
 
   /** The service has answered what it has to deliver, and all of it is stored. What it does not serve again counts as confirmed. */
@@ -136,7 +136,7 @@ export class ConfirmBatches {
   async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
     const { store } = this.#context;
     if (isServed) this.#waits.noteServed(row);
-    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.journalOwed) return;
+    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.isUnjournaled) return;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
@@ -249,7 +249,7 @@ export class ConfirmBatches {
   /** A confirm that names nothing covers whatever was delivered: all of it must be stored, read and journaled. */
   #isAllStored(): boolean {
     const { store } = this.#context;
-    return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadJournalOwed(store) === undefined;
+    return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadUnjournaled(store) === undefined;
   }
 
   #noticeServedAgain(row: BatchRow, pass: PullPass): void {

@@ -1,4 +1,4 @@
-/** A held record as it would be taken with the present mapping. Writes nothing. */
+/** A held record as it would be stored with the present mapping. Writes nothing. */
 
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
@@ -15,7 +15,7 @@ interface HeldRecord {
   mapping: OrderMapping;
 }
 
-/** Why it cannot be taken, otherwise. */
+/** Otherwise, why it cannot be stored. */
 export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldRecord | Message {
   const bytes = exactPayload(row);
   if (bytes === undefined) return row.reason;

@@ -90,19 +90,19 @@ export function ingestRecord(
   doubtful?: ReadonlySet<string>,
 ): IngestResult {
   if (!record.ok) return ingestBad(options, record);
-  const taken = ingestGood(options, record);
-  if (taken === "quarantined" || taken === "owed" || !doubtful?.has(record.orderId)) return taken;
-  oweRead(options, record, hashContent(options, record));
-  return isUnchanged(taken) ? "owed" : taken;
+  const result = ingestGood(options, record);
+  if (result === "quarantined" || result === "owed" || !doubtful?.has(record.orderId)) return result;
+  queueWholeRead(options, record, hashContent(options, record));
+  return isUnchanged(result) ? "owed" : result;
 }
 
 /** A record that is no JSON may still be an order that can be read by its id. */
 function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false }): IngestResult {
-  const taken = quarantine(options, record, record.reason, record.reference);
+  const result = quarantine(options, record, record.reason, record.reference);
   const order = record.broken?.order;
-  if (taken === "quarantined" && order !== undefined && options.mapping.source !== "snapshot")
+  if (result === "quarantined" && order !== undefined && options.mapping.source !== "snapshot")
     requestRead(options.store, order, options.at);
-  return taken;
+  return result;
 }
 
 function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
@@ -131,7 +131,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     lost === options.believed ||
     isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
   if (!counts) {
-    if (source !== "snapshot") oweRead(options, record, hashContent(options, record));
+    if (source !== "snapshot") queueWholeRead(options, record, hashContent(options, record));
     return quarantine(options, record, LOST_WORDS[lost], record.orderId);
   }
   deleteFirstLook(store, record.orderId);
@@ -158,7 +158,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       if (source !== "snapshot") saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
       return "same";
     case "read":
-      oweRead(options, record, contentHash);
+      queueWholeRead(options, record, contentHash);
       return "owed";
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
@@ -244,7 +244,7 @@ function hashPayloadContent(mark: OrderMark, payload: string): Buffer | null {
   return hash("sha256", canonicalJson(bytes, scanJson(bytes)), "buffer");
 }
 
-/** Before the payload is replaced: afterwards nothing could tell it any more. */
+/** Before the payload is replaced: afterwards it could not be computed any more. */
 function keepContentHash(
   store: Store,
   { orderKey, payloadSource, payloadHash }: OrderMark,
@@ -258,8 +258,8 @@ function hashContent({ bytes }: IngestOptions, record: GoodRecord): Buffer {
 }
 
 /** Remembers that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
-function oweRead(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
-  const owed = {
+function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
+  const read = {
     orderId: record.orderId,
     serviceId: record.serviceId,
     source: options.mapping.source === "batch" ? ("batch" as const) : ("update" as const),
@@ -267,7 +267,7 @@ function oweRead(options: IngestOptions, record: GoodRecord, contentHash: Buffer
     recordHash: record.hash,
     contentHash,
   };
-  queueRead(options.store, owed, options.at);
+  queueRead(options.store, read, options.at);
 }
 
 function payloadOf(bytes: Buffer, record: AnswerRecord): string {

@@ -1,6 +1,6 @@
 /*
  * Which mapping the columns of stored orders were derived with. Noted at every start, before a record is stored, so
- * that orders of two mappings in one file are never taken for orders of one; only a finished `remap` drops the
+ * that orders of two mappings in one file never pass for orders of one; only a finished `remap` drops the
  * former. After a crash in the middle of a remap, both are still noted and it is simply run again.
  */
 

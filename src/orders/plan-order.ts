@@ -199,7 +199,7 @@ function sameLines(before: readonly LineValues[], after: readonly LineValues[]):
 
 /**
  * Whether a change is nothing but a change of status; the timestamp and ignored paths are no part of it. An answer of
- * another kind than the one that was stored may tell more or less of the order: then what both tell is compared.
+ * another kind than the one that was stored may hold more or less of the order: then what both hold is compared.
  */
 export function isStatusAlone(
   event: EventPlan,

@@ -79,7 +79,7 @@ export class PullOrders implements Job {
     this.#confirms.beginPass(pass);
     const left = loadLeftWork(this.#context.store);
     if (left.hasParts === 1) await removeUnnamedParts(this.#context, signal);
-    if (left.hasJournalOwed === 1) await this.#journal.keepOwed(pass);
+    if (left.hasUnjournaled === 1) await this.#journal.keepUnjournaled(pass);
     if (left.hasUnread === 1) await this.#readKept(pass);
     let drained = false;
     try {
@@ -93,7 +93,7 @@ export class PullOrders implements Job {
     if (left.hasUnread === 1 && pass.failure === undefined)
       count(pass, "settled", await this.#batches.kept.settle(signal));
     if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
-    const more = await this.#confirms.confirmOwed(pass);
+    const more = await this.#confirms.confirmDue(pass);
     const failure = pass.failure ?? pass.confirmFailure;
     if (pass.failure !== undefined || (failure !== undefined && !pass.isAnswered)) throw failure;
     const worked = Object.keys(pass.counts).length > 0;

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
 import { resolvePath } from "../answers/json-path.ts";
 import { type Span, textOf } from "../answers/json-text.ts";
-import { type BatchRow, loadBatch, saveJournalOwed, saveStoredBatch } from "../batches/batch-rows.ts";
+import { type BatchRow, loadBatch, saveStoredBatch, saveUnjournaled } from "../batches/batch-rows.ts";
 import { closeDelivery, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
@@ -267,8 +267,8 @@ export class StoreBatches {
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
     const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
     const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
-    const mayOweJournal = !isJournaled || (isKnown && !isPartial && this.#journal.isKept);
-    const owed = mayOweJournal
+    const mayBeUnjournaled = !isJournaled || (isKnown && !isPartial && this.#journal.isKept);
+    const unjournaled = mayBeUnjournaled
       ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
       : { body: null, bodyId: null };
     const storeParts = async () => {
@@ -278,19 +278,21 @@ export class StoreBatches {
           saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
           if (read.matched.length > 0) markUnreadUntried(store);
           // Doubt about a batch that was stored before was settled then.
-          const taken = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
+          const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
-          const isNewer = known !== undefined && hasNews(known, taken);
+          const isNewer = known !== undefined && hasNews(known, results);
           if (isNewer && !isPartial && this.#journal.isKept)
-            saveJournalOwed(store, known.id, { orderIds: read.orderIds, ...owed });
+            saveUnjournaled(store, known.id, { orderIds: read.orderIds, ...unjournaled });
           const isWhole = isLast && !isPartial;
           return {
-            taken,
-            stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, owed }) : undefined,
+            results,
+            stored: isWhole
+              ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, unjournaled })
+              : undefined,
           };
         });
-        for (const what of done.taken) if (!isUnchanged(what)) count(pass, what, 1);
+        for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
         if (!done.stored.seenBefore) count(pass, "batches", 1);
         return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
@@ -304,8 +306,8 @@ export class StoreBatches {
 
   /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */
   async #journalAgain(stored: StoredBatch, pass: PullPass): Promise<StoredBatch> {
-    if (!stored.row.journalOwed) return stored;
-    await this.#journal.keepOwed(pass);
+    if (!stored.row.isUnjournaled) return stored;
+    await this.#journal.keepUnjournaled(pass);
     const row = loadBatch(this.#context.store, stored.row.fingerprint);
     return row === undefined ? stored : { ...stored, row: { ...row, orderIds: stored.row.orderIds } };
   }
@@ -337,7 +339,7 @@ export class StoreBatches {
   /** The last step of a batch's last transaction. */
   #saveBatch(
     read: ReadBatch,
-    batch: Origin & { fingerprint: string; isJournaled: boolean; owed: BodyPlace },
+    batch: Origin & { fingerprint: string; isJournaled: boolean; unjournaled: BodyPlace },
   ): StoredBatch {
     const { store } = this.#context;
     this.#saveFirstWatermark(batch);
@@ -356,7 +358,7 @@ export class StoreBatches {
       orderIds,
       at: batch.at,
       confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
-      kept: batch.isJournaled ? { body: null, bodyId: null } : batch.owed,
+      kept: batch.isJournaled ? { body: null, bodyId: null } : batch.unjournaled,
     });
     return { row, seenBefore: false, isServed: true };
   }
@@ -371,8 +373,8 @@ export class StoreBatches {
 }
 
 /** Whether the confirm of a batch that was stored before covers what was not in it then. A later timestamp alone opens no confirmed one. */
-function hasNews({ state }: BatchRow, taken: readonly IngestResult[]): boolean {
-  return taken.some((what) => !isUnchanged(what) || (what === "refreshed" && state !== "confirmed"));
+function hasNews({ state }: BatchRow, results: readonly IngestResult[]): boolean {
+  return results.some((what) => !isUnchanged(what) || (what === "refreshed" && state !== "confirmed"));
 }
 
 function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {

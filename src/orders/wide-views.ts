@@ -1,7 +1,7 @@
 /*
  * The views that carry the columns of `orders.extra` and `orders.line_extra`. Made again at start, in one transaction,
  * where their text is not what the configuration asks for; after a crash the former ones stand. They run in the ERP's
- * own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is taken as its literal.
+ * own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is read as its literal.
  */
 
 import { quoteName } from "../database/quote-name.ts";

@@ -13,8 +13,8 @@ const DIFFERENCES_MAX = 10_000;
  */
 export function sharedDifferences(stored: string, snapshot: string, ignore: readonly JsonPath[]): Difference[] {
   const all = diffJson(stored, snapshot, { ignore, limit: DIFFERENCES_MAX });
-  const told = all.length < DIFFERENCES_MAX ? all : all.slice(0, -1);
-  return told.filter(({ path, was, is }) => (was !== null && is !== null) || isListPlace(path));
+  const listed = all.length < DIFFERENCES_MAX ? all : all.slice(0, -1);
+  return listed.filter(({ path, was, is }) => (was !== null && is !== null) || isListPlace(path));
 }
 
 function isListPlace(path: string): boolean {

@@ -6,7 +6,7 @@ import type { AnswerRecord } from "./read-records.ts";
 export interface NewestRecords {
   /** One usable record for each order, then all that cannot be used and are not superseded. */
   records: AnswerRecord[];
-  /** Orders that were served twice without telling which record counts: the last one is taken, and the order is read whole. */
+  /** Orders that were served twice without a sign which record counts: the last one is stored, and the order is read whole. */
   doubtful: ReadonlySet<string>;
 }
 

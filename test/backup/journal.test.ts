@@ -7,7 +7,7 @@ import { atOnce } from "../../src/answers/slices.ts";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { JournalWriter, listJournal, readJournal } from "../../src/backup/journal-files.ts";
 import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts";
-import { forgetJournalOwed, loadBatch, saveStoredBatch } from "../../src/batches/batch-rows.ts";
+import { forgetUnjournaled, loadBatch, saveStoredBatch } from "../../src/batches/batch-rows.ts";
 import type { JournalEntry } from "../../src/batches/journal-batches.ts";
 import { beginPass } from "../../src/batches/pull-pass.ts";
 import { ConfirmBatches } from "../../src/confirm/confirm-batches.ts";
@@ -254,7 +254,7 @@ describe("the journal", () => {
     const confirms = new ConfirmBatches(context, compileConfirm({}));
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before);
-    store.write(() => forgetJournalOwed(store));
+    store.write(() => forgetUnjournaled(store));
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before + 1);
   });
