@@ -105,6 +105,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/statuses/settle-status.ts",
   ),
   tested(
+    "test/statuses/status-gone.test.ts",
+    "what the changes say of a status forgotten where its order is gone",
+    { of: "#settleByChanges", does: "void [owed, told, since, at];" },
+    "src/updates/read-orders.ts",
+  ),
+  tested(
     "test/updates/set-back.test.ts",
     "an order taken back for a change whose time cannot be read",
     { in: "#isSaidTwice", find: "own === undefined) return false;", replace: "own === undefined) return true;" },

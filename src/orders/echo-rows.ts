@@ -22,7 +22,7 @@ export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-
 export function reopenRequests(store: Store, orderId: string): void {
   store
     .prepare(
-      `UPDATE status_requests AS r SET state = 'pending', http_status = NULL, answered_at = NULL, last_error = NULL,
+      `UPDATE status_requests AS r SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL, last_error = NULL,
          first_sent_at = NULL
        WHERE order_id = ? AND state = 'refused' AND ${NO_ORDER} AND NOT EXISTS (
          SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.state = 'sent' AND s.id > r.id)`,

@@ -107,8 +107,12 @@ export class StatusResolver {
       sent.order,
       (seen, at) => {
         if (seen.kind === "gone") {
+          if (loadOrderMoves(store, id, null).hasComeBack) {
+            markSent(store, id, { httpStatus: null, at });
+            return "sent";
+          }
           const { reason } = failureOf(seen.error);
-          markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at });
+          markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at, mayArrive: true });
           return reason;
         }
         if (seen.kind === "doubted") return seen.error;

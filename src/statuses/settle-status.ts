@@ -327,8 +327,12 @@ export class StatusSettler {
             }
           }
           if (seen.kind === "gone") {
+            if (sent.statusSent !== sent.statusBefore && loadOrderMoves(store, sent.id, null).hasComeBack) {
+              markSent(store, sent.id, { httpStatus: null, at });
+              return "sent";
+            }
             // With the status by which the request is found where the order comes back.
-            markRequestRefused(store, sent.id, { ...failureOf(seen.error), at });
+            markRequestRefused(store, sent.id, { ...failureOf(seen.error), at, mayArrive: true });
             return "refused";
           }
           if (seen.kind === "order" && isBelieved) {

@@ -4,10 +4,12 @@
  * set an order back does not list the newer version any more; one with a cache before it still does. Nothing here writes.
  */
 
+import { resolvePath } from "../answers/json-path.ts";
 import { readTimestamp, unitNs } from "../answers/timestamp.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import { readScalar } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { type ChangePage, KnownPages } from "./change-page.ts";
 import { isFromFuture, planAskBefore } from "./follow.ts";
@@ -42,8 +44,16 @@ const SECOND_NS = 1_000_000_000n;
 /** Changes of the last day are listed everywhere; older ones where the answer itself has one that is as old. */
 const LISTED_MS = 24 * 3_600_000;
 
+/** What a change says of its order. */
+export interface ListedChange {
+  status: string | null;
+  timestamp: string;
+}
+
 interface AskedPage {
   ns: bigint;
+  /** The last change of each order, of those whose time can be read. */
+  last: ReadonlyMap<string, ListedChange & { ns: bigint }>;
   /** The latest change of each order. */
   latest: ReadonlyMap<string, bigint | undefined>;
   newestNs: bigint;
@@ -85,6 +95,13 @@ export class LookInUpdates {
     return this.#judge(version, ns, page);
   }
 
+  /** The last change of an order in the answers of this pass. */
+  lastOf(orderId: string): ListedChange | undefined {
+    return this.#pages
+      .map(({ last }) => last.get(orderId))
+      .reduce((a, b) => (b && (!a || b.ns > a.ns) ? b : a), undefined);
+  }
+
   /**
    * Where the newest come first, a page tells of a version only where it reaches further down: every other time it is asked for from before what
    * the service still has.
@@ -111,6 +128,7 @@ export class LookInUpdates {
     if (list.elements === undefined || list.error !== undefined) return undefined;
     const body = page.mended ?? answer.body;
     const latest = new Map<string, bigint | undefined>();
+    const last = new Map<string, ListedChange & { ns: bigint }>();
     const changes = await readInTurns(clock, answer, page.read(body, 0, elements.length), signal);
     const serviceNow = answer.date ?? client.serviceNow;
     let newestNs = -1n;
@@ -124,10 +142,15 @@ export class LookInUpdates {
         latest.set(id, latest.has(id) && (before === undefined || at === undefined || before > at) ? before : at);
       }
       if (timestamp === undefined || isFromFuture(timestamp.text, serviceNow, follow.timezone)) continue;
+      if (id !== undefined && timestamp.instantNs >= (last.get(id)?.ns ?? timestamp.instantNs)) {
+        const status = resolvePath(body, record.span, rules.update.paths.status);
+        const text = status.state === "value" ? readScalar(body, status.span) : undefined;
+        last.set(id, { status: text ?? null, timestamp: timestamp.text, ns: timestamp.instantNs });
+      }
       if (timestamp.instantNs > newestNs) newestNs = timestamp.instantNs;
       if (oldestNs === undefined || timestamp.instantNs < oldestNs) oldestNs = timestamp.instantNs;
     }
-    return { ns, latest, newestNs, oldestNs, timestamps: page.timestamps };
+    return { ns, last, latest, newestNs, oldestNs, timestamps: page.timestamps };
   }
 
   #judge({ orderId, kept }: KnownVersion, ns: bigint, page: AskedPage): Listing {

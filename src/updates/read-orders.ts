@@ -8,10 +8,11 @@
 import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder, readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { settleEchoes } from "../orders/echo-rows.ts";
 import { type IngestResult, isUnchanged } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
@@ -41,9 +42,9 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readScalar } from "../records/order-mapping.ts";
 import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
-import type { FollowRules } from "./follow.ts";
+import { type FollowRules, isFromFuture } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
-import { type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
+import { type ListedChange, type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
 import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
@@ -310,12 +311,22 @@ export class ReadOrders {
   }
 
   /** The timestamp of the record that asked for the read. */
-  #timestampOf({ record, source }: QueuedRead): string | null {
+  #timestampOf(owed: QueuedRead): string | null {
+    return this.#valueOf(owed, "updated_at");
+  }
+
+  /** What the record that asked for the read says of its order, where it says when that was. */
+  #changeOf(owed: QueuedRead): ListedChange | undefined {
+    const timestamp = this.#timestampOf(owed);
+    return timestamp === null ? undefined : { timestamp, status: this.#valueOf(owed, "status") };
+  }
+
+  #valueOf({ record, source }: QueuedRead, field: "updated_at" | "status"): string | null {
     if (record === "") return null;
     const bytes = Buffer.from(record);
     const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
     try {
-      const found = resolvePath(bytes, scanJson(bytes), mapping.paths.updated_at);
+      const found = resolvePath(bytes, scanJson(bytes), mapping.paths[field]);
       return found.state === "value" ? (readScalar(bytes, found.span) ?? null) : null;
     } catch (error) {
       if (error instanceof JsonSyntaxError) return null;
@@ -329,7 +340,9 @@ export class ReadOrders {
       if (health === "well" && each.missing !== undefined) {
         if (await this.#isFoundOtherwise(each, counts, signal)) continue;
         const listing = await this.#lookForMissing(each, updates, signal);
-        if (await this.#settleMissing(each, listing, signal)) counts["removed"] = (counts["removed"] ?? 0) + 1;
+        const told = updates.lastOf(each.owed.orderId);
+        if (await this.#settleMissing(each, { listing, told }, signal))
+          counts["removed"] = (counts["removed"] ?? 0) + 1;
         continue;
       }
       // Where the service fails for all of them, the next pass tries others, and nobody waits for long.
@@ -383,7 +396,11 @@ export class ReadOrders {
   }
 
   /** Returns whether a stored order was marked as removed. */
-  async #settleMissing({ owed, error, missing }: Aside, listing: Listing, signal: AbortSignal): Promise<boolean> {
+  async #settleMissing(
+    { owed, error, missing }: Aside,
+    { listing, told }: { listing: Listing; told: ListedChange | undefined },
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { store } = this.#context;
     return await commit(this.#context, signal, () => {
       const isSameDebt = loadQueuedRead(store, owed.orderId)?.recordHash.equals(owed.recordHash) === true;
@@ -405,6 +422,7 @@ export class ReadOrders {
           return false;
         }
       }
+      if (mark !== undefined) this.#settleByChanges(owed, { told, since: mark.updatedAt }, at);
       this.#endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
       requestLaterReads(store, owed.orderId, at);
@@ -412,6 +430,21 @@ export class ReadOrders {
         noteRemoved(this.#context, { orderId: owed.orderId, missingSince }, this.#rules.plan.timezone);
       return true;
     });
+  }
+
+  /** What became of a status that was sent, nobody can see at the order any more: what the changes said of it last shows it. */
+  #settleByChanges(
+    owed: QueuedRead,
+    { told, since }: { told: ListedChange | undefined; since: string | null },
+    at: string,
+  ): void {
+    const { store, client } = this.#context;
+    const announced = owed.source === "update" ? this.#changeOf(owed) : undefined;
+    const isTold = told && isStrictlyNewer(told.timestamp, announced?.timestamp ?? null, this.#timezone);
+    const last = announced === undefined || isTold ? told : announced;
+    if (last === undefined || last.status === null) return;
+    if (isFromFuture(last.timestamp, client.serviceNow, this.#timezone)) return;
+    if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, owed.orderId, last.status, at);
   }
 
   /** The same record must be recognised the next time, or it would be asked for at every poll. */
