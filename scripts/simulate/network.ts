@@ -42,6 +42,8 @@ export type Told =
       status: number;
       retryAfter: string | undefined;
       date: string | undefined;
+      /** What a cache says of how old it is, in seconds. */
+      age: string | undefined;
       body: string;
       isTrue: boolean;
       /** Its ids and records can be read, whatever became of the rest. */
@@ -135,7 +137,7 @@ class Exchange {
   readonly #controller: Dispatcher.DispatchController;
   #isOver = false;
   /** The head of an answer whose body has not come to its end. */
-  #head: { status: number; retryAfter: string | undefined; date: string | undefined } | undefined;
+  #head: Pick<Told & { kind: "answer" }, "status" | "retryAfter" | "date" | "age"> | undefined;
 
   constructor(line: Line, sent: Sent, handler: Handler) {
     this.#line = line;
@@ -229,7 +231,7 @@ class Exchange {
       if (this.#isOver || this.#sent.life.isDead) return;
       this.#handler.onResponseStart?.(this.#controller, status, { ...headers }, "");
       if (body.length > 0) this.#handler.onResponseData?.(this.#controller, body);
-      this.#head = { status, retryAfter: headers["retry-after"], date: headers["date"] };
+      this.#head = { status, retryAfter: headers["retry-after"], date: headers["date"], age: headers["age"] };
       if (fate?.kind === "drip") return;
       if (fate?.kind === "cut") return this.#fail(networkError("UND_ERR_SOCKET"), "unknown");
       this.#isOver = true;

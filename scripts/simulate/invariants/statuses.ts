@@ -55,6 +55,8 @@ export class StatusInvariants {
   readonly #scene: Scene;
   /** Orders with a status request of which nobody knows whether it took effect. */
   readonly #open = new Set<string>();
+  /** Of each order, the status of the last request that left. */
+  readonly #wantedStatus = new Map<string, string>();
   /** Those of which an answer came that did not accept it. */
   readonly #isAnswered = new Set<string>();
   /** Those whose last request was for the status that the order had as it left: a look at the order tells nothing of that one. */
@@ -102,6 +104,7 @@ export class StatusInvariants {
     if (this.#open.has(orderId) && !isToldByAnswer)
       this.#scene.fail(12, `a status of ${orderId} is sent again without a look at the order`);
     this.#open.add(orderId);
+    this.#wantedStatus.set(orderId, (JSON.parse(request.body.toString("utf8")) as { status: string }).status);
     if (isOfSame) this.#wasOfSame.add(orderId);
     else this.#wasOfSame.delete(orderId);
     this.#isAnswered.delete(orderId);
@@ -149,13 +152,24 @@ export class StatusInvariants {
     // Its status is what it is, whatever became of its lines.
     if (route.kind === "snapshot" && fate?.kind === "lie" && hasStatus(fate.lie)) this.#open.delete(orderId);
     if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
+    // Changes and batches show orders too: one that has the status is looked at as well as by its own answer.
+    if ((route.kind === "updates" || route.kind === "orders") && told.isTrue) this.#closeShown(told.body);
+  }
+
+  #closeShown(body: string): void {
+    if (this.#open.size === 0 || body === "") return;
+    for (const { order_id, status } of recordsIn(JSON.parse(body))) {
+      const orderId = String(order_id).toLowerCase();
+      if (this.#wantedStatus.get(orderId) === status && !this.#wasOfSame.has(orderId)) this.#open.delete(orderId);
+    }
   }
 
   /** An answer of a replica that lags, and is not older than what is stored: nothing tells that it is one. */
-  #isOfReplica({ route, fate }: Sent, { status, body }: Told & { kind: "answer" }): boolean {
+  #isOfReplica({ route, fate }: Sent, { status, body, age }: Told & { kind: "answer" }): boolean {
     const orderId = (route.orderId ?? "").toLowerCase();
-    // A cache that tells the age of its answer, or gives a date that stands still, tells that it is one.
-    const isTold = fate?.kind === "lie" && (fate.lie.body === "cached with its age" || this.#isDateStill(orderId));
+    // A cache that tells the age of its answer, or gives a date that stands still, tells that it is one. Below a second the age is 0,
+    // which caches also give to what they have just fetched.
+    const isTold = fate?.kind === "lie" && (Number(age ?? 0) > 0 || this.#isDateStill(orderId));
     const isStale = fate?.kind === "lie" && isOfBefore(fate.lie) && !isTold && status < 300;
     if (!isStale || !body.toLowerCase().includes(orderId)) return false;
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
@@ -334,6 +348,13 @@ const FORMER_BODIES: ReadonlySet<LieBody> = new Set<LieBody>(["another record", 
 function isFormer({ route, fate }: Sent, told: Told & { kind: "answer" }): boolean {
   const isRecord = fate?.kind === "lie" && FORMER_BODIES.has(fate.lie.body) && told.status < 300;
   return isRecord && told.body.toLowerCase().includes((route.orderId ?? "").toLowerCase());
+}
+
+/** The records of orders in an answer, wherever it keeps them. */
+function recordsIn(value: unknown): { order_id: unknown; status?: unknown }[] {
+  if (Array.isArray(value)) return value.flatMap(recordsIn);
+  if (typeof value !== "object" || value === null) return [];
+  return "order_id" in value ? [value] : Object.values(value).flatMap(recordsIn);
 }
 
 /** The ERP's comment says which request it is. */
