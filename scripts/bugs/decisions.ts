@@ -241,7 +241,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/updates/zone-lost.test.ts",
     "another form of times that the newest order shows goes unseen",
     { in: "learnFromOrders", find: "ordersForm: form, form, zoneLost", replace: "ordersForm: form, zoneLost" },
-    "src/updates/follow.ts",
+    "src/updates/learn-form.ts",
   ),
   tested(
     "test/updates/set-back.test.ts",

@@ -13,16 +13,8 @@ import { isoTime } from "../platform/ports.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { loadCut } from "./cut-rows.ts";
-import {
-  type Asked,
-  type FollowRules,
-  type High,
-  instantOf,
-  type Learned,
-  learnForm,
-  learnFromOrders,
-  type Page,
-} from "./follow.ts";
+import { type Asked, type FollowRules, type High, instantOf, type Page } from "./follow.ts";
+import { type Learned, learnForm, learnFromOrders } from "./learn-form.ts";
 import { loadLearned } from "./learned-rows.ts";
 import { type Anchor, isRising, mayLackAny, mayLackOldest } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";

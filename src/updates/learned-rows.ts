@@ -1,7 +1,7 @@
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
-import type { Learned } from "./follow.ts";
+import type { Learned } from "./learn-form.ts";
 import { NEVER_SET_BACK, type SetBack } from "./plan-set-back.ts";
 
 const NOTHING: Learned = { boundary: undefined, pageMax: 0, form: undefined, cutSize: undefined, limits: undefined };

@@ -3,7 +3,8 @@
  * longer, or one widened by an outage, would then be refused for ever. What was refused and what was answered is kept, the next
  * request begins later, step by step, and a wider one is not sent again until what was learned has expired. All of it is pure.
  */
-import { type Asked, askAt, type FollowRules, instantOf, type Learned, planFirstAsk } from "./follow.ts";
+import { type Asked, askAt, type FollowRules, instantOf, planFirstAsk } from "./follow.ts";
+import type { Learned } from "./learn-form.ts";
 
 /** Ages are those of `since` at the service's time, in milliseconds. */
 export interface SinceLimits {

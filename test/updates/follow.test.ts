@@ -3,14 +3,13 @@ import { parseTimestamp, readTimestamp } from "../../src/answers/timestamp.ts";
 import {
   type FollowRules,
   isToken,
-  learnForm,
-  learnFromOrders,
   mayMove,
   planFirstAsk,
   planNextPage,
   planSweep,
   raiseHigh,
 } from "../../src/updates/follow.ts";
+import { learnForm, learnFromOrders } from "../../src/updates/learn-form.ts";
 
 const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };
 const DATE = "Sun, 01 Mar 2026 12:00:00 GMT";
