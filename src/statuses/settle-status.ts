@@ -24,6 +24,7 @@ import { type Sent, type SettleOptions, StatusResolver, type Step } from "./reso
 import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {
   hasStatusPathMatched,
+  isFollowedSince,
   isStatusOfOrders,
   loadCancelledSince,
   loadNewForm,
@@ -111,14 +112,15 @@ export class StatusSettler {
   ): Promise<Step> {
     if (begun === undefined) return { kind: "again" };
     const { plan, order } = begun;
-    if (plan.kind === "refuse" || plan.kind === "done") this.forget(request.id);
+    if (plan.kind === "refuse" || (plan.kind === "done" && !begun.isLookedAt)) this.forget(request.id);
     if (plan.kind === "refuse") return refused(this.#context, request.id, plan.reason);
-    if (plan.kind === "done") return { kind: "settled", as: "already" };
+    if (plan.kind === "done" && !begun.isLookedAt) return { kind: "settled", as: "already" };
     if (order === undefined) throw new Error("A status was planned for an order that is not stored.");
     if (plan.kind === "read") {
       await this.readBack(order, counts, signal);
       return { kind: "again" };
     }
+    if (plan.kind === "done") return await this.#look({ ...request, statusSent: plan.status }, order, counts, signal);
     if (begun.isLookedAt || turn === undefined) return await this.#look(request, order, counts, signal);
     const sent: Sent = { id: request.id, statusSent: plan.status, statusBefore: order.status, order };
     return await this.#send(sent, { plan, turn }, counts, signal);
@@ -126,7 +128,8 @@ export class StatusSettler {
 
   /**
    * An earlier attempt was refused, and nobody has looked at the order since: a refusal that came from somewhere else than
-   * the service may hide that it has the status.
+   * the service may hide that it has the status. Or the stored order has the status, and is older than the request: it may
+   * have another one by now.
    */
   async #look(
     request: StatusRequest,
@@ -148,7 +151,7 @@ export class StatusSettler {
         }
         if (seen.status !== statusSent) return "again";
         markSent(store, id, { httpStatus: null, at });
-        return "sent";
+        return request.state === "pending" && !request.wasAnswered ? "already" : "sent";
       },
       signal,
     );
@@ -159,7 +162,7 @@ export class StatusSettler {
       return { kind: "again" };
     }
     this.forget(id);
-    return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, found);
+    return found === "sent" || found === "already" ? { kind: "settled", as: found } : refused(this.#context, id, found);
   }
 
   /** Reads an order whose new status was accepted, so that its echo is known. */
@@ -187,8 +190,9 @@ export class StatusSettler {
     const plan = planStatus({ ...request, cancelledSince }, order, rules);
     const at = isoTime(clock.nowMs());
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
-    if (plan.kind === "done") markSent(store, id, { httpStatus: null, at });
-    const isLookedAt = plan.kind === "send" && isToBeRead(request, plan.status, this.#looked);
+    const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
+    if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
+    const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked));
     if (mayLeave && plan.kind === "send" && !isLookedAt) {
       const leftMs = Date.parse(client.serviceNow ?? "");
       const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);

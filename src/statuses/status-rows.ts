@@ -86,6 +86,13 @@ export function hasOtherRequest(store: Store, id: bigint): boolean {
   return onlyValue<number>(store, sql, id) === 1;
 }
 
+/** Whether the changes of orders have been followed to their end since the request was made: what is stored shows what came before it. */
+export function isFollowedSince(store: Store, id: bigint): boolean {
+  const sql = `SELECT (SELECT started_at FROM runs WHERE job = 'updates' AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)
+    > substr(requested_at, 1, ${STAMP_CHARACTERS}) FROM status_requests WHERE id = ?`;
+  return onlyValue<number | null>(store, sql, id) === 1;
+}
+
 /** The request as it stands now; undefined where it is no longer open. */
 export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undefined {
   const row = store

@@ -38,6 +38,29 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toEqual([]);
   });
 
+  it("is not taken for what the order has by what was stored before it was made", async () => {
+    const { ids, ask, send, states, effects, sandbox, posts, run } = await startStatusBridge();
+    await run("updates");
+    sandbox.service.changeOrder(ids[0]!, { status: "accepted" });
+    ask(ids[0]!, "new");
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(effects(ids[0]!).at(-1)).toBe("new");
+    expect(states()).toEqual(["sent"]);
+    expect(posts()).toHaveLength(1);
+  });
+
+  it("is compared with what is stored alone once all changes since have been followed", async () => {
+    const { ids, ask, send, erp, sandbox, run, clock } = await startStatusBridge();
+    ask(ids[0]!, "new");
+    erp.prepare("UPDATE status_requests SET requested_at = ?").run(new Date(clock.nowMs()).toISOString());
+    clock.advance(60_000);
+    await run("updates");
+    const reads = () => sandbox.ledger.entries.filter(({ kind }) => kind === "snapshot").length;
+    const before = reads();
+    expect(await send()).toMatchObject({ error: null, counts: { already: 1 } });
+    expect(reads()).toBe(before);
+  });
+
   it("goes out in the order in which an order's statuses were asked for", async () => {
     const { ids, ask, send, effects, states } = await startStatusBridge({ orders: 3 });
     for (const status of ["accepted", "new", "accepted", "packed", "shipped"]) for (const id of ids) ask(id, status);
