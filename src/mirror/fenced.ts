@@ -33,8 +33,9 @@ export function refuseFenced(store: Store, shop: string): void {
   if (of === shop) throw new Fenced(shop, host ?? null, true);
 }
 
-/** This machine goes on for the shop. Inside a transaction. */
+/** This machine goes on for the shop. A PostgreSQL that was restored may have given a number that is not above its own. Inside a transaction. */
 export function liftFence(store: Store, takeoverNo: number): void {
-  saveMirrorState(store, "takeover_no", String(takeoverNo));
+  const own = Number(loadMirrorState(store, "takeover_no") ?? 0);
+  saveMirrorState(store, "takeover_no", String(Math.max(takeoverNo, own + 1)));
   forgetMirrorState(store, "fenced");
 }
