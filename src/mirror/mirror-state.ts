@@ -12,6 +12,7 @@ import type { Store } from "../database/store.ts";
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
  * `extra_orders`: orders that are only there.
+ * `unsure`: since when what is on the site may be more than this database knows; until a night after that a row of stock that the ERP deletes becomes a zero.
  */
 export type MirrorStateKey =
   | "up_no"
@@ -27,7 +28,8 @@ export type MirrorStateKey =
   | "went_back"
   | "kept"
   | "approved"
-  | "extra_orders";
+  | "extra_orders"
+  | "unsure";
 
 export function loadMirrorState(store: Store, key: MirrorStateKey): string | undefined {
   return store.prepare<{ value: string }>("SELECT value FROM mirror_state WHERE key = ?").get(key)?.value;

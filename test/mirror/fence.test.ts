@@ -82,4 +82,29 @@ describe("the claim to a shop", () => {
       { numRuns: runs(100, 1000) },
     );
   });
+
+  it("stays with the machine of the newest takeover, whatever PostgreSQL is restored to", () => {
+    const step = fc.oneof(fc.constantFrom("a", "b", "c"), fc.nat({ max: 20 }));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const owners = ["a", "b", "c"].map((name, takeoverNo) => claim(name, undefined, takeoverNo));
+        const past = [{ writer: null as string | null, writerNo: 0, takeoverNo: 0 }];
+        const look = (own: Claim) => {
+          const position = past.at(-1) as (typeof past)[number];
+          const verdict = judgeWriter(position, own);
+          if (verdict.kind !== "claim") return;
+          own.writerNo = verdict.writerNo;
+          past.push({ writer: own.writer, writerNo: verdict.writerNo, takeoverNo: own.takeoverNo });
+        };
+        for (const each of steps) {
+          const restored = typeof each === "number" ? past[each] : undefined;
+          if (restored !== undefined) past.push(restored);
+          for (const own of owners) if (own.writer === each) look(own);
+        }
+        for (const own of [...owners.toReversed(), ...owners]) look(own);
+        expect(past.at(-1)).toMatchObject({ writer: "c", takeoverNo: 2 });
+      }),
+      { numRuns: runs(100, 1000) },
+    );
+  });
 });

@@ -130,6 +130,41 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await remote(`SELECT count(*)::int AS n FROM touched WHERE shop = '${SHOP}'`)).toEqual([{ n: 0 }]);
   });
 
+  it("are zeros where they were deleted while an older database took over, until a night after the site has them", async () => {
+    const { bridge, erp, pass, up } = await startUp({ imports: { stocks: { path: "/api/v1/import/stocks" } } });
+    const stock = () => bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku");
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1), ('${SHOP}', 'B', 2), ('${SHOP}', 'C', 3)`,
+    );
+    await pass();
+    // The copy is of before the articles, which the site sells; one was deleted since, and only the note of it is left.
+    bridge.bridge.store.db.exec("DELETE FROM stock; DELETE FROM mirror_state WHERE key = 'up_no'");
+    await erp.query("DELETE FROM stock WHERE sku = 'A'");
+    await pass();
+    expect(stock()).toEqual([
+      { sku: "A", quantity: 0 },
+      { sku: "B", quantity: 2 },
+      { sku: "C", quantity: 3 },
+    ]);
+    // Nor has the site heard yet from here what came with the others.
+    await erp.query("DELETE FROM stock WHERE sku = 'B'");
+    await pass();
+    expect(stock()).toContainEqual({ sku: "B", quantity: 0 });
+    bridge.bridge.store.db.exec(
+      `INSERT INTO feed_outbox (feed_id, k0, record, waiting_since) SELECT feed_id, 'A', '{}', '' FROM feeds WHERE name = 'stocks'`,
+    );
+    up.compareAll();
+    await pass();
+    expect(stock()).toHaveLength(3);
+    bridge.bridge.store.db.exec("DELETE FROM feed_outbox");
+    up.compareAll();
+    await pass();
+    expect(stock()).toEqual([{ sku: "C", quantity: 3 }]);
+    await erp.query("DELETE FROM stock");
+    await pass();
+    expect(stock()).toEqual([]);
+  });
+
   it("come back with SQLite's words where it refuses them, alone", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [first = "", second = ""] = await storeOrders(bridge, 2);

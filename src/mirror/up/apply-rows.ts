@@ -37,13 +37,16 @@ export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether anything changed. */
-export function applyRow(store: Store, touched: TouchedRow): boolean {
+/** Whether anything changed. `leavesZeros`: the site may sell what this database has never heard of, and hears of a zero. */
+export function applyRow(store: Store, touched: TouchedRow, { leavesZeros = false } = {}): boolean {
   const { table, row } = touched;
+  if (row === null && leavesZeros && table === "stock") return upsertRow(store, table, touched, ZERO);
   if (row === null) return deleteRow(store, table, touched);
   if (table === "erp_orders") return applyMark(store, touched.k0, row);
   return upsertRow(store, table, touched, row);
 }
+
+const ZERO = { values: { quantity: "0", reserved: "0" } };
 
 function deleteRow(store: Store, table: ErpTable, key: Key): boolean {
   const { key: names } = ERP_TABLES[table];
@@ -51,7 +54,7 @@ function deleteRow(store: Store, table: ErpTable, key: Key): boolean {
   return store.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...keyValues(table, key)).changes > 0;
 }
 
-function upsertRow(store: Store, table: ErpTable, key: Key, row: RemoteRow): boolean {
+function upsertRow(store: Store, table: ErpTable, key: Key, row: Pick<RemoteRow, "values">): boolean {
   const { key: names, columns } = ERP_TABLES[table];
   const keys = names.map(({ name }) => name);
   const own = columns.map(({ name }) => name);

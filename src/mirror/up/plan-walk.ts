@@ -18,6 +18,8 @@ export interface Walk {
   steps: readonly WalkStep[];
   /** Notes that are done with once the walk has ended. */
   ids: readonly string[];
+  /** Zeros that were left in place of deleted rows go with it. */
+  hasZeros?: boolean;
   /** Rows that PostgreSQL does not have and that stay, by their tables, as far as the walk has come. */
   kept: TableCounts;
 }
@@ -35,6 +37,8 @@ export function whoWentBack({ local, remote }: Standing): "local" | "remote" | u
   return remote > 0 && local > remote + 1 ? "remote" : undefined;
 }
 
+const ZEROS = { kind: "local", table: "stock" } as const;
+
 /**
  * `filled`: the tables in which PostgreSQL has rows; `used`: those that rows from there have ever come to, as far as the shop's
  * database has. In another one everything is of an ERP on this machine, and nothing is deleted. `held`: those with rows that a restored
@@ -44,20 +48,27 @@ export interface Tables {
   filled: readonly ErpTable[];
   used: readonly ErpTable[];
   held: readonly ErpTable[];
+  /** Rows of stock were left as zeros in place of deleted ones, and the site has them. */
+  hasZeros?: boolean;
 }
 
-export function planWalk(because: Exclude<Because, "truncated">, { filled, used, held }: Tables): Walk {
+export function planWalk(because: Exclude<Because, "truncated">, tables: Tables): Walk {
+  const { filled, used, held, hasZeros = false } = tables;
   const remote = filled.map((table) => ({ kind: "remote", table }) as const);
   const either = [...new Set([...used, ...filled])];
   const absent: Record<typeof because, readonly WalkStep[]> = {
-    night: held.map((table) => ({ kind: "kept", table })),
+    night: [
+      ...held.map((table) => ({ kind: "kept", table }) as const),
+      ...(hasZeros && used.includes("stock") && !held.includes("stock") ? [ZEROS] : []),
+    ],
     remote: either.map((table) => ({ kind: "kept", table })),
     local: either.map((table) => ({ kind: held.includes(table) ? "kept" : "local", table })),
     approved: held.map((table) => ({ kind: "local", table })),
   };
   const requests = { kind: "requests", isAgain: because === "local" } as const;
   const outcomes = because === "remote" ? [{ kind: "outcomes", after: 0 } as const] : [];
-  return { because, steps: [...remote, ...absent[because], requests, ...outcomes], ids: [], kept: {} };
+  const steps = [...remote, ...absent[because], requests, ...outcomes];
+  return { because, steps, ids: [], kept: {}, hasZeros: hasZeros && because === "night" };
 }
 
 /** After tables were emptied as a whole, or many notes were folded into one. In a table that nothing has ever come to, nothing goes. */

@@ -66,6 +66,8 @@ interface Round {
   upNo: number | undefined;
   /** The walk that ends with it. */
   ended: Walk | undefined;
+  /** Deleted rows of stock become zeros. */
+  leavesZeros: boolean;
 }
 
 /** What SQLite has of a round, for PostgreSQL. */
@@ -87,7 +89,10 @@ interface Turn {
   deleted: number;
 }
 
-const EMPTY = { rows: [], requests: [], ids: [], isAgain: false, outcomesOf: [], upNo: undefined, ended: undefined };
+const EMPTY = {
+  ...{ rows: [], requests: [], ids: [], outcomesOf: [] },
+  ...{ isAgain: false, leavesZeros: false, upNo: undefined, ended: undefined },
+};
 
 export class Up implements MirrorPart {
   readonly name = "up";
@@ -188,7 +193,9 @@ export class Up implements MirrorPart {
     const because = whyToWalk(now) ?? (this.#isComparisonDue ? "night" : undefined);
     if (because === undefined) return;
     const held = Object.keys(loadTableCounts(now.store, "kept")).filter(isErpTable);
-    this.#walk = planWalk(because, { filled: await findFilled(tx, now.shop), used: loadUsed(now.store), held });
+    const filled = await findFilled(tx, now.shop);
+    const hasZeros = isUnsure(now.store) && !isStockWaiting(now.store);
+    this.#walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
     // Deletions among them may be older than rows that are lost there.
     if (because === "remote") await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
@@ -203,7 +210,7 @@ export class Up implements MirrorPart {
     if (emptied.length > 0) this.#walk = planTruncated(emptied, loadUsed(store), wholeIds);
     else ids.push(...wholeIds);
     if (ids.length === 0 && this.#walk === undefined) return undefined;
-    return { ...EMPTY, rows, requests, ids, upNo };
+    return { ...EMPTY, rows, requests, ids, upNo, leavesZeros: isUnsure(store) };
   }
 
   /** The same for the next step of a walk. */
@@ -215,11 +222,12 @@ export class Up implements MirrorPart {
     }
     const { round, next, kept } = await readStep(tx, step, place);
     this.#walk = advance(walk, next, kept);
-    if (walk.because === "local") return { ...EMPTY, ...round };
+    const leavesZeros = walk.because !== "night" && isUnsure(place.store);
+    if (walk.because === "local") return { ...EMPTY, ...round, leavesZeros };
     // Marks and requests do not wait for the end, but where a request may be one that has left before.
     const { rows, requests } = await readTouched(tx, place.shop, { ofOrders: true });
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
-    const of = { ...EMPTY, ...round };
+    const of = { ...EMPTY, ...round, leavesZeros };
     return {
       ...of,
       rows: [...of.rows, ...rows],
@@ -291,16 +299,34 @@ function whyToWalk(now: Place & { local: number; remote: number }) {
 /** Before a walk that crashes may break off. */
 async function noteWentBack({ context }: MirrorSession, seen: Seen, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  if (whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== "remote") return;
-  if (loadMirrorState(store, "restored") !== undefined) return;
-  await commit(context, signal, () => noteRestored(store, isoTime(clock.nowMs())));
+  const at = isoTime(clock.nowMs());
+  switch (whoWentBack({ local: loadUpNo(store), remote: seen.upNo })) {
+    case "remote":
+      if (loadMirrorState(store, "restored") !== undefined) return;
+      return await commit(context, signal, () => noteRestored(store, at));
+    case "local":
+      if (!isUnsure(store)) await commit(context, signal, () => saveMirrorState(store, "unsure", at));
+  }
 }
 
 /** Inside the transaction that ends it. */
 function endWalk(store: Store, walk: Walk): void {
   saveMirrorState(store, "kept", JSON.stringify(keptAfter(walk, loadTableCounts(store, "kept"))));
   if (walk.because === "remote") forgetMirrorState(store, "restored");
+  if (walk.hasZeros) forgetMirrorState(store, "unsure");
   if (walk.because === "approved") forgetMirrorState(store, "approved");
+}
+
+/** Whether the site may sell what this database has never heard of. */
+function isUnsure(store: Store): boolean {
+  return loadMirrorState(store, "unsure") !== undefined;
+}
+
+/** Whether zeros may be on their way to the site. */
+function isStockWaiting(store: Store): boolean {
+  const sql =
+    "SELECT 1 FROM feed_outbox o JOIN feeds f USING (feed_id) WHERE f.name = 'stocks' AND o.state = 'waiting' LIMIT 1";
+  return store.prepare(sql).get() !== undefined;
 }
 
 /** The round that was applied last. */
@@ -386,7 +412,7 @@ class Application {
   }
 
   #applyRow(touched: TouchedRow): Verdict | undefined {
-    const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched));
+    const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched, this.#round));
     if (changed) this.#count("erpRows");
     if (error !== null) this.#count("refused");
     const { table, k0, k1, row } = touched;
