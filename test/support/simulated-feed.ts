@@ -1,5 +1,12 @@
 import { formatTimestamp, parseTimestamp, readTimestamp, type TimestampForm } from "../../src/answers/timestamp.ts";
-import { type Asked, type FollowRules, type High, planFirstAsk, planNextPage, raiseHigh } from "../../src/updates/follow.ts";
+import {
+  type Asked,
+  type FollowRules,
+  type High,
+  planFirstAsk,
+  planNextPage,
+  raiseHigh,
+} from "../../src/updates/follow.ts";
 import type { Learned } from "../../src/updates/learn-form.ts";
 
 export interface FeedChange {
