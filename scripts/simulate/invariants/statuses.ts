@@ -158,7 +158,7 @@ export class StatusInvariants {
 
   #closeShown(body: string): void {
     if (this.#open.size === 0 || body === "") return;
-    for (const { order_id, status } of recordsIn(JSON.parse(body))) {
+    for (const { order_id, status } of recordsIn(parsed(body))) {
       const orderId = String(order_id).toLowerCase();
       if (this.#wantedStatus.get(orderId) === status && !this.#wasOfSame.has(orderId)) this.#open.delete(orderId);
     }
@@ -348,6 +348,15 @@ const FORMER_BODIES: ReadonlySet<LieBody> = new Set<LieBody>(["another record", 
 function isFormer({ route, fate }: Sent, told: Told & { kind: "answer" }): boolean {
   const isRecord = fate?.kind === "lie" && FORMER_BODIES.has(fate.lie.body) && told.status < 300;
   return isRecord && told.body.toLowerCase().includes((route.orderId ?? "").toLowerCase());
+}
+
+/** A true answer may hold an absurd record that is no JSON; what it shows of other orders is not looked for. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The records of orders in an answer, wherever it keeps them. */
