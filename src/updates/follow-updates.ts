@@ -114,7 +114,9 @@ export class FollowUpdates implements Job {
   async #takeTurn(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<void> {
     const rest = this.#isWideNext ? loadRest(this.#context.store, "sweep_rest", this.#signature) : undefined;
     this.#isWideNext = false;
-    if (rest !== undefined) await this.#try(trouble, async () => await this.#readWide(rest, { counts, signal }));
+    if (rest === undefined) return;
+    await this.#try(trouble, async () => await this.#readWide(rest, { counts, signal }));
+    await this.#readOwed(trouble, { counts, signal });
   }
 
   /** @throws what ends the pass */

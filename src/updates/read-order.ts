@@ -24,7 +24,7 @@ import { requestRead } from "../pass/position-rows.ts";
 import { loadQuarantineState, releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { ORDER_KINDS, readOrderValues, readScalar } from "../records/order-mapping.ts";
+import { ORDER_KINDS, type OrderValues, readOrderValues, readScalar } from "../records/order-mapping.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isFromFuture } from "./follow.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
@@ -197,6 +197,11 @@ export class OrderReader {
   shows(answer: OrderAnswer, part: LostPart): boolean {
     const judged = this.#judgedOf(answer);
     return judged !== undefined && hasPart(judged, part);
+  }
+
+  /** What the answer says of the order; undefined where it cannot be read. */
+  valuesOf(answer: OrderAnswer): OrderValues | undefined {
+    return this.#judgedOf(answer)?.values;
   }
 
   #judgedOf({ body, record }: OrderAnswer): JudgedOrder | undefined {

@@ -40,7 +40,7 @@ import {
 import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { readScalar } from "../records/order-mapping.ts";
+import { type OrderValues, readOrderValues, readScalar } from "../records/order-mapping.ts";
 import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
 import { type FollowRules, isFromFuture } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
@@ -306,8 +306,23 @@ export class ReadOrders {
     const { store } = this.#context;
     if (owed.source !== "update" || answer.isCached) return;
     const isNews = stored === "created" || stored === "changed" || stored === "refreshed";
-    const read = { announced: this.#timestampOf(owed), own: this.#reader.timestampOf(answer), isNews };
+    const isAlike = !isNews && owed.attempts === 0 && this.#saysTheSame(owed, answer);
+    const read = { announced: this.#timestampOf(owed), own: this.#reader.timestampOf(answer), isNews, isAlike };
     saveLag(store, learnLag(loadLag(store), read, this.#timezone));
+  }
+
+  /** Whether the change that asked for the read names the status, the lines and the total that the order has, as far as it has any. */
+  #saysTheSame({ record }: QueuedRead, answer: OrderAnswer): boolean {
+    const own = this.#reader.valuesOf(answer);
+    if (record === "" || own === undefined) return false;
+    try {
+      const bytes = Buffer.from(record);
+      const read = readOrderValues(bytes, scanJson(bytes), this.#rules.update);
+      return !("reason" in read) && namesSame(read.values, own);
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return false;
+      throw error;
+    }
   }
 
   /** The timestamp of the record that asked for the read. */
@@ -482,6 +497,13 @@ export class ReadOrders {
   #now(): string {
     return isoTime(this.#context.clock.nowMs());
   }
+}
+
+function namesSame(change: OrderValues, own: OrderValues): boolean {
+  const linesOf = ({ lines }: OrderValues) => JSON.stringify(lines.map(({ sku, quantity }) => [sku, quantity]));
+  if (change.status === null || change.status !== own.status) return false;
+  if (change.total !== null && change.total !== own.total) return false;
+  return change.lines.length === 0 || linesOf(change) === linesOf(own);
 }
 
 function unusable(orderId: string): BridgeError {

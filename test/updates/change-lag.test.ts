@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ChangeLag, isWithinLag, learnLag, NO_LAG } from "../../src/updates/change-lag.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { STATUS_PATH } from "../support/statuses.ts";
 
 const AT = (second: number) =>
   `2026-03-01T12:${String(Math.floor(second / 60)).padStart(2, "0")}:${String(second % 60).padStart(2, "0")}Z`;
@@ -22,6 +23,25 @@ describe("the lag of changes", () => {
     ["they were behind by more than any lag", learn([301, 301, 301]), 301, false],
     ["three were as announced since", learn([0, 0, 0], true, learn([3, 3, 3])), 3, false],
     ["two were", learn([0, 0], true, learn([3, 3, 3])), 3, true],
+  ])("where %s", (_words, lag, s, expected) => {
+    expect(counts(lag, s)).toBe(expected);
+  });
+
+  /** The same of changes that say what was stored before. */
+  const alike = (lags: readonly number[], from: ChangeLag = NO_LAG) =>
+    lags.reduce(
+      (lag, s) => learnLag(lag, { announced: AT(600 + s), own: AT(600), isNews: false, isAlike: true }, "UTC"),
+      from,
+    );
+
+  it.each([
+    ["two said what was stored", alike([30, 30]), 30, false],
+    ["three did", alike([30, 31, 29]), 30, true],
+    ["this one is further behind", alike([30, 31, 29]), 50, false],
+    ["three did after different times", alike([30, 100, 31]), 30, false],
+    ["the last three did after much the same", alike([200, 30, 31, 30]), 30, true],
+    ["one was as announced since", learn([0], true, alike([30, 31, 29])), 30, false],
+    ["three were further behind than any lag", alike([301, 301, 301]), 301, false],
   ])("where %s", (_words, lag, s, expected) => {
     expect(counts(lag, s)).toBe(expected);
   });
@@ -68,4 +88,23 @@ describe("changes that are listed three seconds after the orders' own timestamps
     expect(test.statusOf(test.ids[1]!).status).toBe("paid");
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
+});
+
+it("is learned where only our own statuses change, which are read before they are listed", async () => {
+  const test = await startFollowed(6, { settings: { statuses: { path: STATUS_PATH } } });
+  delay(test, 40_000);
+  const insert = test.bridge.store.db.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, 'accepted')");
+  for (const [place, id] of test.ids.entries()) {
+    insert.run(id);
+    await test.run("statuses");
+    await test.run("statuses");
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    // From the fourth on nothing more is asked for.
+    if (place === 4) expect(test.rows("SELECT * FROM owed_reads WHERE order_id = ?", id)).toEqual([]);
+  }
+  for (let polls = 0; polls < 90; polls++) await test.poll();
+  expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  expect(test.rows("SELECT state, count(*) AS n FROM status_requests GROUP BY state")).toEqual([
+    { state: "sent", n: 6 },
+  ]);
 });
