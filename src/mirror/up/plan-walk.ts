@@ -48,18 +48,20 @@ export interface Tables {
   filled: readonly ErpTable[];
   used: readonly ErpTable[];
   held: readonly ErpTable[];
-  /** Rows of stock were left as zeros in place of deleted ones, and the site has them. */
-  hasZeros?: boolean;
+  /** Rows of stock were left as zeros in place of deleted ones: the site has them, or they wait. Absent: there are none. */
+  hasZeros?: boolean | undefined;
 }
 
 export function planWalk(because: Exclude<Because, "truncated">, tables: Tables): Walk {
-  const { filled, used, held, hasZeros = false } = tables;
+  const { filled, used, held, hasZeros } = tables;
   const remote = filled.map((table) => ({ kind: "remote", table }) as const);
   const either = [...new Set([...used, ...filled])];
+  // Zeros are no rows that a restore has taken.
+  const isCounted = (table: ErpTable) => table !== "stock" || hasZeros === undefined || held.includes(table);
   const absent: Record<typeof because, readonly WalkStep[]> = {
     night: [
-      ...held.map((table) => ({ kind: "kept", table }) as const),
-      ...(hasZeros && used.includes("stock") && !held.includes("stock") ? [ZEROS] : []),
+      ...[...new Set([...used, ...held])].filter(isCounted).map((table) => ({ kind: "kept", table }) as const),
+      ...(hasZeros === true && used.includes("stock") && !held.includes("stock") ? [ZEROS] : []),
     ],
     remote: either.map((table) => ({ kind: "kept", table })),
     local: either.map((table) => ({ kind: held.includes(table) ? "kept" : "local", table })),
@@ -68,14 +70,22 @@ export function planWalk(because: Exclude<Because, "truncated">, tables: Tables)
   const requests = { kind: "requests", isAgain: because === "local" } as const;
   const outcomes = because === "remote" ? [{ kind: "outcomes", after: 0 } as const] : [];
   const steps = [...remote, ...absent[because], requests, ...outcomes];
-  return { because, steps, ids: [], kept: {}, hasZeros: hasZeros && because === "night" };
+  return { because, steps, ids: [], kept: {}, hasZeros: hasZeros === true && because === "night" };
 }
 
-/** After tables were emptied as a whole, or many notes were folded into one. In a table that nothing has ever come to, nothing goes. */
-export function planTruncated(tables: readonly ErpTable[], used: readonly ErpTable[], ids: readonly string[]): Walk {
+/**
+ * After tables were emptied as a whole, or many notes were folded into one. In a table that nothing has ever come to nothing goes, nor in one that has
+ * rows which wait for an approval.
+ */
+export function planTruncated(
+  tables: readonly ErpTable[],
+  { used, held }: Omit<Tables, "filled">,
+  ids: readonly string[],
+): Walk {
   const steps = tables.flatMap((table) => [
     { kind: "remote", table } as const,
-    ...(used.includes(table) ? [{ kind: "local", table } as const] : []),
+    // Which of the rows that PostgreSQL lacks an ERP has deleted, and which a restore, nobody can tell any more.
+    ...(used.includes(table) ? [{ kind: held.includes(table) ? "kept" : "local", table } as const] : []),
   ]);
   return { because: "truncated", steps, ids, kept: {} };
 }
@@ -90,7 +100,6 @@ export function advance(walk: Walk, next: WalkStep | undefined, kept = 0): Walk 
 
 /** How many rows stay for want of an approval once a walk has ended. */
 export function keptAfter({ because, kept }: Walk, before: TableCounts): TableCounts {
-  // Rows that an emptying has deleted are not kept any more; the night counts again.
-  if (because === "truncated") return before;
-  return Object.fromEntries(Object.entries(kept).filter(([, count]) => count !== 0));
+  const all = because === "truncated" ? { ...before, ...kept } : kept;
+  return Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
 }

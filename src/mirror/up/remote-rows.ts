@@ -17,6 +17,8 @@ import {
 const NOTES_MAX = 2_000;
 /** Rows beyond so many bytes wait for the next round. */
 const BYTES_MAX = 16 * 1024 * 1024;
+/** The same as it is stored, maybe compressed: what is beyond it is not even looked at. */
+const STORED_BYTES_MAX = 4 * 1024 * 1024;
 /** A longer reason helps nobody. */
 const ERROR_CHARACTERS = 500;
 
@@ -58,12 +60,25 @@ function rowAsJson(table: ErpTable, row: string): string {
   return `json_build_object('values', json_build_object(${values.join(", ")}), 'error', ${row}.error, 'blockedAt', ${blockedAt})`;
 }
 
+/** The bytes of a row's texts as they are stored, without reading them. */
+function storedBytes(columns: readonly string[], row: string): string {
+  return columns.length === 0 ? "0" : columns.map((name) => `coalesce(pg_column_size(${row}.${name}), 0)`).join(" + ");
+}
+
+const textsOf = (table: ErpTable) =>
+  ERP_TABLES[table].columns.filter(({ kind }) => kind === "text").map(({ name, remote }) => remote ?? name);
+
 const REQUEST_AS_JSON = `json_build_object('orderId', r.order_id::text, 'status', r.status, 'comment', r.comment,
   'data', r.data::text, 'requestedAt', to_char(r.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'seq', r.seq::text, 'state', r.state, 'error', r.error, 'knownRevision', r.known_revision::text)`;
 
-const contentOf = (table: ErpTable) =>
-  `WHEN '${table}' THEN (SELECT ${rowAsJson(table, "v")} FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["t.k0", "t.k1"])})`;
+const ofTouched = (table: ErpTable, what: string) =>
+  `WHEN '${table}' THEN (SELECT ${what} FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["t.k0", "t.k1"])})`;
+const contentOf = (table: ErpTable) => ofTouched(table, rowAsJson(table, "v"));
+/** A table without texts is not looked at for them. */
+const weights = ERP_TABLE_NAMES.filter((table) => textsOf(table).length > 0).map((table) =>
+  ofTouched(table, storedBytes(textsOf(table), "v")),
+);
 
 /** What is about an order, and what an ERP writes by the million. */
 const OF_ORDERS = "tbl IN ('erp_orders', 'status_requests')";
@@ -75,7 +90,14 @@ const notesWhere = (which: string, at: number) =>
 /** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
 const readNotes = (notes: string) => `
   WITH notes AS (${notes}),
-    t AS (SELECT tbl, k0, k1, json_agg(id::text)::text AS ids, min(turn) AS turn, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
+    keys AS (SELECT tbl, k0, k1, json_agg(id::text)::text AS ids, min(turn) AS turn, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
+    weighed AS MATERIALIZED (
+      SELECT *, sum(weight) OVER (ORDER BY turn, first) - weight AS stored FROM (
+        SELECT t.*, coalesce(CASE WHEN t.k0 IS NULL THEN 0 ELSE CASE t.tbl
+          ${weights.join("\n          ")}
+          WHEN 'status_requests' THEN (SELECT ${storedBytes(["comment", "data"], "r")} FROM status_requests r WHERE r.shop = $1 AND r.id = t.k0::uuid)
+        END END, 0) AS weight FROM keys t) w),
+    t AS (SELECT * FROM weighed WHERE stored < ${STORED_BYTES_MAX}),
     found AS (
       SELECT t.*, CASE WHEN t.k0 IS NULL THEN NULL ELSE CASE t.tbl
         ${ERP_TABLE_NAMES.map(contentOf).join("\n        ")}
@@ -250,7 +272,9 @@ export async function readPage(
   const rows = await tx.query<{ k0: string; k1: string; content: string }>(
     `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, v.${key[0]?.name}::text AS k0,
          ${key[1] === undefined ? "''" : `v.${key[1].name}::text`} AS k1, ${rowAsJson(table, "v")}::text AS content
-       FROM (SELECT * FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT ${NOTES_MAX}) v),
+       FROM (SELECT *, sum(weight) OVER (ORDER BY ${names}) - weight AS stored FROM (
+         SELECT *, ${storedBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT ${NOTES_MAX}) v) v
+       WHERE stored < ${STORED_BYTES_MAX}),
        sized AS (SELECT *, sum(octet_length(content)) OVER (ORDER BY at) - octet_length(content) AS before FROM page)
      SELECT k0, k1, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY at`,
     [shop, ...bound],

@@ -207,7 +207,8 @@ export class Up implements MirrorPart {
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
     const emptied = ERP_TABLE_NAMES.filter((table) => whole.some((each) => each.table === table));
     const wholeIds = whole.flatMap((each) => each.ids);
-    if (emptied.length > 0) this.#walk = planTruncated(emptied, loadUsed(store), wholeIds);
+    const held = Object.keys(loadTableCounts(store, "kept")).filter(isErpTable);
+    if (emptied.length > 0) this.#walk = planTruncated(emptied, { used: loadUsed(store), held }, wholeIds);
     else ids.push(...wholeIds);
     if (ids.length === 0 && this.#walk === undefined) return undefined;
     return { ...EMPTY, rows, requests, ids, upNo, leavesZeros: isUnsure(store) };
