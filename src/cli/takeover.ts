@@ -7,7 +7,7 @@ import { readOwnerOfCopy } from "../backup/copy-owner.ts";
 import { doubtAcknowledged, doubtRequests } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { mirrorRouteOf } from "../config/route.ts";
-import { accountOf } from "../daemon/account.ts";
+import { accountMark, accountOf } from "../daemon/account.ts";
 import { acquireInstanceLock } from "../database/instance-lock.ts";
 import { saveMeta } from "../database/meta.ts";
 import { MIGRATIONS_FOLDER } from "../database/migrations.ts";
@@ -68,6 +68,7 @@ export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) =>
         hint: m.mirror.takeoverUnknownShopHint,
       });
     }
+    refuseOtherAccount(loaded, shop, standing);
     const source = findSource(loaded, standing, from);
     for (const line of describePlan(shop, standing, source)) call.terminal.err(line);
     if (isAsking && !/^y(es)?$/i.test((await call.terminal.input?.ask(m.restore.goOn))?.trim() ?? "")) {
@@ -79,6 +80,15 @@ export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) =>
     link.close();
   }
 };
+
+/** Whose orders they are no database here may say. @throws BridgeError `account_changed` */
+function refuseOtherAccount({ config }: LoadedConfig, shop: string, { account, orders }: ShopStanding): void {
+  if (account === null || account === accountMark(config)) return;
+  const { base_url: url, client_id: id } = config.service;
+  throw new BridgeError("account_changed", m.mirror.takeoverOtherAccount({ shop, id, url, orders }), {
+    hint: m.mirror.takeoverOtherAccountHint,
+  });
+}
 
 /** @throws BridgeError `mirror_database` where another shop's database is in the place */
 function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from: string | undefined): Source {
@@ -122,7 +132,7 @@ async function takeOver(all: Takeover) {
   const database = loaded.config.database.path;
   // Nothing is claimed for a database that a daemon works with.
   acquireInstanceLock(database, { command: "takeover" }).release();
-  const by = { writer: randomUUID(), host: os.hostname(), version: VERSION };
+  const by = { writer: randomUUID(), host: os.hostname(), version: VERSION, account: accountMark(loaded.config) };
   const takeoverNo = await claimTakeover(link, shop, by);
   if (source.kind !== "here") await makeDatabase(all, source);
   const lock = acquireInstanceLock(database, { command: "takeover" });

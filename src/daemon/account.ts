@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
@@ -11,6 +11,11 @@ import { credentialsMark } from "../platform/secrets.ts";
 /** What makes an account: where it is and who asks. */
 export function accountOf({ service }: LoadedConfig["config"]): string {
   return JSON.stringify([service.base_url, service.client_id]);
+}
+
+/** The same as a mark that says nothing of it to those who do not know it. */
+export function accountMark(config: LoadedConfig["config"]): string {
+  return hash("sha256", accountOf(config), "hex").slice(0, 32);
 }
 
 /** Remembers whose orders a database holds; refuses another account's. */

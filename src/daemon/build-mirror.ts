@@ -11,6 +11,7 @@ import { Up } from "../mirror/up/up.ts";
 import type { JobContext } from "../pass/job.ts";
 import { machineZone } from "../platform/clock.ts";
 import { VERSION } from "../platform/version.ts";
+import { accountMark } from "./account.ts";
 import { CronTimes } from "./cron-times.ts";
 
 /** Who this process is, over every beginning anew. */
@@ -35,6 +36,7 @@ export function buildMirror(
       writer: WRITER,
       host: os.hostname(),
       version: VERSION,
+      account: accountMark(config),
     },
     // A block of the ERP's must not hide a revision that PostgreSQL does not show yet.
     parts: [new Up(), new Down()],

@@ -16,11 +16,13 @@ export interface Self {
   writer: string;
   host: string;
   version: string;
+  /** A hash of what makes the account at the service. */
+  account: string;
 }
 
 const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writerNo", takeover_no AS "takeoverNo", host, version, epoch,
   orders_seq AS "ordersSeq", events_seq AS "eventsSeq", walk, walk_after AS "walkAfter",
-  compared_at AS "comparedAt", extra_orders AS "extraOrders", up_no AS "upNo", turn`;
+  compared_at AS "comparedAt", extra_orders AS "extraOrders", up_no AS "upNo", account, turn`;
 
 /** What an idle look reads, in one statement that locks nothing. */
 export interface Seen extends Position {
@@ -52,7 +54,7 @@ export type Move = Partial<
   Pick<
     Position,
     | ("writer" | "writerNo" | "host" | "version" | "epoch" | "ordersSeq" | "eventsSeq")
-    | ("walk" | "walkAfter" | "extraOrders" | "comparedAt" | "takeoverNo" | "databaseId" | "upNo")
+    | ("walk" | "walkAfter" | "extraOrders" | "comparedAt" | "takeoverNo" | "databaseId" | "upNo" | "account")
   >
 > & { sentence?: string | null; silentAfterS?: number };
 
@@ -71,6 +73,7 @@ const NAMES: Record<keyof Move, string> = {
   extraOrders: "extra_orders",
   comparedAt: "compared_at",
   upNo: "up_no",
+  account: "account",
   sentence: "sentence",
   silentAfterS: "silent_after",
 };

@@ -48,6 +48,7 @@ export const positions = pgTable("positions", {
   silentAfter: interval("silent_after").notNull(),
   sentence: text(),
   upNo: big("up_no").notNull(),
+  account: text(),
 });
 
 export const orders = pgTable(

@@ -65,6 +65,8 @@ export class RunMirror implements Job {
   #turn: number;
   #notedTurn: number;
   #isRestored: boolean;
+  /** A new connection looks at it. */
+  #isSchemaDue = false;
   #learned: Promise<void> | undefined;
   #fenced: Fenced | undefined;
   /** Passes that failed, of this process. */
@@ -90,8 +92,9 @@ export class RunMirror implements Job {
     this.#isRestored = loadMirrorState(context.store, "went_back") !== undefined;
   }
 
-  /** The next passes go through everything, both ways. */
+  /** The next passes go through everything, both ways, and look at the schema first. */
   requestCompare(): void {
+    this.#isSchemaDue = true;
     for (const part of this.#options.parts) part.compareAll();
   }
 
@@ -151,6 +154,8 @@ export class RunMirror implements Job {
       this.#recordedMs = undefined;
       this.#failures += 1;
       if (error instanceof Fenced) this.#endFenced(error);
+      // What was written where triggers lacked is in no note.
+      if (error instanceof MirrorError && error.code === "mirror_schema") this.requestCompare();
       throw error;
     } finally {
       signal.removeEventListener("abort", close);
@@ -160,6 +165,8 @@ export class RunMirror implements Job {
   async #pass(signal: AbortSignal): Promise<JobReport> {
     const { clock, isStopping } = this.#context;
     const endMs = clock.monotonicMs() + PASS_MS;
+    if (this.#isSchemaDue) this.#link.close();
+    this.#isSchemaDue = false;
     const counts: Record<string, number> = {};
     let seen = await this.#look(signal);
     const ways = this.#inTurn(seen);
@@ -271,10 +278,10 @@ export class RunMirror implements Job {
       const verdict = this.#refuseOthers(position);
       writerNo = verdict.kind === "claim" ? verdict.writerNo : position.writerNo;
       if (verdict.kind === "claim") {
-        const { writer, host, version } = this.#options.self;
+        const { writer, host, version, account } = this.#options.self;
         // A restored PostgreSQL may have lost that number: the machine that was taken over would work again.
         const { takeoverNo } = this.#claim;
-        await savePosition(tx, shop, { writer, writerNo, takeoverNo, host, version, ...this.#standing() });
+        await savePosition(tx, shop, { writer, writerNo, takeoverNo, host, version, account, ...this.#standing() });
       }
       return await work(tx, position);
     });

@@ -5,6 +5,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { LinkOptions, MirrorTx } from "./connection.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
+import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
 /** The first with views that run with the reader's rights. */
 const NEEDED = 15;
@@ -58,6 +59,49 @@ export async function verifySchema(query: MirrorTx["query"], place: Place): Prom
   if (outcome === "older") throw wrongSchema(m.mirror.olderSchema({ at, schema }), m.mirror.initHint);
   if (outcome === "newer") throw wrongSchema(m.mirror.newerSchema({ at, schema }), m.mirror.newerHint);
   if (outcome === "other") throw wrongSchema(m.mirror.otherSchema({ at, schema }), m.mirror.newerHint);
+  const tables = await findDisarmed(query, schema);
+  if (tables.length > 0)
+    throw wrongSchema(m.mirror.disarmed({ at, schema, tables: tables.join(", ") }), m.mirror.initHint);
+}
+
+/** What notes that somebody writes a table of the ERP's; without one of these a shop never hears of it. */
+export function touchTriggers(table: string): readonly string[] {
+  const each = ["touch_insert", "touch_update", "touch_delete"];
+  return table === "status_requests" ? each : [...each, "touch_truncate"];
+}
+
+/** Tables whose rows are of one shop. */
+export const SHOP_TABLES = [
+  ...[
+    "shop_keys",
+    "positions",
+    "orders",
+    "order_events",
+    "batches",
+    "quarantine",
+    "conditions",
+    "erp_queue",
+    "touched",
+  ],
+  ...TOUCHED_TABLES,
+];
+
+/** Tables that were brought back without what belongs to them, or in which somebody has switched it off. */
+async function findDisarmed(query: MirrorTx["query"], schema: string): Promise<string[]> {
+  const wanted = SHOP_TABLES.map((name) => ({
+    name,
+    triggers: TOUCHED_TABLES.includes(name) ? touchTriggers(name) : [],
+  }));
+  const rows = await query<{ name: string }>(
+    `SELECT w.name FROM json_to_recordset($2::json) AS w(name text, triggers json)
+     LEFT JOIN pg_class c ON c.relname = w.name AND c.relnamespace = to_regnamespace(quote_ident($1))
+     WHERE c.relrowsecurity IS NOT TRUE OR NOT EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)
+       OR EXISTS (SELECT 1 FROM json_array_elements_text(w.triggers) t(name) WHERE NOT EXISTS (
+         SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgname = t.name AND g.tgenabled IN ('O', 'A')))
+     ORDER BY 1`,
+    [schema, JSON.stringify(wanted)],
+  );
+  return rows.map(({ name }) => name);
 }
 
 /** The cluster, and its timeline; undefined where PostgreSQL does not say: a hosted one may keep it to itself. */

@@ -13,6 +13,8 @@ export interface ShopStanding {
   heardAt: string;
   heardS: number;
   sentence: string | null;
+  /** Null: it has not said of which account it is. */
+  account: string | null;
   orders: number;
   /** The newest numbers of events that the shop's database had given. */
   eventsSeq: number;
@@ -22,7 +24,7 @@ export interface ShopStanding {
 export async function lookAtShop(link: MirrorLink, shop: string): Promise<ShopStanding | undefined> {
   const [standing] = await link.look<ShopStanding>(
     `SELECT database_id AS "databaseId", host, to_char(heard_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "heardAt",
-       greatest(extract(epoch FROM clock_timestamp() - heard_at), 0)::int AS "heardS", sentence,
+       greatest(extract(epoch FROM clock_timestamp() - heard_at), 0)::int AS "heardS", sentence, account,
        (SELECT count(*) FROM orders o WHERE o.shop = p.shop) AS orders, greatest(orders_seq, events_seq) AS "eventsSeq"
      FROM positions p WHERE shop = $1`,
     [shop],
@@ -34,7 +36,7 @@ export async function lookAtShop(link: MirrorLink, shop: string): Promise<ShopSt
 export async function claimTakeover(
   link: MirrorLink,
   shop: string,
-  by: { writer: string; host: string; version: string },
+  by: { writer: string; host: string; version: string; account: string },
 ): Promise<number> {
   return await link.transaction(async (tx) => {
     const position = await lockPosition(tx, shop);

@@ -33,6 +33,7 @@ describeWithPostgres("mirror init", () => {
       "0003_content",
       "0004_notes",
       "0005_what_counts",
+      "0006_account",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(
@@ -134,6 +135,34 @@ describeWithPostgres("mirror init", () => {
     expect(await as(`reader_${name}`, "SELECT shop FROM erp_bridge.positions ORDER BY 1")).toBe("north\nsouth");
     await init(database);
     expect(await as(`reader_${name}`, "SELECT shop FROM erp_bridge.positions")).toBe("south");
+  });
+
+  it("says which table has lost its triggers or its policy, and gives them back", async () => {
+    const database = await testDatabase();
+    const { cluster, name } = database;
+    await init(database, { shop: "north" });
+    const change = (sql: string) => cluster.query(name, `SET search_path = erp_bridge; ${sql}`);
+    const triggers = () =>
+      change(
+        "SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname LIKE 'touch%' ORDER BY 1, 2",
+      );
+    const before = await triggers();
+    const meet = async () => {
+      const link = connect(database.url);
+      const error: unknown = await link.look("SELECT 1").catch((thrown: unknown) => thrown);
+      link.close();
+      return (error as { text?: { id: string; params: unknown } }).text;
+    };
+    expect(await meet()).toBeUndefined();
+    // As pg_restore --clean -t brings a table back, and as a bulk load leaves another.
+    await change(`CREATE TABLE copy (LIKE stock INCLUDING ALL); DROP TABLE stock CASCADE; ALTER TABLE copy RENAME TO stock;
+      ALTER TABLE prices DISABLE TRIGGER ALL; ALTER TABLE orders DISABLE ROW LEVEL SECURITY; DROP TRIGGER touch_truncate ON images`);
+    expect(await meet()).toMatchObject({ id: "mirror.disarmed", params: { tables: "images, orders, prices, stock" } });
+    await init(database);
+    expect(await meet()).toBeUndefined();
+    expect(await triggers()).toBe(before);
+    await change("SET session_replication_role = replica; INSERT INTO stock (shop, sku) VALUES ('north', 'A')");
+    expect(await change("SELECT tbl, k0, k1 FROM touched")).toBe("stock|A|");
   });
 
   it("notes every key that a statement has touched, and a TRUNCATE for every shop", async () => {

@@ -215,4 +215,23 @@ describeWithPostgres("a takeover by another machine", () => {
     shop.writeConfig({ mirror: { shop: SHOP, url: database.url } });
     expect(await shop.command("takeover", "--yes")).toMatchObject({ code: 64, err: expect.stringContaining(SHOP) });
   });
+
+  it("is refused where the shop belongs to another account, with nothing claimed", async () => {
+    const shop = await startShop({ settings: { orders: { schedule: EVERY_SECOND } } });
+    const database = await testDatabase();
+    await initMirror(database);
+    const there = (sql: string) => database.cluster.query(database.name, `SET search_path = erp_bridge; ${sql}`);
+    await there(
+      `INSERT INTO positions (shop, database_id, orders_seq, events_seq, account) VALUES ('${SHOP}', 'x', 0, 0, 'of another')`,
+    );
+    shop.writeConfig({ mirror: { shop: SHOP, url: database.url } });
+    expect(await shop.command("takeover", "--yes")).toMatchObject({
+      code: 78,
+      err: expect.stringContaining("another account"),
+    });
+    expect(await there("SELECT takeover_no FROM positions")).toBe("0");
+    await there("UPDATE positions SET account = NULL");
+    expect(await shop.command("takeover", "--yes")).toMatchObject({ code: 0 });
+    expect(await there("SELECT takeover_no, account <> 'of another' FROM positions")).toBe("1|t");
+  });
 });

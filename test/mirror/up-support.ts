@@ -54,7 +54,7 @@ export async function startUp(settings: Settings = {}): Promise<UpBench> {
   onTestFinished(() => link.close());
   const session: MirrorSession = {
     link,
-    self: { shop: SHOP, databaseId: "x", writer: crypto.randomUUID(), host: "here", version: "0" },
+    self: { shop: SHOP, databaseId: "x", writer: crypto.randomUUID(), host: "here", version: "0", account: "a" },
     get context() {
       return bridge.bridge.context;
     },

@@ -41,6 +41,12 @@ export const mirror = {
     `The schema ${schema} of PostgreSQL at ${at} is not as this program made it.`,
   initHint: "Whoever owns the schema runs: erp-bridge mirror init --url ADDRESS",
   newerHint: "Install the version of erp-bridge that the other shops have.",
+  disarmed: ({ at, schema, tables }: { at: string; schema: string; tables: string }) =>
+    `In the schema ${schema} of PostgreSQL at ${at} tables lack triggers or row-level security: ${tables}.`,
+  takeoverOtherAccount: ({ shop, id, url, orders }: { shop: string; id: string; url: string; orders: number }) =>
+    `In the mirror the shop ${shop} with its orders (${orders}) belongs to another account than ${id} at ${url}.`,
+  takeoverOtherAccountHint:
+    "Compare mirror.shop and the mirror's address with service.base_url and service.client_id. Where the account itself has changed, take over from a copy that was started with it.",
   otherDatabase: ({ shop, host }: { shop: string; host: string }) =>
     `In the mirror the shop ${shop} belongs to another database (last written from ${host}).`,
   otherDatabaseHint:

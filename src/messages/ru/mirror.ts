@@ -32,6 +32,12 @@ export const mirror = {
   otherSchema: ({ at, schema }) => `Схема ${schema} в PostgreSQL на ${at} не такая, какой её создала эта программа.`,
   initHint: "Владелец схемы выполняет: erp-bridge mirror init --url ADDRESS",
   newerHint: "Установите ту версию erp-bridge, что и в других магазинах.",
+  disarmed: ({ at, schema, tables }) =>
+    `В схеме ${schema} в PostgreSQL на ${at} у таблиц нет триггеров или политик доступа к строкам: ${tables}.`,
+  takeoverOtherAccount: ({ shop, id, url, orders }) =>
+    `В зеркале магазин ${shop} и его заказы (${orders}) принадлежат не учётной записи ${id} на ${url}, а другой.`,
+  takeoverOtherAccountHint:
+    "Сверьте mirror.shop и адрес зеркала с service.base_url и service.client_id. Если сменилась сама учётная запись, продолжайте из копии, с которой уже работали под новой.",
   otherDatabase: ({ shop, host }) =>
     `В зеркале магазин ${shop} принадлежит другой базе (последняя запись — с ${host}).`,
   otherDatabaseHint:

@@ -64,6 +64,18 @@ export const ERP_TABLES: Record<ErpTable, ErpTableForm> = {
 
 export const ERP_TABLE_NAMES = Object.keys(ERP_TABLES) as ErpTable[];
 
+/** Those with triggers. */
+export const TOUCHED_TABLES: readonly string[] = [...ERP_TABLE_NAMES, "status_requests"];
+
+/** The key of a touched row, as the expressions that its triggers note. */
+export function touchedKey(table: string): string {
+  const key: ErpTableForm["key"] = isErpTable(table)
+    ? ERP_TABLES[table].key
+    : [{ name: "id", type: "uuid", kind: "text" }];
+  const [first, second] = key.map(({ name, type }) => (type === "text" ? name : `${name}::text`));
+  return `${first}, ${second ?? "NULL::text"}`;
+}
+
 export function isErpTable(name: string): name is ErpTable {
   return Object.hasOwn(ERP_TABLES, name);
 }
