@@ -194,7 +194,7 @@ export class Up implements MirrorPart {
     if (because === undefined) return;
     const held = Object.keys(loadTableCounts(now.store, "kept")).filter(isErpTable);
     const filled = await findFilled(tx, now.shop);
-    const hasZeros = isUnsure(now.store) && !isStockWaiting(now.store);
+    const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
     this.#walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
     // Deletions among them may be older than rows that are lost there.
     if (because === "remote") await forgetNotes(tx, now.shop);
