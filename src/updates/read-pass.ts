@@ -14,6 +14,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { type Candidate, loadControls, loadControlsWith } from "./control-rows.ts";
 import { saysNoSuchOrder } from "./missing-orders.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
+import { UnfitAnswer } from "./read-snapshot.ts";
 
 /** Orders that are asked for at most to find out whether the service is well. */
 const CONTROLS_MAX = 2;
@@ -31,7 +32,8 @@ export class ReadPass {
   #wellKey: number | undefined;
   /** What the service gave for no order that was asked for. */
   readonly #lost = new Set<LostPart>();
-  #lastError: unknown;
+  /** Of the failures since an order was answered well, the last one first. */
+  #errors: unknown[] = [];
 
   constructor(context: JobContext, reader: OrderReader, options: { signal: AbortSignal; failuresInRowMax?: number }) {
     this.#context = context;
@@ -43,6 +45,7 @@ export class ReadPass {
   /** @param orderKey undefined: the order is not stored here */
   answered(orderKey: number | undefined): void {
     this.#breaker.succeed();
+    this.#errors = [];
     this.#wellKey = Math.max(this.#wellKey ?? 0, orderKey ?? 0);
   }
 
@@ -73,7 +76,7 @@ export class ReadPass {
   /** Returns whether so many have failed in a row that it is rather the service. */
   #note(orderId: string, error: unknown): boolean {
     this.#failed.add(orderId);
-    this.#lastError = error;
+    this.#errors.unshift(error);
     this.#wellKey = undefined;
     return this.#breaker.fail();
   }
@@ -117,14 +120,16 @@ export class ReadPass {
     }
   }
 
-  /** What the pass fails with where the service is not well. */
+  /** What the pass fails with where the service is not well. That the configuration does not fit only all failures together say. */
   get trouble(): unknown {
     const count = this.#failed.size;
-    if (saysNoSuchOrder(this.#lastError)) {
+    const [last] = this.#errors;
+    if (last instanceof UnfitAnswer && this.#errors.every((error) => error instanceof UnfitAnswer)) return last.ofAll;
+    if (saysNoSuchOrder(last)) {
       return new BridgeError("answer_unreadable", m.updates.allUnknown({ count }), {
         hint: m.updates.lookAtOne,
       });
     }
-    return this.#lastError;
+    return last;
   }
 }

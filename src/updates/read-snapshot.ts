@@ -45,8 +45,37 @@ export class AnotherOrder extends BridgeError {
   }
 }
 
-/** @throws ServiceError; {@link AnotherOrder}; BridgeError `answer_shape` (the configuration does not fit), `answer_unreadable` */
+/**
+ * The answer has another shape than the configuration says. Of one order that is its own; only several in a row, and no other failure between
+ * them, say that the configuration is wrong.
+ */
+export class UnfitAnswer extends BridgeError {
+  constructor({ text, hint, cause }: BridgeError) {
+    super("answer_unreadable", text, { cause, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  /** What it is where several orders are answered so. */
+  get ofAll(): BridgeError {
+    return new BridgeError("answer_shape", this.text, this.hint === undefined ? {} : { hint: this.hint });
+  }
+}
+
+/** @throws ServiceError; {@link AnotherOrder}; {@link UnfitAnswer}; BridgeError `answer_unreadable` */
 export async function readSnapshot(
+  context: Pick<JobContext, "store" | "client" | "clock">,
+  rules: OrderRules,
+  order: { orderId: string; serviceId: string },
+  signal: AbortSignal,
+): Promise<SnapshotRead> {
+  try {
+    return await readOrder(context, rules, order, signal);
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === "answer_shape") throw new UnfitAnswer(error);
+    throw error;
+  }
+}
+
+async function readOrder(
   { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
   rules: OrderRules,
   order: { orderId: string; serviceId: string },

@@ -67,6 +67,21 @@ describe("reconcile", () => {
     expect(t.rows("SELECT * FROM holds")).toEqual([]);
   });
 
+  it("goes on behind an order that is answered in another shape, where no order was read before", async () => {
+    const t = await startWithIll(4, { service: { updates: { stuck: "empty" } } });
+    const [odd, changed] = t.ids as [string, string];
+    t.ill.set(odd, { kind: "raw", contentType: "application/json", body: `[${t.sandbox.service.newestText(odd)}]` });
+    t.change(changed, { status: "cancelled" });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { failed: 1, differ: 1 } });
+    expect(t.statusOf(changed).status).toBe("cancelled");
+  });
+
+  it("ends with a wrong configuration where all orders are answered in another shape", async () => {
+    const t = await withOrders(4, {}, { shape: { snapshot: ["result"] } });
+    expect(await t.run("reconcile")).toMatchObject({ error: { code: "answer_shape" } });
+    expect(t.rows("SELECT * FROM missing_orders")).toEqual([]);
+  });
+
   it("owes a read to the orders of held records, and releases what the service has put right", async () => {
     const t = await startTestBridge({ sandbox: { options: { shape: { upperCaseIds: true } } } });
     const { service } = t.sandbox;

@@ -371,6 +371,18 @@ describe("a status whose outcome is unknown", () => {
     expect(effects()).toEqual(["paid"]);
   });
 
+  it("keeps no other one waiting where its order alone is answered in another shape, and none was read before", async () => {
+    const { ids, ask, send, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
+    const [odd, other] = [ask(ids[0]!, "paid"), ask(ids[1]!, "paid")];
+    const body = `[${sandbox.service.newestText(ids[0]!)}]`;
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot" }, do: { kind: "raw", contentType: "application/json", body } });
+    await send();
+    expect(request(odd)).toMatchObject({ state: "sending", last_error: expect.stringContaining("order_id") });
+    expect(request(other)).toMatchObject({ state: "sent" });
+    expect(effects(ids[1])).toEqual(["paid"]);
+  });
+
   it("is settled after a restart in the middle of its request", async () => {
     for (const when of ["before", "after"] as const) {
       const bridge = await startStatusBridge();

@@ -110,7 +110,7 @@ describe("the snapshot's place", () => {
   it.each(["$.data.order", "$"])(
     "is named with the keys seen where it is wrong (%s), and nothing is lost until it is right",
     async (snapshot) => {
-      const test = await startFollowed(1, {
+      const test = await startFollowed(3, {
         service: { shape: { snapshot: ["result"] } },
         settings: { updates: { snapshot } },
       });
@@ -124,6 +124,63 @@ describe("the snapshot's place", () => {
       expect(test.statusOf(test.ids[0]!)).toEqual({ status: "paid", revision: 2 });
     },
   );
+});
+
+describe("one order that is answered in another shape, where no order was read before", () => {
+  const inAnotherShape: [string, (text: string) => string][] = [
+    ["in a list", (text) => `[${text}]`],
+    ["in an object", (text) => `{"order":${text}}`],
+    ["with nothing", () => "{}"],
+    ["with null", () => "null"],
+    ["with something else", () => '{"id":5,"state":"archived"}'],
+  ];
+  const of = (test: Followed, id: string, spoil: (text: string) => string): FaultAction => ({
+    kind: "raw",
+    contentType: "application/json",
+    body: spoil(test.sandbox.service.newestText(id)!),
+  });
+
+  it.each(inAnotherShape)("waits behind the others, and its cancellation counts without it: %s", async (_, spoil) => {
+    const test = await startWithIll(3, { service: { updates: { scope: "all" } } });
+    const [odd, paid, cancelled] = test.ids as [string, string, string];
+    test.change(odd, { status: "cancelled" });
+    test.ill.set(odd, of(test, odd, spoil));
+    await test.poll();
+    test.change(paid, { status: "paid" });
+    test.change(cancelled, { status: "cancelled" });
+    const unknown = test.sandbox.service.createOrder();
+    test.change(unknown, { status: "packed" });
+    await test.poll();
+    expect([paid, cancelled, unknown].map((id) => test.statusOf(id).status)).toEqual(["paid", "cancelled", "packed"]);
+    expect(owed(test)).toMatchObject([{ order_id: odd }]);
+    for (let polls = 0; polls < 10; polls++) await test.poll();
+    expect(test.statusOf(odd)).toEqual({ status: "cancelled", revision: 2 });
+  });
+
+  it.each([1, 2])("is its own also where too few others are there to ask: %i", async (count) => {
+    const test = await startWithIll(count);
+    for (const id of test.ids) {
+      test.change(id, { status: "cancelled" });
+      test.ill.set(
+        id,
+        of(test, id, (text) => `[${text}]`),
+      );
+    }
+    for (let polls = 0; polls < 10; polls++) await test.poll();
+    expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "cancelled"));
+  });
+
+  it("is no wrong configuration where the others fail in another way", async () => {
+    const test = await startWithIll(3);
+    changeAll(test);
+    for (const id of test.ids) test.ill.set(id, { kind: "html" });
+    test.ill.set(
+      test.ids[2]!,
+      of(test, test.ids[2]!, (text) => `[${text}]`),
+    );
+    test.clock.advance(60_000);
+    expect(await test.run("updates")).toMatchObject({ error: { code: "answer_unreadable" } });
+  });
 });
 
 describe("a read that is owed", () => {
