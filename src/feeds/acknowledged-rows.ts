@@ -22,7 +22,7 @@ export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
   return store.prepare<number>(sql).pluck().get({ feed: rules.feedId }) === 1;
 }
 
-/** The next keys that the bridge knows as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
+/** The next keys that are stored as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
 export function loadKnownKeys(
   store: Store,
   rules: FeedRules,

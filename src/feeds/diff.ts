@@ -17,7 +17,7 @@ import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
-/** Where the keys stand that the bridge knows. */
+/** Where the keys stand that were sent, or wait to be. */
 export const KNOWN = ["feed_sent", "feed_outbox"] as const;
 /** Known keys that are looked for among those of the source at once. */
 const KNOWN_PER_READ = 1_000;
@@ -115,7 +115,7 @@ export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRo
 }
 
 /**
- * Keys that the bridge knows as present and that are not among those of the source, in steps. `isFull`: with those that
+ * Keys that are stored as present and that are not among those of the source, in steps. `isFull`: with those that
  * wait as gone already, which may have been rendered under other rules.
  */
 export function* absentKeys(

@@ -1,6 +1,6 @@
 /*
  * Names what a feed has sent and has waiting by other key columns. Rows are moved aside under their new names, some at a time,
- * and then back: no new name meets an old one, and after a crash the same steps go on from where they were.
+ * and then back: no new name collides with an old one, and after a crash the same steps go on from where they were.
  */
 
 import { onlyRow } from "../database/only-row.ts";

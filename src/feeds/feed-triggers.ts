@@ -157,7 +157,7 @@ export function disarmTriggers(store: Store, name: string): boolean {
   return standing.length > 0;
 }
 
-/** Asks SQLite itself, which knows collations, rowids and affinities better than any list of columns. */
+/** Asks SQLite itself, which applies collations, rowids and affinities better than any list of columns. */
 function isKeyIndexed(store: Store, rules: FeedRules): boolean {
   const where = rules.keys.map((column) => `${quoteName(column)} IN (?, ?, ?)`).join(" AND ");
   // Prepared anew each time: SQLite does not notice that the schema has changed under a kept EXPLAIN.
@@ -197,7 +197,7 @@ function triggersOf(store: Store, rules: FeedRules): { name: string; sql: string
   if (others.length === 0) return after;
   const body = others.map((columns) => noteReplaced(rules, columns)).join("");
   const changing = [...new Set(others.flat().map(({ name }) => name))];
-  // Before an update SQLite knows of the other columns only those that a trigger names, and generates from these alone.
+  // Before an update SQLite has loaded of the other columns only those that a trigger names, and generates from these alone.
   const isGenerated = changing.some((column) => generated.has(column.toLowerCase()));
   const when = isGenerated ? ` WHEN ${differs(readStored(store, rules))}` : "";
   return [
@@ -250,7 +250,7 @@ interface UniqueColumn {
 }
 
 /**
- * Columns besides the feed's key that no two rows may share, the rowid too: a REPLACE that meets another row there
+ * Columns besides the feed's key that no two rows may share, the rowid too: a REPLACE that conflicts with another row there
  * deletes it, and no delete trigger runs. Unique indexes of a part of the rows, or over an expression, are left to
  * the nightly comparison.
  */

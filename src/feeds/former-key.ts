@@ -29,7 +29,7 @@ function withText(made: object, [step = "", ...rest]: readonly string[], text: s
   return { ...made, [step]: rest.length === 0 ? text : withText(inner, rest, text) };
 }
 
-/** What a signature tells of the rules that it stands for; see `FeedRules.signature`. */
+/** The key in the signature of former rules; see `FeedRules.signature`. */
 export function formerKeyOf(signature: string | null, keyColumns: string | null): FormerKey | undefined {
   if (keyColumns === null) return undefined;
   const [, , , record] = JSON.parse(signature ?? "[]") as [string, string[], string | null, unknown];
@@ -38,7 +38,7 @@ export function formerKeyOf(signature: string | null, keyColumns: string | null)
 
 /**
  * What became of a row that was sent under a former key. `named`: it is this row of the present key, which the source may have or
- * not. `away`: nothing of the source is its article. `waiting`: nothing tells, and a person decides.
+ * not. `away`: nothing of the source is its article. `waiting`: that is not known, and a person decides.
  */
 export type Naming =
   | {

@@ -52,7 +52,7 @@ export async function withNames(
       if (isSameKey) return { kind: "named", key, isPresent: present.has(key), else: "waiting" };
       const said = reader.saidBy(record);
       const there = from.of === "record" ? undefined : bySource.find(key);
-      // The column may mean something else there: a row that is known to be another article tells nothing.
+      // The column may mean something else there: a row that is known to be another article decides nothing.
       const isOther = there?.said !== undefined && reader.isOther(there.said, record);
       return planName({
         byRecord: said && byRecord.find([JSON.stringify(said)], { isFirst: true })?.present.slice(0, parts),

@@ -86,7 +86,7 @@ function namesIn(node: TemplateNode, values: ReadonlySet<string>, steps: Place =
   return [{ steps, columns: [...new Set(parts.map(({ name }) => name))], isPure: node.parts.length === 1 }];
 }
 
-/** Whether two records name different articles. What one of them does not say at all tells nothing. */
+/** Whether two records name different articles. A property that one of them lacks decides nothing. */
 export function isOtherArticle(identity: readonly Place[], a: string, b: string): boolean {
   return identity.some((steps) => {
     const [one, other] = [textAt(a, steps), textAt(b, steps)];

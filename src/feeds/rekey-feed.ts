@@ -149,7 +149,7 @@ export async function spareNamed(
   });
 }
 
-/** The source may have the article by now, under a name that nothing told before: then that row says what it is. */
+/** The source may have the article by now, under a name that was not known before: then it is that row. */
 function settleRow(
   { store }: JobContext,
   rules: FeedRules,

@@ -222,7 +222,7 @@ export class ScanSource {
     return found.filter((one) => changed.has(one) || this.#wanted.has(nameOf(one.key)));
   }
 
-  /** Wanted keys that neither the source has nor the bridge knows as present: what is gone may be wanted once more. */
+  /** Wanted keys that neither the source has nor are stored as present: what is gone may be wanted once more. */
   async #takeUpWanted(pass: FeedPass, isFull: boolean): Promise<void> {
     const wanted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
     for (let from = 0; from < wanted.length; from += KEYS_PER_COMMIT) {

@@ -85,7 +85,7 @@ export interface StatusEvent {
 /**
  * The last event that turned an order which was not cancelled into one that is, by the meaning that statuses have now, whatever they meant
  * when they came.
- * @param history `known`: the status that the ERP knew; undefined where the history does not reach back so far. `events`: all since.
+ * @param history `known`: the status that the ERP has seen; undefined where the history does not reach back so far. `events`: all since.
  */
 export function findCancellation(
   { known, events }: { known: string | null | undefined; events: readonly StatusEvent[] },

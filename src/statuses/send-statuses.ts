@@ -193,7 +193,7 @@ export class SendStatuses implements Job {
     this.#noteFailure(request, error, pass);
   }
 
-  /** @throws what concerns every request, and what so many of them in a row met that it is the service's. */
+  /** @throws what concerns every request, and what so many of them in a row failed with that it is the service's. */
   #noteFailure(request: StatusRequest, error: unknown, pass: Pass, leastMs = 0): void {
     pass.failed += 1;
     const reach = reachOf(error, request.attempts);
@@ -252,7 +252,7 @@ export class SendStatuses implements Job {
   }
 }
 
-/** The failure of a pass in which single orders failed and nothing else was to be sent: it is told, and holds nothing. */
+/** The failure of a pass in which single orders failed and nothing else was to be sent: it is reported, and holds nothing. */
 function ofOneOrder(error: unknown): BridgeError {
   const { code, text, hint } = asError(error);
   return new BridgeError(code, text, { cause: error, ...(hint === undefined ? {} : { hint }) });

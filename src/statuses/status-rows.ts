@@ -142,7 +142,7 @@ interface KnownOrder {
 }
 
 /**
- * When, and as what, the order of a request was cancelled after the revision that the ERP knew. A revision that the order has not
+ * When, and as what, the order of a request was cancelled after the revision that the ERP has seen. A revision that the order has not
  * got yet is knowledge of none.
  */
 export function loadCancelledSince(
@@ -303,7 +303,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
   };
 }
 
-/** The order has the status. Where it has not come back with the order yet, a read of the order is owed. */
+/** The order has the status. Where it has not come back with the order yet, a read of the order is due. */
 export function markSent(store: Store, id: bigint, answer: { httpStatus: number | null; at: string }): boolean {
   return (
     store
@@ -418,7 +418,7 @@ export function loadOwedEchoes(store: Store, limit: number): { orderId: string; 
 }
 
 /**
- * The order was read after our status had been accepted: the read is no longer owed, whether it showed the status or not. Returns
+ * The order was read after our status had been accepted: the read is no longer due, whether it showed the status or not. Returns
  * whether it did.
  */
 export function markEchoesRead(store: Store, orderId: string, status: string | null): boolean {
