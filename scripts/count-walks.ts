@@ -13,7 +13,7 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { stringify } from "yaml";
-import { parseConfig } from "../src/config/load.ts";
+import { loadConfig } from "../src/config/load.ts";
 import { Bridge } from "../src/daemon/bridge.ts";
 import type { FlowName } from "../src/pass/job-names.ts";
 import { systemClock } from "../src/platform/clock.ts";
@@ -82,7 +82,7 @@ await session.post("Profiler.enable");
 await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
 const file = path.join(folder, "config.yaml");
 writeFileSync(file, configText(sandbox, folder), { mode: 0o600 });
-const loaded = parseConfig({ text: readFileSync(file, "utf8"), file, env: {} });
+const loaded = loadConfig({ file, env: {} });
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const bridge = new Bridge({ loaded, log: silent, clock: systemClock }, "walks");
 const run = async (job: FlowName) => {
@@ -110,10 +110,12 @@ try {
     .get();
   if (pending !== 3 || sent?.includes("2") !== true)
     throw new Error(`${pending} orders are pending, ${sent} was sent.`);
+  const beside = filesLoaded(folder, "status", "--config", file);
   await bridge.stop();
   print("an order, from the poll to orders_pending", order, ORDER_ROOMS);
   print("a row of stock, from the trigger to its acknowledgement", row, ["feeds/"]);
-  print("status, from its start to its answer", filesLoaded(folder, "status", "--config", file));
+  print("status beside a daemon, from its start to its answer", beside);
+  print("status without a daemon, which checks the configuration", filesLoaded(folder, "status", "--config", file));
 } finally {
   await sandbox.close();
   session.disconnect();

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { configFileOf } from "./cli/call.ts";
 import type { Command as BridgeCommand } from "./cli/command.ts";
 import type { InitOptions } from "./cli/init-answers.ts";
 import { withLeadingOptions } from "./cli/leading-options.ts";
@@ -86,7 +87,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .option("--no-color", say(m.help.optionNoColor))
       .addHelpText("after", exampleText(say, example));
   const act: Act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
-    const [command, { configFileOf }] = await Promise.all([load(), import("./cli/command.ts")]);
+    const command = await load();
     const json = common.json === true;
     const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
     const isWanted = common.color !== false;

@@ -9,7 +9,7 @@ import { m } from "../messages/messages.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import type { Paint } from "../platform/paint.ts";
-import { secretFilter } from "../platform/secrets.ts";
+import { asTyped, speakAs } from "./call.ts";
 import type { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -29,22 +29,6 @@ export interface Call {
 
 export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;
 
-const FOLDER = "/etc/erp-bridge";
-const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-
-/** The configuration file that a call means. */
-export function configFileOf(options: { config?: string; instance?: string }, env: NodeJS.ProcessEnv): string {
-  if (options.config !== undefined && options.instance !== undefined) {
-    throw new BridgeError("usage", m.command.configOrInstance);
-  }
-  if (options.config !== undefined) return options.config;
-  if (options.instance !== undefined) {
-    if (!INSTANCE.test(options.instance)) throw new BridgeError("usage", m.command.instanceName);
-    return `${FOLDER}/${options.instance}.yaml`;
-  }
-  return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;
-}
-
 /**
  * The one way to the configuration, and so to the database: whoever has come this way is not root any more where the
  * database's folder is not root's.
@@ -58,10 +42,8 @@ export async function load(call: Call, secret: SecretNeed = "needed"): Promise<L
 
 /** The same for a command that writes the configuration, which may be root's: it goes near the database as its owner only. */
 export async function loadAsCaller(call: Call, secret: SecretNeed = "needed"): Promise<LoadedConfig> {
-  const { terminal } = call;
   const loaded = loadTyped(call, secret);
-  terminal.speak?.(loaded.config.language);
-  terminal.hide?.(secretFilter(loaded.config.service.client_id, loaded.config.service.client_secret));
+  speakAs(call, loaded.config);
   return loaded;
 }
 
@@ -100,32 +82,4 @@ export function unknownWord(what: Message, word: string, known: readonly string[
   return new BridgeError("usage", m.command.unknownWord({ what, word: printable(word) }), {
     hint: near === null ? m.command.known({ names: known }) : m.command.didYouMean({ name: near }),
   });
-}
-
-const INSTANCE_FILE = new RegExp(`^${FOLDER}/([A-Za-z0-9][A-Za-z0-9._-]*)\\.yaml$`);
-
-/** The option for a file as it is typed in a shell; nothing for the place that is looked at by itself. */
-export function configFlag(file: string): string {
-  if (file === `${FOLDER}/config.yaml`) return "";
-  const [, instance] = INSTANCE_FILE.exec(file) ?? [];
-  if (instance !== undefined) return ` --instance ${instance}`;
-  return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
-}
-
-/** The units read what lies in one folder; with another file the daemon was, and is, started by hand. */
-export function isByHand({ configFile, terminal }: Pick<Call, "configFile" | "terminal">): boolean {
-  return terminal.env["ERP_BRIDGE_CONFIG"] !== configFile && path.dirname(path.resolve(configFile)) !== FOLDER;
-}
-
-/** A command as it is to be typed for the configuration of this call: with its option, or for the unit of its instance. */
-export function asTyped(command: string, call: Pick<Call, "configFile" | "terminal">): string {
-  const { configFile, terminal } = call;
-  if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;
-  if (command.startsWith("erp-bridge ")) return `${command}${configFlag(configFile)}`;
-  if (isByHand(call) && /^systemctl (re)?start erp-bridge$/.test(command))
-    return `erp-bridge run${configFlag(configFile)}`;
-  const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
-  return instance === undefined || configFlag(configFile) === ""
-    ? command
-    : command.replace(/\berp-bridge$/, `erp-bridge@${instance}`);
 }

@@ -21,7 +21,8 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
 import { acceptNewForms, hasNewForms } from "../statuses/status-rows.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { asTyped, type Command, load, unknownWord } from "./command.ts";
+import { asTyped } from "./call.ts";
+import { type Command, load, unknownWord } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";
 

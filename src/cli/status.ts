@@ -1,5 +1,6 @@
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoadedConfig } from "../config/load.ts";
+import { findAccepted, type SeenConfig } from "../config/accepted.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
@@ -9,11 +10,13 @@ import { describeRow } from "../health/flow-row.ts";
 import { measureAges } from "../health/health.ts";
 import { describeStatus, type ReportedCondition } from "../health/status.ts";
 import { m } from "../messages/messages.ts";
+import { becomeOwnerOf } from "../platform/become-owner.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import type { Style } from "../platform/paint.ts";
 import { describeObservations } from "../probe/observation.ts";
 import { loadObservations } from "../probe/observations.ts";
-import { asTyped, type Call, type Command, isByHand, load, requireDatabase } from "./command.ts";
+import { asTyped, isByHand, speakAs } from "./call.ts";
+import type { Call, Command } from "./command.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -23,22 +26,36 @@ const CLEAR = "\u001b[2J\u001b[H";
 
 /** Is all well? One sentence, then a line a flow; with `--watch` again and again until it is interrupted. */
 export const status: Command<{ watch?: boolean }> = async (call, { watch = false }) => {
-  const loaded = await load(call);
-  requireDatabase(loaded);
+  const config = await loadSeen(call);
   if (!watch) {
-    const look = lookNow(loaded, call);
+    const look = lookNow(config, call);
     call.terminal.out(call.json ? look.json : look.lines.join("\n"));
     return look.exitCode;
   }
   using stop = interruption();
-  return await watchStatus(call, loaded, stop.signal);
+  return await watchStatus(call, config, stop.signal);
 };
 
+/** The whole is checked where no daemon has accepted the file as it stands. */
+async function loadSeen(call: Call): Promise<SeenConfig> {
+  const { configFile, terminal } = call;
+  const accepted = findAccepted({ file: configFile, env: terminal.env });
+  if (accepted === undefined) {
+    const { load, requireDatabase } = await import("./command.ts");
+    const loaded = await load(call);
+    requireDatabase(loaded);
+    return loaded.config;
+  }
+  speakAs(call, accepted);
+  becomeOwnerOf(path.dirname(accepted.database.path), terminal.env);
+  return accepted;
+}
+
 /** On a terminal the whole picture is drawn anew; into a file or a pipe goes a line for each look. */
-async function watchStatus(call: Call, loaded: LoadedConfig, signal: AbortSignal): Promise<ExitCode> {
+async function watchStatus(call: Call, config: SeenConfig, signal: AbortSignal): Promise<ExitCode> {
   const { terminal } = call;
   for (;;) {
-    const look = lookNow(loaded, call);
+    const look = lookNow(config, call);
     const time = new Date().toISOString().slice(11, 19);
     if (call.json) terminal.out(look.json);
     else if (terminal.outIsTerminal === true) terminal.out(`${CLEAR}${look.lines.join("\n")}`);
@@ -57,16 +74,16 @@ interface Look {
   exitCode: ExitCode;
 }
 
-function lookNow(loaded: LoadedConfig, call: Call): Look {
+function lookNow(config: SeenConfig, call: Call): Look {
   const { paint } = call;
   const say = call.terminal.say ?? String;
-  using store = openReadOnly(loaded.config.database.path);
+  using store = openReadOnly(config.database.path);
   const nowMs = Date.now();
-  const lock = isLocked(loaded.config.database.path);
+  const lock = isLocked(config.database.path);
   const met = store.troubles.first ?? lock?.holder?.met;
   const facts = measureAges({ ...loadFacts(store), met }, { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
   const now = { nowMs, isRunning: lock !== undefined, silentMs: silenceOf(lock?.holder) };
-  const limits = { erpReadWithinMs: loaded.config.erp.read_within };
+  const limits = { erpReadWithinMs: config.erp.read_within };
   const report = describeStatus(facts, now, limits);
   const observations = loadObservations(store).filter(({ state }) => state === "new");
   const { holds } = facts;
@@ -77,7 +94,7 @@ function lookNow(loaded: LoadedConfig, call: Call): Look {
   });
   const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
   const noticed = describeObservations(observations);
-  const { language } = loaded.config;
+  const { language } = config;
   const told = describeStatus(facts, now, limits, language);
   // The log of a daemon that was started by hand is where it was started.
   const isTyped = (command: string) => !(command.startsWith("journalctl ") && isByHand(call));

@@ -1,13 +1,9 @@
 import path from "node:path";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { readMirrorUrl } from "./mirror.ts";
 import { readSmallFile } from "./small-file.ts";
 
-/*
- * The Client Secret and the mirror's address, which holds a password: each from the one place where it was written. No message
- * holds any part of them.
- */
+/* The Client Secret, and how what is as secret is read: from the one place where it was written. No message holds any part of it. */
 
 /** Where one of them may stand; undefined where a key is not written. */
 export interface CredentialSources {
@@ -27,10 +23,6 @@ interface SecretProblem {
 }
 
 export type Secret = { secret: string; file: string | null; warnings: Message[] } | SecretProblem;
-
-export type MirrorUrl =
-  | { url: string | null; file: string | null; warnings: Message[] }
-  | { key: "shop" | "url" | "url_file" | null; problem: Message; isElsewhere: boolean };
 
 const FILE_BYTES_MAX = 16_384;
 /** Shorter ones could not be blanked out of foreign text without blanking out ordinary words. */
@@ -65,38 +57,6 @@ function secretProblem(secret: string): Message | null {
   return secret.trim() === secret ? null : m.config.secretSpace;
 }
 
-/** The mirror's address, handed over as `mirror-url`; null where there is no mirror. */
-export function resolveMirrorUrl({
-  shop,
-  inline,
-  ...sources
-}: CredentialSources & { shop: string | undefined }): MirrorUrl {
-  const { namedFile } = sources;
-  if (inline !== undefined && namedFile !== undefined)
-    return { key: "url", problem: m.config.twoMirrorUrls, isElsewhere: false };
-  if (shop === undefined)
-    return inline === undefined && namedFile === undefined
-      ? { url: null, file: null, warnings: [] }
-      : { key: null, problem: m.config.noShopKey, isElsewhere: false };
-  if (inline !== undefined) {
-    const problem = problemOfUrl(inline);
-    return problem === null ? { url: inline, file: null, warnings: [] } : { key: "url", problem, isElsewhere: false };
-  }
-  const key = namedFile === undefined ? null : "url_file";
-  const read = readCredential("mirror-url", sources);
-  if (read === undefined) return { key: null, problem: m.config.noMirrorUrl, isElsewhere: true };
-  if ("problem" in read) return { key, problem: read.problem, isElsewhere: read.isForbidden || key === null };
-  const url = read.text.trim();
-  const problem = problemOfUrl(url);
-  if (problem !== null) return { key, problem: m.config.fileUnreadable({ problem }), isElsewhere: false };
-  return { url, file: read.file, warnings: read.isOpen ? [m.config.openMirrorUrl] : [] };
-}
-
-function problemOfUrl(url: string): Message | null {
-  const target = readMirrorUrl(url);
-  return "problem" in target ? target.problem : null;
-}
-
 interface ReadCredential {
   text: string;
   /** Null where systemd handed it over. */
@@ -107,7 +67,7 @@ interface ReadCredential {
 }
 
 /** From the file that is named, or from systemd's under this name; undefined where there is neither. */
-function readCredential(
+export function readCredential(
   credential: string,
   { namedFile, configFile, env }: Omit<CredentialSources, "inline">,
 ): ReadCredential | { problem: Message; isForbidden: boolean } | undefined {

@@ -4,7 +4,7 @@ import { isNameOfDatabase } from "../database/copy-names.ts";
 import { localeLanguage } from "../messages/locale.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { type MirrorUrl, resolveMirrorUrl, resolveSecret, type Secret } from "./credentials.ts";
+import { resolveSecret, type Secret } from "./credentials.ts";
 import {
   type DocumentProblem,
   type Expectations,
@@ -15,6 +15,7 @@ import {
 } from "./document.ts";
 import { type Finding, findingsOf } from "./issues.ts";
 import type { KeyMeta } from "./kinds.ts";
+import { type MirrorUrl, resolveMirrorUrl } from "./mirror-url.ts";
 import { ConfigError, type ConfigProblem, dotted, PROBLEMS_MAX } from "./problems.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { nodeOf, schemaAt } from "./schema-walk.ts";
@@ -24,6 +25,8 @@ export interface LoadedConfig {
   config: Config;
   /** Absolute. */
   file: string;
+  /** That of the file, where it was read. */
+  version: string | null;
   /** Dotted paths of the keys that stand in the file: what they say must match, a default may be absent. */
   written: ReadonlySet<string>;
   /** Sentences for the administrator; nothing here stops the program. */
@@ -44,8 +47,7 @@ export function loadConfig({
   env: NodeJS.ProcessEnv;
   secret?: SecretNeed;
 }): LoadedConfig {
-  const { text, mode } = readFile(file);
-  return parseConfig({ text, file, env, mode, need: secret });
+  return parseConfig({ ...readFile(file), file, env, need: secret });
 }
 
 /** The text of the file, for whoever edits it. @throws ConfigError */
@@ -53,7 +55,7 @@ export function readConfigText(file: string): string {
   return readFile(file).text;
 }
 
-function readFile(file: string): { text: string; mode: number } {
+function readFile(file: string): { text: string; mode: number; version: string } {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) {
     const state = STATES[read.code];
@@ -68,7 +70,7 @@ function readFile(file: string): { text: string; mode: number } {
     const { line, column, problem } = decoded;
     throw new ConfigError(file, [{ ...about(m.config.theFile({ problem })), line, column }]);
   }
-  return { text: decoded.text, mode: read.mode };
+  return { text: decoded.text, mode: read.mode, version: read.version };
 }
 
 const STATES: Readonly<Record<string, "missing" | "forbidden">> = {
@@ -88,6 +90,7 @@ export interface ConfigText {
   env: NodeJS.ProcessEnv;
   /** Permission bits of the file. */
   mode?: number;
+  version?: string;
   need?: SecretNeed;
 }
 
@@ -98,7 +101,7 @@ export interface ConfigText {
 export type SecretNeed = "needed" | "optional" | "none";
 
 /** The same from text that was read already. Reads nothing but the secret's file. */
-export function parseConfig({ text, file, env, mode = 0, need = "needed" }: ConfigText): LoadedConfig {
+export function parseConfig({ text, file, env, mode = 0, version, need = "needed" }: ConfigText): LoadedConfig {
   const document = readDocument(text, env, EXPECTATIONS);
   if (document.problems.some((problem) => problem.path.length === 0)) throw refusal(file, document, []);
   const parsed = configSchema.safeParse(document.value, READING);
@@ -128,6 +131,7 @@ export function parseConfig({ text, file, env, mode = 0, need = "needed" }: Conf
   return {
     config,
     file: path.resolve(file),
+    version: version ?? null,
     written: writtenKeys(document),
     positionOf: (at) => {
       const offset = offsetOf(document, { path: at, aboutKey: false });

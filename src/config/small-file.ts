@@ -6,6 +6,8 @@ export interface SmallFile {
   bytes: Buffer;
   /** Permission bits as `stat` gives them. */
   mode: number;
+  /** Another one once anything was written to the file, or another file has its name. */
+  version: string;
 }
 
 type ReadFile = SmallFile | { code: string };
@@ -47,18 +49,19 @@ export function readSmallFile(file: string, bytesMax: number): SmallFile | { pro
   if ("bytes" in read) return read;
   const { code } = read;
   if (code === "EFBIG") return { problem: m.config.tooLarge({ bytesMax }), code };
-  return { problem: REASONS[code] ?? m.config.unreadable({ code }), code };
+  return { problem: reasonOf(code), code };
 }
 
 function readNow(file: string, bytesMax: number): ReadFile {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const stat = fstatSync(descriptor);
+      const stat = fstatSync(descriptor, { bigint: true });
       if (!stat.isFile()) return { code: "EISDIR" };
       if (stat.size > bytesMax) return { code: "EFBIG" };
-      const bytes = Buffer.alloc(stat.size);
-      return { bytes: bytes.subarray(0, readSync(descriptor, bytes)), mode: stat.mode };
+      const bytes = Buffer.alloc(Number(stat.size));
+      const version = [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(":");
+      return { bytes: bytes.subarray(0, readSync(descriptor, bytes)), mode: Number(stat.mode), version };
     } finally {
       closeSync(descriptor);
     }
@@ -67,14 +70,22 @@ function readNow(file: string, bytesMax: number): ReadFile {
   }
 }
 
-const REASONS: Readonly<Record<string, Message>> = {
-  EISDIR: m.config.notRegularFile,
-  ENOENT: m.config.notFound,
-  ENOTDIR: m.config.notFound,
-  EACCES: m.config.notPermitted,
-  EPERM: m.config.notPermitted,
-  ERR_INVALID_ARG_VALUE: m.config.impossibleName,
-};
+function reasonOf(code: string): Message {
+  switch (code) {
+    case "EISDIR":
+      return m.config.notRegularFile;
+    case "ENOENT":
+    case "ENOTDIR":
+      return m.config.notFound;
+    case "EACCES":
+    case "EPERM":
+      return m.config.notPermitted;
+    case "ERR_INVALID_ARG_VALUE":
+      return m.config.impossibleName;
+    default:
+      return m.config.unreadable({ code });
+  }
+}
 
 /** Text as people's editors should have saved it: UTF-8 without a byte order mark. */
 export function decodeText(bytes: Buffer): { text: string } | { problem: Message; line: number; column: number } {

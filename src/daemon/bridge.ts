@@ -1,5 +1,6 @@
 import { saveHeld } from "../backup/save-held.ts";
 import type { ReadSpace } from "../backup/watch-disk.ts";
+import { acceptedConfig } from "../config/accepted.ts";
 import { handedOverSecret } from "../config/credential.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -104,9 +105,11 @@ export class Bridge {
     const { total, import: importing } = config.service.timeouts;
     this.#hangingMs = Math.max(total, importing) + HANGING_MS;
     const secret = handedOverSecret(options.loaded, process.env);
+    const accepted = acceptedConfig(options.loaded);
     this.#lock = acquireInstanceLock(config.database.path, {
       command,
       ...(secret === undefined ? {} : { secret }),
+      ...(accepted === undefined ? {} : { config: accepted }),
     });
     try {
       finishSwap(config.database.path);

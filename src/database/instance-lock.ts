@@ -23,10 +23,19 @@ export interface LockHolder {
   since: string;
   /** Where systemd took the holder's secret from, and when. */
   secret?: { file: string; atMs: number };
+  /** The configuration that it works with: see `config/accepted.ts`. */
+  config?: AcceptedConfig;
   /** Its last sign of life, by the machine's monotonic clock; absent where it gives none. */
   aliveMs?: number;
   /** Its trouble then, which it cannot write down elsewhere. */
   met?: Trouble;
+}
+
+export interface AcceptedConfig {
+  /** Of the program and the file. */
+  version: string;
+  /** `erp.read_within`, in milliseconds. */
+  readWithinMs: number;
 }
 
 export interface InstanceLock {
@@ -53,16 +62,15 @@ function lockPathOf(databasePath: string): string {
 /** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
 function readHolder(lockPath: string): LockHolder | undefined {
   try {
-    const { pid, command, since, secret, aliveMs, met } = JSON.parse(readRegular(`${lockPath}.json`)) as Record<
-      string,
-      unknown
-    >;
+    const words = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
+    const { pid, command, since, secret, config, aliveMs, met } = words;
     if (typeof pid !== "number" || typeof command !== "string" || typeof since !== "string") return undefined;
     return {
       pid,
       command,
       since,
       ...(isSecretPlace(secret) ? { secret } : {}),
+      ...(isAccepted(config) ? { config } : {}),
       ...(typeof aliveMs === "number" ? { aliveMs } : {}),
       ...(isTrouble(met) ? { met: troubleOf(met) } : {}),
     };
@@ -74,6 +82,11 @@ function readHolder(lockPath: string): LockHolder | undefined {
 function isSecretPlace(value: unknown): value is NonNullable<LockHolder["secret"]> {
   const { file, atMs } = (value ?? {}) as Record<string, unknown>;
   return typeof file === "string" && typeof atMs === "number";
+}
+
+function isAccepted(value: unknown): value is AcceptedConfig {
+  const { version, readWithinMs } = (value ?? {}) as Record<string, unknown>;
+  return typeof version === "string" && typeof readWithinMs === "number";
 }
 
 function isTrouble(value: unknown): value is Omit<Trouble, "sentence"> & { sentence: string; message: unknown } {
@@ -178,7 +191,7 @@ function runningError(databasePath: string, lockPath: string): BridgeError {
  */
 export function acquireInstanceLock(
   databasePath: string,
-  { command, secret, now = Date.now }: Pick<LockHolder, "command" | "secret"> & { now?: () => number },
+  { command, now = Date.now, ...rest }: Pick<LockHolder, "command" | "secret" | "config"> & { now?: () => number },
 ): InstanceLock {
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;
@@ -200,7 +213,7 @@ export function acquireInstanceLock(
   }
   const held = db;
   const since = new Date(now()).toISOString();
-  const holder = { pid: process.pid, command, since, ...(secret === undefined ? {} : { secret }) };
+  const holder = { pid: process.pid, command, since, ...rest };
   saveHolder(lockPath, holder);
   const taken = statSync(lockPath, { throwIfNoEntry: false });
   const isLost = () => {
@@ -216,6 +229,15 @@ export function acquireInstanceLock(
   // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
   process.on("exit", release);
   return { path: lockPath, isLost, signal: signalIn(lockPath, holder), release };
+}
+
+/** The configuration of whoever held the lock last, as far as that is known. It asks nobody whether the lock is held. */
+export function readAcceptedConfig(databasePath: string): AcceptedConfig | undefined {
+  try {
+    return readHolder(lockPathOf(databasePath))?.config;
+  } catch {
+    return undefined; // there is no such folder
+  }
 }
 
 /** Who holds the lock of this database, this process included; undefined where nobody does. Takes and leaves nothing. */

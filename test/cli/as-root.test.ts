@@ -138,6 +138,12 @@ describe("every command", () => {
     expect(own.sort()).toEqual(names);
     const text = readFileSync("src/cli/command.ts", "utf8");
     expect(text).toMatch(/loadAsCaller\(call, secret\);\s*becomeOwnerOf\(/);
+    // A file that a daemon has accepted is read without a check.
+    const seen = globSync("src/cli/*.ts").filter((file) => /\bfindAccepted\b/.test(readFileSync(file, "utf8")));
+    expect(seen).toEqual(["src/cli/status.ts"]);
+    expect(readFileSync("src/cli/status.ts", "utf8")).toMatch(
+      /findAccepted\([\s\S]*becomeOwnerOf\([\s\S]*openReadOnly\(/,
+    );
     // What stays root's writes the configuration, and goes near the database as its owner only.
     const asCaller = globSync("src/cli/*.ts").filter((file) => /\bloadAsCaller\b/.test(readFileSync(file, "utf8")));
     expect(asCaller.sort()).toEqual(["src/cli/command.ts", "src/cli/probe.ts"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asTyped } from "../../src/cli/command.ts";
+import { asTyped } from "../../src/cli/call.ts";
 import { startShop } from "../support/shop.ts";
 
 describe("a command that is proposed", () => {

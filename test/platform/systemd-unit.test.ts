@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { resolveMirrorUrl } from "../../src/config/credentials.ts";
+import { resolveMirrorUrl } from "../../src/config/mirror-url.ts";
 import { tempFolder } from "../support/temp.ts";
 
 const UNITS = ["erp-bridge.service", "erp-bridge@.service"];

@@ -1,0 +1,40 @@
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import { type CredentialSources, readCredential } from "./credentials.ts";
+import { readMirrorUrl } from "./mirror.ts";
+
+export type MirrorUrl =
+  | { url: string | null; file: string | null; warnings: Message[] }
+  | { key: "shop" | "url" | "url_file" | null; problem: Message; isElsewhere: boolean };
+
+/** The mirror's address, which holds a password, handed over as `mirror-url`; null where there is no mirror. */
+export function resolveMirrorUrl({
+  shop,
+  inline,
+  ...sources
+}: CredentialSources & { shop: string | undefined }): MirrorUrl {
+  const { namedFile } = sources;
+  if (inline !== undefined && namedFile !== undefined)
+    return { key: "url", problem: m.config.twoMirrorUrls, isElsewhere: false };
+  if (shop === undefined)
+    return inline === undefined && namedFile === undefined
+      ? { url: null, file: null, warnings: [] }
+      : { key: null, problem: m.config.noShopKey, isElsewhere: false };
+  if (inline !== undefined) {
+    const problem = problemOfUrl(inline);
+    return problem === null ? { url: inline, file: null, warnings: [] } : { key: "url", problem, isElsewhere: false };
+  }
+  const key = namedFile === undefined ? null : "url_file";
+  const read = readCredential("mirror-url", sources);
+  if (read === undefined) return { key: null, problem: m.config.noMirrorUrl, isElsewhere: true };
+  if ("problem" in read) return { key, problem: read.problem, isElsewhere: read.isForbidden || key === null };
+  const url = read.text.trim();
+  const problem = problemOfUrl(url);
+  if (problem !== null) return { key, problem: m.config.fileUnreadable({ problem }), isElsewhere: false };
+  return { url, file: read.file, warnings: read.isOpen ? [m.config.openMirrorUrl] : [] };
+}
+
+function problemOfUrl(url: string): Message | null {
+  const target = readMirrorUrl(url);
+  return "problem" in target ? target.problem : null;
+}
