@@ -9,7 +9,7 @@ import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/refused-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { acceptForms, listUnaccepted } from "../pass/answer-form-rows.ts";
+import { acceptForms, listUnaccepted } from "../pass/accept-forms.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, OF_FLOW_OR_AREA, planLift } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";

@@ -17,7 +17,6 @@ import { describeObservations } from "../probe/observation.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { asTyped, isByHand, speakAs } from "./call.ts";
 import type { Call, Command } from "./command.ts";
-import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** How often `--watch` looks again. */
@@ -32,6 +31,7 @@ export const status: Command<{ watch?: boolean }> = async (call, { watch = false
     call.terminal.out(call.json ? look.json : look.lines.join("\n"));
     return look.exitCode;
   }
+  const { interruption } = await import("./signals.ts");
   using stop = interruption();
   return await watchStatus(call, config, stop.signal);
 };

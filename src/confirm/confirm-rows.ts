@@ -7,7 +7,7 @@ import { BATCH_COLUMNS, type BatchRow } from "../batches/batch-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
-import type { AnswerForm } from "../service/answer-form.ts";
+import type { AnswerForm } from "../service/known-forms.ts";
 
 /** Stored batches that are to be confirmed, least tried first, so that one that always fails never keeps the others waiting. */
 export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {

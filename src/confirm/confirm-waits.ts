@@ -8,7 +8,7 @@ import { readOrderId } from "../answers/uuid.ts";
 import { type BatchRow, loadBatchOf } from "../batches/batch-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { AnswerForm } from "../service/answer-form.ts";
+import type { AnswerForm } from "../service/known-forms.ts";
 import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
 import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
 

@@ -15,7 +15,7 @@ import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
-import type { AnswerForm } from "../service/answer-form.ts";
+import type { AnswerForm } from "../service/known-forms.ts";
 import { confirmBatch, turnOfConfirm } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm-form.ts";

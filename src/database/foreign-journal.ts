@@ -4,13 +4,10 @@
  * played back over newer pages and destroys them. So it is looked for before anything is opened.
  */
 
-import { closeSync, constants, existsSync, readSync, renameSync, statSync } from "node:fs";
-import path from "node:path";
+import { closeSync, constants, readSync, statSync } from "node:fs";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { openRegular, syncFolder } from "../platform/fresh-file.ts";
-import { timeInName } from "./copy-names.ts";
-import { asBridgeError } from "./sqlite-errors.ts";
+import { openRegular } from "../platform/fresh-file.ts";
 
 // Both are 2 in WAL mode: SQLite's file format, section 1.3.3.
 const MODES_AT = 18;
@@ -23,7 +20,7 @@ export function journalSince(file: string): string | undefined {
 }
 
 /** Only where no connection of this process is open on the database: reading it would drop SQLite's locks. */
-function hasForeignJournal(file: string): boolean {
+export function hasForeignJournal(file: string): boolean {
   return journalSince(file) !== undefined && isInWalMode(file);
 }
 
@@ -47,19 +44,4 @@ export function foreignJournalError(file: string): BridgeError {
 /** Before a command opens the database, as for `setJournalAside`. */
 export function refuseForeignJournal(file: string): void {
   if (hasForeignJournal(file)) throw foreignJournalError(file);
-}
-
-/** Gives the new name of the file, durably; undefined where there was none. The caller holds the instance lock. */
-export function setJournalAside(file: string): string | undefined {
-  if (!hasForeignJournal(file)) return undefined;
-  const stem = `${file}.foreign-journal-${timeInName(Date.now())}`;
-  let aside = stem;
-  for (let n = 2; existsSync(aside); n++) aside = `${stem}-${n}`;
-  try {
-    renameSync(`${file}-journal`, aside);
-    syncFolder(path.dirname(file));
-  } catch (error) {
-    throw asBridgeError(error, m.database.settingAside, file);
-  }
-  return aside;
 }

@@ -19,12 +19,14 @@ import {
   refuseRemovedLog,
 } from "./connection.ts";
 import { checkDatabaseFile, createDatabaseFile, refuseUnfinishedSwap, resolveDatabasePath } from "./file-checks.ts";
-import { refuseForeignJournal, setJournalAside } from "./foreign-journal.ts";
+import { FileWatch } from "./file-watch.ts";
+import { refuseForeignJournal } from "./foreign-journal.ts";
 import { isLocked } from "./instance-lock.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { inspectDatabase, loadMigrations, type Migration } from "./migrations.ts";
 import { ProgressNote } from "./progress-note.ts";
+import { setJournalAside } from "./set-journal-aside.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
 import { refuseSavedCopy } from "./swap-files.ts";
@@ -120,10 +122,11 @@ export function openStore(options: OpenOptions): Store {
     const migrated = migrateDatabase(db, { known, file, backupFolder, nowMs: (options.now ?? Date.now)() });
     assertDurable(db, file, mode);
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS[mode]}`);
-    if (mode === "command") return new Store(db, file, { migrated });
+    const files = new FileWatch(file);
+    if (mode === "command") return new Store(db, file, { files, migrated });
     db.pragma("wal_autocheckpoint = 0"); // the log's keeper moves it
     const [keeper, note] = [new LogKeeper(file), new ProgressNote(file)];
-    return new Store(db, file, { migrated, keeper, note, isMixed, journalAside, troubles: options.troubles });
+    return new Store(db, file, { files, migrated, keeper, note, isMixed, journalAside, troubles: options.troubles });
   } catch (error) {
     db?.close();
     throw openingError(error, file);

@@ -15,7 +15,7 @@ import { m } from "../messages/messages.ts";
 import { messageBehind, packed } from "../messages/pack.ts";
 import { asError, BridgeError, isMachineFault } from "../platform/errors.ts";
 import { type TroubleOf, Troubles } from "../platform/troubles.ts";
-import { FileWatch } from "./file-watch.ts";
+import type { FileWatch } from "./file-watch.ts";
 import { foreignJournalError, journalSince } from "./foreign-journal.ts";
 import type { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
@@ -52,7 +52,11 @@ export type FileTrouble =
   | { kind: "damaged"; error: BridgeError }
   | { kind: "replaced"; error: BridgeError };
 
+/** What is asked of the files of a database that is written to. */
+type Watched = Pick<FileWatch, "databaseState" | "logState" | "refuseReplacedDatabase">;
+
 interface OpenedDatabase {
+  files?: Watched;
   migrated?: MigrationReport;
   /** Keeps the log from other programs that move it without a flush. */
   keeper?: LogKeeper;
@@ -63,6 +67,9 @@ interface OpenedDatabase {
 }
 
 const NOT_MIGRATED: MigrationReport = { applied: [], backup: undefined };
+
+/** Whoever only reads reads what it has opened. */
+const UNWATCHED: Watched = { databaseState: () => "same", logState: () => "same", refuseReplacedDatabase: () => {} };
 
 /** Kept from the garbage collector, which would close them. */
 const ABANDONED: Database.Database[] = [];
@@ -93,7 +100,7 @@ export class Store {
   /** What stands in the way of writing, which therefore cannot be written down. */
   readonly troubles: Troubles;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  readonly #files: FileWatch;
+  readonly #files: Watched;
   readonly #keeper: LogKeeper | undefined;
   readonly #note: ProgressNote | undefined;
   /** Called with trouble of the files, each time that it shows. */
@@ -113,6 +120,7 @@ export class Store {
     db: Database.Database,
     file: string,
     {
+      files = UNWATCHED,
       migrated = NOT_MIGRATED,
       keeper,
       note,
@@ -128,7 +136,7 @@ export class Store {
     this.journalAside = journalAside;
     this.troubles = troubles;
     for (const former of ["files", "write", "secure"] as const) troubles.end(former);
-    this.#files = new FileWatch(file);
+    this.#files = files;
     this.#keeper = keeper;
     this.#note = note;
   }

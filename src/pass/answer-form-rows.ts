@@ -4,28 +4,10 @@
  */
 
 import type { Store } from "../database/store.ts";
-import {
-  acceptFresh,
-  describeForm,
-  type LearnedForms,
-  listAdopted,
-  markSeen,
-  NOTHING_LEARNED,
-} from "../service/answer-form.ts";
+import { describeForm, type LearnedForms, listAdopted, markSeen, NOTHING_LEARNED } from "../service/known-forms.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
 export const FORMS = new LearnedTopic<LearnedForms>("forms", NOTHING_LEARNED);
-
-/** Those of these endpoints that have answered in a form which nobody has accepted. */
-export function listUnaccepted(store: Store, endpoints: readonly string[]): string[] {
-  return endpoints.filter((endpoint) => FORMS.load(store, endpoint).fresh.length > 0);
-}
-
-/** A person says that what these endpoints answer now is right. */
-export function acceptForms(store: Store, endpoints: readonly string[]): void {
-  for (const endpoint of listUnaccepted(store, endpoints))
-    FORMS.save(store, endpoint, acceptFresh(FORMS.load(store, endpoint)));
-}
 
 /** Forms that count as acceptances for nothing but their time, and that nobody has looked at since. */
 export function listAdoptedForms(store: Store): { endpoint: string; form: string; at: string }[] {

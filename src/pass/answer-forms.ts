@@ -17,17 +17,15 @@ import {
   type ShortCount,
 } from "../service/answer-counts.ts";
 import {
-  type AnswerForm,
-  describeForm,
   findDoubtedSince,
   formOf,
   isUnusual,
-  type LearnedForms,
   learnDisproved,
   learnProved,
   learnUnusual,
   learnUsual,
 } from "../service/answer-form.ts";
+import { type AnswerForm, describeForm, type LearnedForms } from "../service/known-forms.ts";
 import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf } from "../service/said-of-records.ts";
 import { shortWords } from "../service/service-error.ts";
 import { FORMS } from "./answer-form-rows.ts";

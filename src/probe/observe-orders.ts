@@ -12,7 +12,7 @@ import { loadNewestTimestamps } from "../orders/order-rows.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { findLongSteps, noteLongSteps } from "./long-steps.ts";
+import { noteLongSteps } from "./long-steps.ts";
 import type { Observation } from "./observation.ts";
 import {
   loadObservations,
@@ -25,6 +25,7 @@ import {
   saveObservedMark,
 } from "./observations.ts";
 import { type Misses, type ObserveRules, observeFields, observePaths, observeStatus } from "./observe.ts";
+import { findLongSteps } from "./plan-long-steps.ts";
 
 /** Orders looked at in one pass: some milliseconds of reading. */
 const ORDERS_PER_PASS = 200;

@@ -7,64 +7,15 @@ import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../
 import type { Doubt } from "./acceptance.ts";
 import { readTextDoubt, saysWell } from "./doubt-words.ts";
 import {
-  adoptSaid,
-  hasSettled,
-  isUnusuallySaid,
-  learnSaid,
-  NOTHING_SAID,
-  type UsuallySaid,
-} from "./said-of-records.ts";
-
-/** Short enough to be kept for each endpoint, and without a value of the shop's own. */
-export interface AnswerForm {
-  kind: "empty" | "text" | "boolean" | "null" | "number" | "string" | "array" | "object";
-  /** Names at the top and one level below, with their types: `data.id string`. Of a text its words. */
-  names: string[];
-  /** What it says of how it went: `status=ok`. */
-  verdicts: string[];
-  /** What speaks against an acceptance, whatever the form. */
-  doubt: Doubt["why"] | null;
-  /** What it says of single records. Absent: the request had none. */
-  said?: string[];
-  /** It has what an acceptance has: a yes, a count of what was taken, what the request named. Absent: it has not. */
-  isWell?: true;
-}
-
-interface KnownForm extends AnswerForm {
-  /** So often, up to {@link USUAL_TIMES}. */
-  times: number;
-  /** It took the place of all others for a while, and is forgotten when one of those comes back. */
-  isReplacement?: true;
-  /** It counts because of its time alone, since then by this machine's clock. */
-  adoptedAt?: string;
-  /** A person has seen that. */
-  isSeen?: true;
-}
-
-interface NewForm extends AnswerForm {
-  /** When it came last, by the clock of `since`. */
-  lastMs: number;
-  /** For so long it was all that its requests were answered with. */
-  forMs: number;
-  /** How often it came. */
-  times: number;
-  /** So often a read has shown that what was answered with it took effect. */
-  proved: number;
-  /** No usual answer came since the first time. */
-  isAlone: boolean;
-}
-
-/** What is known of the answers of one endpoint. */
-export interface LearnedForms {
-  known: KnownForm[];
-  fresh: NewForm[];
-  /** Since when there is a usual form; by the service's own clock where it sends one. */
-  since: string | null;
-  /** What is usually said of a record. Absent: no answer was read for it. */
-  records?: UsuallySaid;
-}
-
-export const NOTHING_LEARNED: LearnedForms = { known: [], fresh: [], since: null };
+  ANY_WORDS,
+  type AnswerForm,
+  isWord,
+  type KnownForm,
+  type LearnedForms,
+  type NewForm,
+  nameOf,
+} from "./known-forms.ts";
+import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./said-of-records.ts";
 
 /** A form that came so often is the usual one; a single answer at the beginning says little. */
 const USUAL_TIMES = 3;
@@ -88,7 +39,6 @@ const STEP_MS = 6 * HOUR_MS;
 
 const NAME_MAX = 40;
 const NAMES_MAX = 40;
-const NAMES_SHOWN = 8;
 /** Values of a request that are looked for in a text. */
 const OWN_MAX = 10;
 /** Shorter ones stand in other words. */
@@ -234,21 +184,10 @@ export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
   return form.verdicts.some((verdict) => !isWord(verdict) && counts.has(verdict));
 }
 
-/** Stands in a form whose words differ from answer to answer. */
-const ANY_WORDS = "*";
-
-function isWord(verdict: string): boolean {
-  return !verdict.endsWith("=+") && !verdict.endsWith("=…") && !verdict.endsWith("=#");
-}
-
 /** It, or what it stands in. */
 function isNull(types: ReadonlySet<string>, name: string): boolean {
   const [above] = name.split(".");
   return [name, above].some((each) => types.has([each, "null"].join(" ")));
-}
-
-function nameOf(name: string): string {
-  return name.slice(0, name.lastIndexOf(" "));
 }
 
 /** `{}` */
@@ -438,30 +377,6 @@ function withKnown(learned: LearnedForms, form: KnownForm): LearnedForms {
 function knownOf({ kind, names, verdicts, doubt, isWell, said }: AnswerForm): KnownForm {
   const form = { kind, names, verdicts, doubt, ...(isWell ? { isWell } : {}), times: USUAL_TIMES };
   return said === undefined ? form : { ...form, said };
-}
-
-/** Forms that count for nothing but their time, and that nobody has looked at since. */
-export function listAdopted({ known }: LearnedForms): { form: AnswerForm; at: string }[] {
-  return known.flatMap((form) => (form.adoptedAt === undefined || form.isSeen ? [] : [{ form, at: form.adoptedAt }]));
-}
-
-/** A person has looked at them. What follows from the return of the usual form stays as it is. */
-export function markSeen(learned: LearnedForms): LearnedForms {
-  return {
-    ...learned,
-    known: learned.known.map((form) => (form.adoptedAt === undefined ? form : { ...form, isSeen: true })),
-  };
-}
-
-/** For a person, in no language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
-export function describeForm({ kind, names, verdicts }: AnswerForm): string {
-  const [first = ""] = names;
-  if (kind === "empty") return '""';
-  if (kind === "text" || kind === "string") return first === ANY_WORDS ? '"…"' : JSON.stringify(first);
-  if (kind === "array") return first;
-  if (kind !== "object") return kind;
-  const top = names.map(nameOf).filter((name) => !name.includes("."));
-  return [`{${top.slice(0, NAMES_SHOWN).join(", ")}}`, ...verdicts.filter(isWord)].join(" ");
 }
 
 /** What the forms of answers are known by. */

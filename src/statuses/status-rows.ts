@@ -14,7 +14,7 @@ import type { ColumnValue } from "../feeds/feed.ts";
 import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
-import type { AnswerForm } from "../service/answer-form.ts";
+import type { AnswerForm } from "../service/known-forms.ts";
 import type { OrderMoves } from "./judge-status.ts";
 import { findCancellation, type RequestedOrder, type StatusEvent, type WantedStatus } from "./plan-status.ts";
 import { findNotUtf8 } from "./utf8.ts";

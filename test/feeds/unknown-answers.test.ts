@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptForms } from "../../src/pass/answer-form-rows.ts";
+import { acceptForms } from "../../src/pass/accept-forms.ts";
 import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ENDPOINT } from "../../src/service/answer-form.ts";

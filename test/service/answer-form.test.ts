@@ -1,20 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { readAcceptance } from "../../src/service/acceptance.ts";
 import {
-  type AnswerForm,
   acceptFresh,
   findDoubtedSince,
   formOf,
   isUnusual,
-  type LearnedForms,
   learnDisproved,
   learnProved,
   learnUnusual,
   learnUsual,
+} from "../../src/service/answer-form.ts";
+import {
+  type AnswerForm,
+  type LearnedForms,
   listAdopted,
   markSeen,
   NOTHING_LEARNED,
-} from "../../src/service/answer-form.ts";
+} from "../../src/service/known-forms.ts";
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 2, 1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
-import { acceptForms } from "../../src/pass/answer-form-rows.ts";
+import { acceptForms } from "../../src/pass/accept-forms.ts";
 import { planUnseen } from "../../src/statuses/judge-status.ts";
 import { acceptNewForms } from "../../src/statuses/status-rows.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { loadNewestTimestamps } from "../../src/orders/order-rows.ts";
 import { planSecondRead } from "../../src/orders/second-reads.ts";
-import { findLongSteps, noteLongSteps } from "../../src/probe/long-steps.ts";
+import { noteLongSteps } from "../../src/probe/long-steps.ts";
 import { describeObservations } from "../../src/probe/observation.ts";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
+import { findLongSteps } from "../../src/probe/plan-long-steps.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 
 const LINES = (quantity: string) => [{ sku: "A", quantity, price: "10.00" }];
