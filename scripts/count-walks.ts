@@ -110,6 +110,8 @@ try {
     .get();
   if (pending !== 3 || sent?.includes("2") !== true)
     throw new Error(`${pending} orders are pending, ${sent} was sent.`);
+  // As it is asked most often: all is well.
+  for (const job of ["updates", "reconcile"] as const) await run(job);
   const beside = filesLoaded(folder, "status", "--config", file);
   await bridge.stop();
   print("an order, from the poll to orders_pending", order, ORDER_ROOMS);

@@ -5,8 +5,7 @@ import { printable } from "../config/problems.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import type { Input } from "./prompt.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Input, Terminal } from "./terminal.ts";
 
 export interface InitOptions {
   baseUrl?: string;

@@ -9,17 +9,17 @@ const DRAW_EVERY_MS = 250;
 /** Looking takes a twentieth of the time at most, however long one look takes. */
 const LOOK_SHARE = 20;
 
-/** What is counted. */
+/** What is counted, and its name among the messages. */
 const UNITS = {
-  orders: m.progress.orders,
-  ordersToRead: m.progress.ordersToRead,
-  ordersCompared: m.progress.ordersCompared,
-  payloadsSeen: m.progress.payloadsSeen,
-  records: m.progress.records,
-  requests: m.progress.requests,
-  rows: m.progress.rows,
-  rowsCompared: m.progress.rowsCompared,
-  MB: m.progress.megabytes,
+  orders: "orders",
+  ordersToRead: "ordersToRead",
+  ordersCompared: "ordersCompared",
+  payloadsSeen: "payloadsSeen",
+  records: "records",
+  requests: "requests",
+  rows: "rows",
+  rowsCompared: "rowsCompared",
+  MB: "megabytes",
 } as const;
 
 /** How far something is. Counts that are not known are left out. */
@@ -140,24 +140,18 @@ export function describeStep(step: Step, { from, elapsedMs }: { from: number; el
   const { what, unit, total } = step;
   const elapsedS = elapsedMs / 1000;
   if (step.done === undefined || unit === undefined)
-    return m.progress.working({ what, time: spanOf(Math.floor(elapsedS)) });
+    return m.progress.working({ what, time: m.common.span({ seconds: Math.floor(elapsedS) }) });
   const done = Math.floor(step.done);
+  const unitText = m.progress[UNITS[unit]];
   const parts = [
     total === undefined
-      ? m.progress.done({ done, unit: UNITS[unit] })
-      : m.progress.doneOf({ done, total: Math.floor(Math.max(step.done, total)), unit: UNITS[unit] }),
+      ? m.progress.done({ done, unit: unitText })
+      : m.progress.doneOf({ done, total: Math.floor(Math.max(step.done, total)), unit: unitText }),
   ];
   const rate = elapsedS > 0 ? (step.done - from) / elapsedS : 0;
   if (rate > 0) parts.push(m.progress.rate({ rate: String(rate >= 10 ? Math.round(rate) : rate.toFixed(1)) }));
   if (rate > 0 && total !== undefined && total > step.done) {
-    parts.push(m.progress.left({ time: spanOf(Math.ceil((total - step.done) / rate)) }));
+    parts.push(m.progress.left({ time: m.common.span({ seconds: Math.ceil((total - step.done) / rate) }) }));
   }
   return m.progress.far({ what, parts });
-}
-
-function spanOf(seconds: number): Message {
-  if (seconds < 120) return m.progress.seconds({ n: seconds });
-  if (seconds < 7_200) return m.progress.minutes({ n: Math.floor(seconds / 60) });
-  if (seconds < 172_800) return m.progress.hours({ n: Math.floor(seconds / 3_600) });
-  return m.progress.days({ n: Math.floor(seconds / 86_400) });
 }

@@ -1,7 +1,6 @@
 import type { Language } from "../messages/language.ts";
 import { type Message, type Say, speaking } from "../messages/message.ts";
-import type { Input, PlainInput } from "./prompt.ts";
-import type { PlainTerminal, Terminal } from "./terminal.ts";
+import type { Input, PlainInput, PlainTerminal, Terminal } from "./terminal.ts";
 
 /** A terminal whose messages come in the language of whoever sits before it. */
 export interface SpokenTerminal extends Terminal {

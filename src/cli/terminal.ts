@@ -1,6 +1,23 @@
 import type { Language } from "../messages/language.ts";
 import type { Message, Say } from "../messages/message.ts";
-import { createInput, type Input, type PlainInput } from "./prompt.ts";
+
+/** Where answers are read from. Questions go to standard error, so that results stay alone on standard output. */
+export interface PlainInput {
+  /** Somebody sits there and can be asked. */
+  isInteractive: boolean;
+  /** @throws BridgeError `stopped` on Ctrl-C or the end of the input */
+  ask(question: string): Promise<string>;
+  /** The same; nothing of the answer is shown. */
+  askSecret(question: string): Promise<string>;
+  /** Everything on standard input; undefined where it does not end within `withinMs` or is larger than `bytesMax`. */
+  readAll(bytesMax: number, withinMs: number): Promise<string | undefined>;
+}
+
+/** What a command asks with, in the reader's language. */
+export interface Input extends PlainInput {
+  ask(question: string | Message): Promise<string>;
+  askSecret(question: string | Message): Promise<string>;
+}
 
 /** Where a program reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */
 export interface PlainTerminal {
@@ -40,8 +57,20 @@ export const processTerminal: PlainTerminal = {
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
   ...(isWatched && process.env["TERM"] !== "dumb" && { draw: drawLine }),
-  input: createInput(process),
+  input: inputOf(process),
 };
+
+/** `streams` is only looked into when something is asked: reading standard input would keep a program alive. */
+function inputOf(streams: Pick<NodeJS.Process, "stdin" | "stderr">): PlainInput {
+  return {
+    get isInteractive() {
+      return streams.stdin.isTTY === true && streams.stderr.isTTY === true;
+    },
+    ask: async (question) => (await import("./prompt.ts")).ask(streams, question),
+    askSecret: async (question) => (await import("./prompt.ts")).askSecret(streams, question),
+    readAll: async (bytesMax, withinMs) => (await import("./prompt.ts")).readAll(streams, bytesMax, withinMs),
+  };
+}
 
 /** Cut to the width, because a line that wraps cannot be taken away again. */
 function drawLine(line: string): void {

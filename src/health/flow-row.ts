@@ -32,8 +32,7 @@ export function describeRow(flow: FlowFacts, { erpWrites = [] }: Facts, nowMs: n
   return m.common.sentences({ parts });
 }
 
+/** As `sync_status` says it: in hours, however many. */
 function spanOf(seconds: number): Message {
-  if (seconds < 120) return m.progress.seconds({ n: seconds });
-  if (seconds < 7_200) return m.progress.minutes({ n: Math.floor(seconds / 60) });
-  return m.progress.hours({ n: Math.floor(seconds / 3_600) });
+  return seconds < 172_800 ? m.common.span({ seconds }) : m.status.hours({ n: Math.floor(seconds / 3_600) });
 }

@@ -2,7 +2,7 @@ import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 import type { Learned } from "./learn-form.ts";
-import { NEVER_SET_BACK, type SetBack } from "./plan-set-back.ts";
+import type { SetBack } from "./plan-set-back.ts";
 
 const NOTHING: Learned = { boundary: undefined, pageMax: 0, form: undefined, cutSize: undefined, limits: undefined };
 const CHANGES = new LearnedTopic<Learned>("changes", NOTHING);
@@ -25,7 +25,7 @@ export function saveLearned(store: Store, learned: Learned): void {
 
 /** Whether, and since when, the service is back in an earlier state. */
 export function loadSetBack(store: Store): SetBack {
-  return loadMetaJson<SetBack>(store, "set_back") ?? NEVER_SET_BACK;
+  return loadMetaJson<SetBack>(store, "set_back") ?? { lost: [] };
 }
 
 export function saveSetBack(store: Store, setBack: SetBack): void {

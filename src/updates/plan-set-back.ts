@@ -24,8 +24,6 @@ export interface SetBack {
   };
 }
 
-export const NEVER_SET_BACK: SetBack = { lost: [] };
-
 /** One order may have been set back by a person, or deleted. */
 const ORDERS_MIN = 2;
 /** Orders are read again within a day, by `reconcile` at the latest; what lies further apart has nothing in common. */
@@ -39,7 +37,7 @@ const LOST_MAX = 50;
  *
  * @example
  * // One has gone back from 12:13 to 9:00, the other from 12:31 to 10:00: the state of the service is not older than 10:00.
- * noteLost(noteLost(NEVER_SET_BACK, one, now), other, now).noticed // { keptMs: 10:00, … }
+ * noteLost(noteLost({ lost: [] }, one, now), other, now).noticed // { keptMs: 10:00, … }
  * @param now.serviceMs by the service's clock
  */
 export function noteLost(known: SetBack, version: LostVersion, now: { serviceMs: number }): SetBack {

@@ -1,5 +1,4 @@
-import type { PlainInput } from "../../src/cli/prompt.ts";
-import type { PlainTerminal } from "../../src/cli/terminal.ts";
+import type { PlainInput, PlainTerminal } from "../../src/cli/terminal.ts";
 
 export interface TypingTerminal extends PlainTerminal {
   stdout: string[];

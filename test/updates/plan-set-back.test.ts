@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type LostVersion, NEVER_SET_BACK, noteLost, type SetBack } from "../../src/updates/plan-set-back.ts";
+import { type LostVersion, noteLost, type SetBack } from "../../src/updates/plan-set-back.ts";
 
 const HOUR_MS = 3_600_000;
 const NOON_MS = Date.UTC(2026, 2, 1, 12);
@@ -11,7 +11,7 @@ function lost(orderId: string, lostHours: number, keptHours: number, atHours = 4
   return { orderId, lostMs: hour(lostHours), keptMs: hour(keptHours), atMs: hour(atHours) };
 }
 
-function noteAll(versions: readonly LostVersion[], known: SetBack = NEVER_SET_BACK): SetBack {
+function noteAll(versions: readonly LostVersion[], known: SetBack = { lost: [] }): SetBack {
   return versions.reduce((all, version) => noteLost(all, version, { serviceMs: version.atMs }), known);
 }
 
@@ -60,7 +60,7 @@ describe("versions that the service has lost", () => {
     });
     fc.assert(
       fc.property(fc.array(version, { maxLength: 80 }), (versions) => {
-        let known = NEVER_SET_BACK;
+        let known: SetBack = { lost: [] };
         for (const each of versions) {
           const before = known;
           known = noteLost(before, each, { serviceMs: each.atMs });

@@ -175,10 +175,6 @@ export const progress = {
   megabytes: "MB",
   rate: ({ rate }: { rate: string }) => `${rate}/s`,
   left: ({ time }: { time: Said }) => `${time} left`,
-  seconds: ({ n }: { n: number }) => `${n} s`,
-  minutes: ({ n }: { n: number }) => `${n} min`,
-  hours: ({ n }: { n: number }) => `${n} h`,
-  days: ({ n }: { n: number }) => counted(n, "day"),
 };
 
 export const sync = {

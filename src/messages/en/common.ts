@@ -1,5 +1,5 @@
 import type { Said } from "../message.ts";
-import { counted, sizeText } from "../numbers.ts";
+import { counted, sizeText, spanText } from "../numbers.ts";
 
 /** How texts stand beside each other, and words that are not the program's own. */
 export const common = {
@@ -13,6 +13,8 @@ export const common = {
   about: ({ subject, text }: { subject: string; text: Said }) => `${subject}: ${text}`,
   /** `90 MB`, `1.5 GB` */
   size: ({ bytes }: { bytes: number }) => sizeText(bytes),
+  /** `12 s`, `4 min`, `5 h`, `3 days` */
+  span: ({ seconds }: { seconds: number }) => spanText(seconds),
   /** Without the full stop of a sentence, within another one. */
   bare: ({ text }: { text: Said }) => text.replace(/\.$/, ""),
   nothingToDo: "nothing to do",

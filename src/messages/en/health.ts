@@ -27,6 +27,7 @@ export const status = {
   held: ({ reasons }: { reasons: string }) => `Held (${reasons}).`,
   failingSince: ({ at }: { at: string }) => `Failing since ${at}.`,
   neverSucceeded: "Has not succeeded yet.",
+  hours: ({ n }: { n: number }) => `${n} h`,
   succeeded: ({ ago }: { ago: Said }) => `Succeeded ${ago} ago.`,
   waiting: ({ n }: { n: number }) => `${n} waiting.`,
   refused: ({ n }: { n: number }) => `${n} refused, tried again.`,

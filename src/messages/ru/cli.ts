@@ -158,10 +158,6 @@ export const progress = {
   megabytes: "мегабайт",
   rate: ({ rate }) => `${rate}/с`,
   left: ({ time }) => `осталось ${time}`,
-  seconds: ({ n }) => `${n} с`,
-  minutes: ({ n }) => `${n} мин`,
-  hours: ({ n }) => `${n} ч`,
-  days: ({ n }) => `${n} ${plural("ru", n, { one: "день", few: "дня", many: "дней" })}`,
 } satisfies typeof en.progress;
 
 export const sync = {

@@ -1,5 +1,5 @@
 import type * as en from "../en/common.ts";
-import { sizeTextRu } from "../numbers.ts";
+import { sizeTextRu, spanTextRu } from "../numbers.ts";
 
 export const common = {
   foreign: ({ text }) => text,
@@ -10,6 +10,7 @@ export const common = {
   indented: ({ text }) => `  ${text}`,
   about: ({ subject, text }) => `${subject}: ${text}`,
   size: ({ bytes }) => sizeTextRu(bytes),
+  span: ({ seconds }) => spanTextRu(seconds),
   bare: ({ text }) => text.replace(/\.$/, ""),
   nothingToDo: "делать нечего",
 } satisfies typeof en.common;

@@ -23,6 +23,7 @@ export const status = {
   held: ({ reasons }) => `Остановлено (${reasons}).`,
   failingSince: ({ at }) => `Ошибки с ${at}.`,
   neverSucceeded: "Удачного обмена ещё не было.",
+  hours: ({ n }) => `${n} ч`,
   succeeded: ({ ago }) => `Удачный обмен ${ago} назад.`,
   waiting: ({ n }) => `Ждут: ${n}.`,
   refused: ({ n }) => `Отклонено сервисом, будет отправлено ещё раз: ${n}.`,
