@@ -9,17 +9,17 @@ const DRAW_EVERY_MS = 250;
 /** Looking takes a twentieth of the time at most, however long one look takes. */
 const LOOK_SHARE = 20;
 
-/** What is counted, and its name among the messages. */
+/** What is counted. */
 const UNITS = {
-  orders: "orders",
-  ordersToRead: "ordersToRead",
-  ordersCompared: "ordersCompared",
-  payloadsSeen: "payloadsSeen",
-  records: "records",
-  requests: "requests",
-  rows: "rows",
-  rowsCompared: "rowsCompared",
-  MB: "megabytes",
+  orders: () => m.progress.orders,
+  ordersToRead: () => m.progress.ordersToRead,
+  ordersCompared: () => m.progress.ordersCompared,
+  payloadsSeen: () => m.progress.payloadsSeen,
+  records: () => m.progress.records,
+  requests: () => m.progress.requests,
+  rows: () => m.progress.rows,
+  rowsCompared: () => m.progress.rowsCompared,
+  MB: () => m.progress.megabytes,
 } as const;
 
 /** How far something is. Counts that are not known are left out. */
@@ -142,7 +142,7 @@ export function describeStep(step: Step, { from, elapsedMs }: { from: number; el
   if (step.done === undefined || unit === undefined)
     return m.progress.working({ what, time: m.common.span({ seconds: Math.floor(elapsedS) }) });
   const done = Math.floor(step.done);
-  const unitText = m.progress[UNITS[unit]];
+  const unitText = UNITS[unit]();
   const parts = [
     total === undefined
       ? m.progress.done({ done, unit: unitText })

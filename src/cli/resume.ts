@@ -75,7 +75,7 @@ function describe({ area, hold, lifted, asked, waiting, switched }: Outcome): Me
   const stays = waiting.map(({ reason, command }) => {
     const ending = endingOf(reason);
     if (typeof ending === "string") return m.command.guardWaits({ area, command });
-    return m.command.holdStays({ area, reason, states: ending.states, command });
+    return m.command.holdStays({ area, reason, states: ending.states(), command });
   });
   if (lifted.length === 0 && stays.length > 0) return stays;
   if (lifted.length === 0)

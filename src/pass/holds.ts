@@ -43,16 +43,13 @@ export function scopeOfReason(reason: HoldReason): HoldScope {
   return OF_ONE_FLOW.has(reason) ? "flow" : "area";
 }
 
-/** What a person states, by its name among the messages. */
-type Statement = {
-  states: "causePutRight" | "ordersCompared" | "ordersLookedFor" | "changesLookedFor" | "areAcceptances";
-};
-const PUT_RIGHT: Statement = { states: "causePutRight" };
+type Ending = "itself" | "approve" | { states: () => Message };
+const PUT_RIGHT = { states: () => m.pass.causePutRight };
 /**
  * How each hold ends. `itself`: by a probe or by what the bridge finds, so that to lift one costs a request at most.
  * `approve`: by that command alone. Otherwise by a person who states something that nobody can take back.
  */
-const ENDINGS: Record<HoldReason, "itself" | "approve" | Statement> = {
+const ENDINGS: Record<HoldReason, Ending> = {
   credentials: "itself",
   payment: "itself",
   "rate limit": "itself",
@@ -63,23 +60,17 @@ const ENDINGS: Record<HoldReason, "itself" | "approve" | Statement> = {
   table: "itself",
   disk: "itself",
   guard: "approve",
-  "hand-out lost": { states: "ordersCompared" },
-  restored: { states: "ordersLookedFor" },
-  tie: { states: "changesLookedFor" },
-  answer: { states: "areAcceptances" },
+  "hand-out lost": { states: () => m.pass.ordersCompared },
+  restored: { states: () => m.pass.ordersLookedFor },
+  tie: { states: () => m.pass.changesLookedFor },
+  answer: { states: () => m.pass.areAcceptances },
   mapping: PUT_RIGHT,
   account: PUT_RIGHT,
 };
 
 /** How the hold ends. Nothing says of a reason of a later version that it passes. */
-function endingFor(reason: string): "itself" | "approve" | Statement {
+export function endingOf(reason: string): Ending {
   return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason as HoldReason] : PUT_RIGHT;
-}
-
-/** The same, with the statement as a message. */
-export function endingOf(reason: string): "itself" | "approve" | { states: Message } {
-  const ending = endingFor(reason);
-  return typeof ending === "string" ? ending : { states: m.pass[ending.states] };
 }
 
 export function isHoldReason(text: string): text is HoldReason {
@@ -90,7 +81,7 @@ export const HOLD_REASONS = Object.keys(ENDINGS) as readonly HoldReason[];
 
 /** The command that ends a hold, and no other one with it. */
 export function commandToLift(area: string, reason: string): string {
-  const ending = endingFor(reason);
+  const ending = endingOf(reason);
   if (ending === "approve") return `erp-bridge approve ${area}`;
   const named = reason.includes(" ") ? `"${reason}"` : reason;
   return `erp-bridge resume ${area}${ending === "itself" ? "" : ` --hold ${named}`}`;
@@ -112,7 +103,7 @@ export function planLift<Reason extends string>(
 ): { lifted: Reason[]; left: Reason[] } {
   const meant = named === undefined ? standing : standing.filter((reason) => reason === named);
   const isLifted = (reason: Reason) => {
-    const ending = endingFor(reason);
+    const ending = endingOf(reason);
     return ending !== "approve" && (ending === "itself" || meant.length === 1);
   };
   return { lifted: meant.filter(isLifted), left: meant.filter((reason) => !isLifted(reason)) };

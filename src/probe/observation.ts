@@ -20,25 +20,24 @@ export function plainName(text: string): string {
   return shortWords(text.toWellFormed()).slice(0, NAME_MAX);
 }
 
-/** The message of each kind. */
 const KIND_WORDS = {
-  return: "returns",
-  zone: "zoneLost",
-  steps: "longSteps",
-  answer: "newAnswers",
-  path: "stoppedPaths",
-  status: "newStatuses",
-  field: "newFields",
-} as const satisfies Record<Observation["kind"], keyof typeof m.probe>;
+  return: () => m.probe.returns,
+  zone: () => m.probe.zoneLost,
+  steps: () => m.probe.longSteps,
+  answer: () => m.probe.newAnswers,
+  path: () => m.probe.stoppedPaths,
+  status: () => m.probe.newStatuses,
+  field: () => m.probe.newFields,
+} satisfies Record<Observation["kind"], unknown>;
 const NAMES_SHOWN = 6;
 
 /** One line for a person; undefined where there is nothing new. */
 export function describeObservations(observations: readonly Pick<Observation, "kind" | "name">[]): Message | undefined {
-  const parts = Object.entries(KIND_WORDS).flatMap(([kind, message]) => {
+  const parts = Object.entries(KIND_WORDS).flatMap(([kind, words]) => {
     const names = observations.filter((one) => one.kind === kind).map(({ name }) => name);
     if (names.length === 0) return [];
     const shown = names.slice(0, NAMES_SHOWN).join(", ");
-    return [m.probe[message]({ count: names.length, names: names.length > NAMES_SHOWN ? `${shown}, …` : shown })];
+    return [words()({ count: names.length, names: names.length > NAMES_SHOWN ? `${shown}, …` : shown })];
   });
   return parts.length === 0 ? undefined : m.probe.noticed({ parts });
 }
