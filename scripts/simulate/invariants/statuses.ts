@@ -149,8 +149,10 @@ export class StatusInvariants {
     if (route.kind === "status" && status < 500 && status !== 408) this.#isAnswered.add(orderId);
     if (route.kind === "snapshot" && (told.isTrue || status === 404 || status === 410 || isFormer(sent, told)))
       this.#open.delete(orderId);
-    // Its status is what it is, whatever became of its lines.
-    if (route.kind === "snapshot" && fate?.kind === "lie" && hasStatus(fate.lie)) this.#open.delete(orderId);
+    // Its status is what it is, whatever became of its lines, and of the texts that are no UTF-8: a status is written in ASCII here.
+    const isTextAlone = fate?.kind === "lie" && fate.lie.body === "cp1251" && told.body.toLowerCase().includes(orderId);
+    if (route.kind === "snapshot" && fate?.kind === "lie" && (hasStatus(fate.lie) || isTextAlone))
+      this.#open.delete(orderId);
     if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
     // Changes and batches show orders too: one that has the status is looked at as well as by its own answer.
     if ((route.kind === "updates" || route.kind === "orders") && told.isTrue) this.#closeShown(told.body);
