@@ -179,8 +179,32 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/updates/change-lag.test.ts",
     "changes that are listed later than their orders are waited for",
-    { in: "isWithinLag", find: "lag.behind.length >= READS_MIN &&", replace: "lag.behind.length < 0 &&" },
+    { in: "isWithinLag", find: "if (behind.length >= READS_MIN &&", replace: "if (behind.length < 0 &&" },
     "src/updates/change-lag.ts",
+  ),
+  tested(
+    "test/updates/change-lag.test.ts",
+    "our own statuses never show that the changes are listed later",
+    { in: "learnLag", find: "read.isAlike !== true", replace: "read.isAlike !== null" },
+    "src/updates/change-lag.ts",
+  ),
+  tested(
+    "test/updates/follow.test.ts",
+    "one time as digits changes how all changes are asked for",
+    { find: "others > 1 ||", replace: "others > 0 ||" },
+    "src/updates/learn-form.ts",
+  ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "a look by the service's positions begins anew wherever it was asked to wait",
+    { in: "#readByToken", find: "from !== undefined && (", replace: "from === null && (" },
+    "src/updates/read-pages.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
+    "a hold stands that a pass was let in behind, where the pass fails",
+    { in: "attempt", find: "isLetIn || isAnswered(error)", replace: "isAnswered(error)" },
+    "src/daemon/run-job.ts",
   ),
   tested(
     "test/backup/journal.test.ts",

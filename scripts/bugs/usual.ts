@@ -55,10 +55,7 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
   hostile(
     "a list that is written later taken for a replica that is behind",
     "src/updates/change-lag.ts",
-    [
-      "return ns !== undefined && lag.behind.length >= READS_MIN &&",
-      "return ns === 0n && lag.behind.length >= READS_MIN &&",
-    ],
+    ["if (ns === undefined) return false;", "if (ns !== 0n) return false;"],
     { forms: { lagMs: [20_000, 240_000], lagStamp: "entry" } },
   ),
   hostile(
