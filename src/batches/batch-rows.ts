@@ -67,6 +67,18 @@ export function saveStoredBatch(
 }
 
 /**
+ * A batch that was stored before is served under another name: that is the one to confirm, and no attempt named it. What was confirmed
+ * keeps its name in the database.
+ */
+export function renameBatch(store: Store, batch: BatchRow, batchId: string | null): BatchRow {
+  if (batch.state === "confirmed") return { ...batch, batchId };
+  store
+    .prepare("UPDATE batches SET service_batch_id = ?, confirm_attempts = 0 WHERE id = ? AND state <> 'confirmed'")
+    .run(batchId, batch.id);
+  return { ...batch, batchId, confirmAttempts: 0 };
+}
+
+/**
  * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
  * body waits for it, and so does its confirm, also if it was confirmed or refused as it was before.
  */

@@ -38,6 +38,7 @@ const REFUSED_TRIES_MAX = 48;
 const SERVED_AGAIN_MAX = 5;
 /** After so long the orders behind it are missed: the pass fails. */
 const SERVED_AGAIN_MS = 15 * 60_000;
+const AGAIN_MAX = 1_000;
 
 /** How often a batch that no confirm can name is served before that is noted; then each time it has doubled. */
 const UNNAMED_NOTED = 16;
@@ -53,8 +54,8 @@ export class ConfirmBatches {
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
   readonly #sender: SendConfirm;
-  /** The confirmed batch that is served again and again. */
-  #again = { fingerprint: "", times: 0, sinceMs: 0 };
+  /** Confirmed batches that are served again and again, without a new one in between, by their rows. */
+  readonly #again = new Map<number, { times: number; sinceMs: number }>();
   /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
   #forbidden = { batches: new Set<number>(), untilMs: 0 };
   /** The batch that came last and that no confirm can name. */
@@ -252,15 +253,20 @@ export class ConfirmBatches {
     return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadUnjournaled(store) === undefined;
   }
 
+  /** A confirm without effect: nothing new comes, and what was confirmed is served again, under the same name or another one each time. */
   #noticeServedAgain(row: BatchRow, pass: PullPass): void {
-    if (row.state !== "confirmed") return;
+    if (row.state !== "confirmed") {
+      this.#again.clear();
+      return;
+    }
     const { clock, log } = this.#context;
-    const isSame = this.#again.fingerprint === row.fingerprint;
-    const times = isSame ? this.#again.times + 1 : 1;
-    const sinceMs = isSame ? this.#again.sinceMs : clock.monotonicMs();
-    this.#again = { fingerprint: row.fingerprint, times, sinceMs };
+    const nowMs = clock.monotonicMs();
+    if (this.#again.size >= AGAIN_MAX) this.#again.clear();
+    const { times: before, sinceMs } = this.#again.get(row.id) ?? { times: 0, sinceMs: nowMs };
+    const times = before + 1;
+    this.#again.set(row.id, { times, sinceMs });
     if (times === SERVED_AGAIN_MAX) log.warn({ batch: row.batchId, times }, m.orders.servedAgain);
-    if (times < SERVED_AGAIN_MAX || clock.monotonicMs() - sinceMs < SERVED_AGAIN_MS) return;
+    if (times < SERVED_AGAIN_MAX || nowMs - sinceMs < SERVED_AGAIN_MS) return;
     pass.failure ??= new BridgeError("answer_unknown", m.orders.servedAgain, { hint: m.orders.servedAgainHint });
   }
 }

@@ -8,7 +8,14 @@ import { hash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
 import { resolvePath } from "../answers/json-path.ts";
 import { type Span, textOf } from "../answers/json-text.ts";
-import { type BatchRow, loadBatch, saveStoredBatch, saveUnjournaled } from "../batches/batch-rows.ts";
+import {
+  type BatchRow,
+  loadBatch,
+  loadBatchOf,
+  renameBatch,
+  saveStoredBatch,
+  saveUnjournaled,
+} from "../batches/batch-rows.ts";
 import { closeDelivery, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
@@ -45,6 +52,7 @@ import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlice
 import type { ServiceAnswer } from "../service/client.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
+import { RepeatedBatches } from "./repeated-batches.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
@@ -96,6 +104,7 @@ export class StoreBatches {
   /** What is kept because it could not be read. */
   readonly kept: KeptAnswers;
   readonly #completeness: CompletenessCheck;
+  readonly #repeated = new RepeatedBatches();
   #waiting: ServiceAnswer | undefined;
 
   constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
@@ -259,7 +268,7 @@ export class StoreBatches {
     const newest = newestInSlices(bytes, read.records, reading);
     const { records, doubtful } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
-    const known = loadBatch(store, fingerprint);
+    const known = this.#findKnown(read, origin);
     const isKnown = known !== undefined;
     const large = records.filter((record) => !record.ok && record.isLarge);
     const isGiant = parts.length > 1 || large.length > 0;
@@ -288,13 +297,16 @@ export class StoreBatches {
           return {
             results,
             stored: isWhole
-              ? this.#saveBatch(read, { ...origin, fingerprint, unread, isJournaled, unjournaled })
+              ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, unjournaled })
               : undefined,
           };
         });
         for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
-        if (!done.stored.seenBefore) count(pass, "batches", 1);
+        if (!done.stored.seenBefore) {
+          count(pass, "batches", 1);
+          this.#repeated.note(read.records, done.stored.row.id);
+        }
         return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
       }
       return undefined;
@@ -304,12 +316,23 @@ export class StoreBatches {
     return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, storeParts);
   }
 
+  /** The row of a batch that was stored before: as it is, or under another name again and again. */
+  #findKnown({ fingerprint, records }: ReadBatch, { fresh }: Origin): BatchRow | undefined {
+    const { store } = this.#context;
+    const known = loadBatch(store, fingerprint);
+    const id = known === undefined && fresh ? this.#repeated.find(records) : undefined;
+    const row = id === undefined ? known : loadBatchOf(store, id);
+    return row?.state === "unread" ? undefined : row;
+  }
+
   /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */
   async #journalAgain(stored: StoredBatch, pass: PullPass): Promise<StoredBatch> {
     if (!stored.row.isUnjournaled) return stored;
     await this.#journal.keepUnjournaled(pass);
     const row = loadBatch(this.#context.store, stored.row.fingerprint);
-    return row === undefined ? stored : { ...stored, row: { ...row, orderIds: stored.row.orderIds } };
+    return row === undefined
+      ? stored
+      : { ...stored, row: { ...row, orderIds: stored.row.orderIds, batchId: stored.row.batchId } };
   }
 
   /** The whole body, before the first of its orders. */
@@ -339,21 +362,26 @@ export class StoreBatches {
   /** The last step of a batch's last transaction. */
   #saveBatch(
     read: ReadBatch,
-    batch: Origin & { fingerprint: string; isJournaled: boolean; unjournaled: BodyPlace },
+    batch: Origin & { fingerprint: string; known: BatchRow | undefined; isJournaled: boolean; unjournaled: BodyPlace },
   ): StoredBatch {
     const { store } = this.#context;
     this.#saveFirstWatermark(batch);
     if (batch.unread !== undefined) deleteUnread(store, batch.unread.id);
-    const { orderIds } = read;
-    const known = loadBatch(store, batch.fingerprint);
+    const { orderIds, batchId } = read;
+    const known = batch.known === undefined ? undefined : loadBatchOf(store, batch.known.id);
     if (batch.fresh && !confirmNames(this.#rules.confirm)) {
       closeDelivery(store);
-      if (settleDelivery(store, batch.fingerprint, known)) deleteHold(store, "orders", "hand-out lost");
+      const isSame = known?.fingerprint === batch.fingerprint;
+      if (settleDelivery(store, batch.fingerprint, isSame ? known : undefined))
+        deleteHold(store, "orders", "hand-out lost");
     }
-    if (known !== undefined) return { row: { ...known, orderIds }, seenBefore: true, isServed: true };
+    if (known !== undefined) {
+      const named = known.batchId === batchId ? known : renameBatch(store, known, batchId);
+      return { row: { ...named, orderIds }, seenBefore: true, isServed: true };
+    }
     const row = saveStoredBatch(store, {
       fingerprint: batch.fingerprint,
-      batchId: read.batchId,
+      batchId,
       orderCount: read.records.length,
       orderIds,
       at: batch.at,
