@@ -114,7 +114,7 @@ function describePlan(shop: string, { host, heardAt, heardS, orders }: ShopStand
   return [
     heardS <= HEARD_WITHIN_S ? m.mirror.takeoverIsHeard(server) : m.mirror.takeoverIsSilent(server),
     from[source.kind],
-    ...(heardS <= HEARD_WITHIN_S ? [] : [m.mirror.takeoverIsItOff(server)]),
+    m.mirror.takeoverIsItOff(server),
   ];
 }
 

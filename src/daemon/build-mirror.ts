@@ -25,7 +25,7 @@ export function buildMirror(
 ): RunMirror | undefined {
   const route = mirrorRouteOf(config);
   if (route === undefined) return undefined;
-  refuseFenced(context.store, route.shop);
+  const fenced = refuseFenced(context.store, route.shop);
   const { mirror, timezone } = config;
   const intervalMs = new CronTimes(mirror.schedule, timezone ?? machineZone()).longestIntervalMs();
   return new RunMirror(context, {
@@ -43,6 +43,7 @@ export function buildMirror(
     sentence,
     silentAfterS: Math.max(SILENT_MIN_S, Math.ceil((3 * intervalMs) / 1000)),
     takeoverNo: Number(loadMirrorState(context.store, "takeover_no") ?? 0),
+    fenced,
     onFenced,
   });
 }

@@ -82,13 +82,13 @@ function bringOrder(store: Store, order: MirroredOrder, at: string, brought: Bro
     .get(order.orderId);
   if (own !== undefined && own.revision >= order.revision) return;
   if (order.payload === null) {
-    askFor(store, order, at);
+    oweMirroredRead(store, order, at);
     brought.unread += 1;
     return;
   }
   const orderKey = writeOrder(store, own?.orderKey, { ...order, payload: order.payload });
   writeLines(store, orderKey, JSON.parse(order.lines) as MirroredLine[]);
-  if (order.isOpen) askFor(store, order, at);
+  if (order.isOpen) oweMirroredRead(store, order, at);
   brought.orders += 1;
 }
 
@@ -143,7 +143,12 @@ function writeLines(store: Store, orderKey: number, lines: readonly MirroredLine
   }
 }
 
-function askFor(store: Store, { orderId, serviceId }: MirroredOrder, at: string): void {
+/** The order is read from the service. Inside a transaction. */
+export function oweMirroredRead(
+  store: Store,
+  { orderId, serviceId }: Pick<MirroredOrder, "orderId" | "serviceId">,
+  at: string,
+): void {
   store
     .prepare(
       `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', '', ?, ?)

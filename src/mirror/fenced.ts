@@ -3,34 +3,55 @@ import { m } from "../messages/messages.ts";
 import { MirrorError } from "./mirror-error.ts";
 import { forgetMirrorState, loadMirrorState, saveMirrorState } from "./mirror-state.ts";
 
+interface FencedBy {
+  shop: string;
+  host: string | null;
+  /** A person has said so: only a person brings this machine back. */
+  isTakenOver: boolean;
+  /** How many orders were left for the other machine; null: that could not be done yet. */
+  strays?: number | null | undefined;
+}
+
 /** Another instance works for the shop; this one asks the service nothing more. */
 export class Fenced extends MirrorError {
   readonly shop: string;
   readonly host: string;
-  /** A person has said so: only a person brings this machine back. */
   readonly isTakenOver: boolean;
+  readonly strays: number | null;
 
-  constructor(shop: string, host: string | null, isTakenOver: boolean) {
-    const by = { shop, host: host ?? "?" };
+  constructor({ shop, host, isTakenOver, strays = null }: FencedBy) {
+    const by = { shop, host: host ?? "?", strays };
     super("mirror_fenced", isTakenOver ? m.mirror.takenOver(by) : m.mirror.fenced(by), {
-      hint: isTakenOver ? m.mirror.takenOverHint : m.mirror.fencedHint,
+      hint: strays === null ? m.mirror.straysHint : isTakenOver ? m.mirror.takenOverHint : m.mirror.fencedHint,
     });
     this.name = "Fenced";
     this.shop = shop;
     this.host = by.host;
     this.isTakenOver = isTakenOver;
+    this.strays = strays;
+  }
+
+  withStrays(strays: number): Fenced {
+    return new Fenced({ shop: this.shop, host: this.host, isTakenOver: this.isTakenOver, strays });
   }
 }
 
 /** For the next start, and for `status` until then. Inside a transaction. */
-export function saveFenced(store: Store, { shop, host }: Pick<Fenced, "shop" | "host">): void {
-  saveMirrorState(store, "fenced", JSON.stringify({ shop, host }));
+export function saveFenced(store: Store, { shop, host, strays }: Pick<Fenced, "shop" | "host" | "strays">): void {
+  saveMirrorState(store, "fenced", JSON.stringify({ shop, host, strays }));
 }
 
-/** @throws Fenced where another machine has taken the shop over since this database was used last */
-export function refuseFenced(store: Store, shop: string): void {
-  const { shop: of, host } = JSON.parse(loadMirrorState(store, "fenced") ?? "{}") as { shop?: string; host?: string };
-  if (of === shop) throw new Fenced(shop, host ?? null, true);
+/**
+ * Undefined where this machine works for the shop.
+ * @throws Fenced where another machine has taken it over since this database was used last, and has been left what was taken here meanwhile
+ */
+export function refuseFenced(store: Store, shop: string): Fenced | undefined {
+  const saved = loadMirrorState(store, "fenced");
+  const { shop: of, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
+  if (of !== shop) return undefined;
+  const fenced = new Fenced({ shop, host, isTakenOver: true, strays });
+  if (strays !== null) throw fenced;
+  return fenced;
 }
 
 /** This machine goes on for the shop. A PostgreSQL that was restored may have given a number that is not above its own. Inside a transaction. */

@@ -120,6 +120,7 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
     `REVOKE SELECT ON touched FROM ${erp}, ${reader}`,
     // A note whose row another transaction holds is written again.
     `GRANT INSERT (shop, tbl, k0, k1), DELETE ON touched TO ${bridge}`,
+    `GRANT INSERT (shop, host, order_id, service_id), DELETE ON strays TO ${bridge}`,
     `GRANT INSERT, UPDATE ON positions TO ${bridge}`,
     `GRANT INSERT, UPDATE, DELETE ON ${BRIDGE_TABLES.join(", ")} TO ${bridge}`,
     ...ERP_TABLES.map((table) => `GRANT UPDATE (error) ON ${table} TO ${bridge}`),

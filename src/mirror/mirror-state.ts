@@ -7,7 +7,8 @@ import type { Store } from "../database/store.ts";
 /**
  * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
  * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
- * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead.
+ * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead. `mirrored`: an event up to which
+ * PostgreSQL has every order.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
@@ -23,6 +24,7 @@ export type MirrorStateKey =
   | "unwritten"
   | "takeover_no"
   | "fenced"
+  | "mirrored"
   | "server"
   | "restored"
   | "went_back"

@@ -28,6 +28,8 @@ const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writer
 export interface Seen extends Position {
   /** Something waits in `touched`. */
   isTouched: boolean;
+  /** Another machine, which had the shop, has left orders. */
+  hasStrays: boolean;
   /** Seconds since the head office last heard of this shop. */
   heardS: number;
 }
@@ -35,6 +37,7 @@ export interface Seen extends Position {
 export async function lookAtPosition(link: MirrorLink, shop: string): Promise<Seen | undefined> {
   const [seen] = await link.look<Seen>(
     `SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM touched t WHERE t.shop = p.shop) AS "isTouched",
+       EXISTS (SELECT 1 FROM strays s WHERE s.shop = p.shop) AS "hasStrays",
        extract(epoch FROM clock_timestamp() - heard_at)::int AS "heardS" FROM positions p WHERE shop = $1`,
     [shop],
   );

@@ -51,6 +51,20 @@ export const positions = pgTable("positions", {
   account: text(),
 });
 
+/** What a machine that has lost its shop leaves to the one that has it. */
+export const strays = pgTable(
+  "strays",
+  {
+    shop: shop(),
+    id: big("id").notNull(),
+    host: text(),
+    orderId: uuid("order_id"),
+    serviceId: text("service_id"),
+    at: at("at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.shop, table.id] })],
+);
+
 export const orders = pgTable(
   "orders",
   {

@@ -10,7 +10,7 @@ import { type LinkOptions, MirrorLink } from "./connection.ts";
 const TABLES = [
   ...(["erp_queue", "conditions", "batches", "quarantine"] as const),
   ...(["stock", "prices", "products", "images", "erp_orders", "status_requests"] as const),
-  ...(["touched", "positions", "shop_roles", "shop_keys"] as const),
+  ...(["touched", "strays", "positions", "shop_roles", "shop_keys"] as const),
 ];
 
 interface Found {

@@ -26,6 +26,7 @@ import {
   savePosition,
 } from "./position.ts";
 import { identify, verifySchema } from "./schema-version.ts";
+import { deleteStrays, leaveStrays, readStrays, takeStrays } from "./strays.ts";
 
 /** So often a shop in which nothing happens writes a sign of life. */
 const HEARD_MS = 15_000;
@@ -51,6 +52,8 @@ export interface MirrorOptions {
   silentAfterS: number;
   /** The newest takeover that the shop's database has noted. */
   takeoverNo: number;
+  /** It is known from before that another instance works for the shop. */
+  fenced: Fenced | undefined;
   /** Another instance works for the shop: this one is to end. */
   onFenced: (error: Fenced) => void;
 }
@@ -67,8 +70,11 @@ export class RunMirror implements Job {
   #isRestored: boolean;
   /** A new connection looks at it. */
   #isSchemaDue = false;
+  /** An event up to which PostgreSQL has every order. */
+  #mirrored: number | undefined;
   #learned: Promise<void> | undefined;
   #fenced: Fenced | undefined;
+  #ending: Promise<Fenced> | undefined;
   /** Passes that failed, of this process. */
   #failures = 0;
   /** Which PostgreSQL the connection leads to; undefined: it does not say. */
@@ -90,6 +96,7 @@ export class RunMirror implements Job {
     this.#notedTurn = Number(loadMirrorState(context.store, "turn") ?? 0);
     this.#turn = this.#notedTurn;
     this.#isRestored = loadMirrorState(context.store, "went_back") !== undefined;
+    this.#fenced = options.fenced;
   }
 
   /** The next passes go through everything, both ways, and look at the schema first. */
@@ -121,28 +128,67 @@ export class RunMirror implements Job {
 
   /** In a connection of its own: a pass may be under way. */
   async #learn(): Promise<void> {
-    const link = new MirrorLink(this.#options.link);
-    // Of the machine: it bounds what the network does.
-    const timer = setTimeout(() => link.close(), LEARN_MS);
     try {
-      const seen = await lookAtPosition(link, this.#options.self.shop);
+      const seen = await this.#apart((link) => lookAtPosition(link, this.#options.self.shop));
       if (seen !== undefined) this.#refuseOthers(seen);
     } catch (error) {
-      if (error instanceof Fenced) this.#endFenced(error);
+      if (error instanceof Fenced) await this.#endFenced(error);
       else
         this.#context.log.debug(
           { errorCode: asError(error).code },
           "Who works for the shop could not be learnt at the start.",
         );
+    }
+  }
+
+  async #apart<T>(act: (link: MirrorLink) => Promise<T>): Promise<T> {
+    const link = new MirrorLink(this.#options.link);
+    // Of the machine: it bounds what the network does.
+    const timer = setTimeout(() => link.close(), LEARN_MS);
+    try {
+      return await act(link);
     } finally {
       clearTimeout(timer);
       link.close();
     }
   }
 
-  #endFenced(error: Fenced): void {
+  /** No request leaves from here on; what was taken meanwhile is left for the other machine, and this one ends. */
+  #endFenced(error: Fenced): Promise<Fenced> {
     this.#fenced = error;
-    this.#options.onFenced(error);
+    this.#ending ??= this.#leave(error);
+    return this.#ending;
+  }
+
+  async #leave(error: Fenced): Promise<Fenced> {
+    const { self, onFenced } = this.#options;
+    let ended = error;
+    try {
+      ended = error.withStrays(await this.#apart((link) => leaveStrays(link, this.#context.store, self)));
+    } catch (thrown) {
+      this.#context.log.warn(
+        { errorCode: asError(thrown).code },
+        m.mirror.straysNotLeft({ why: asError(thrown).text }),
+      );
+    }
+    this.#fenced = ended;
+    onFenced(ended);
+    return ended;
+  }
+
+  /** Orders that another machine took before it heard that the shop is not its own any more. */
+  async #takeStrays(signal: AbortSignal): Promise<number> {
+    const { store, clock, log } = this.#context;
+    const { shop } = this.#options.self;
+    const strays = await readStrays(this.#link, shop);
+    const orders = await commit(this.#context, signal, () => takeStrays(store, strays, isoTime(clock.nowMs())));
+    const host = strays.findLast((stray) => stray.host !== null)?.host ?? "?";
+    log.warn({ orders }, m.mirror.straysTaken({ host, orders }));
+    await this.#transact(async (tx) => {
+      await deleteStrays(tx, shop, strays);
+      return { turn: await savePosition(tx, shop, {}) };
+    });
+    return orders;
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
@@ -153,10 +199,9 @@ export class RunMirror implements Job {
     } catch (error) {
       this.#recordedMs = undefined;
       this.#failures += 1;
-      if (error instanceof Fenced) this.#endFenced(error);
       // What was written where triggers lacked is in no note.
       if (error instanceof MirrorError && error.code === "mirror_schema") this.requestCompare();
-      throw error;
+      throw error instanceof Fenced ? await this.#endFenced(error) : error;
     } finally {
       signal.removeEventListener("abort", close);
     }
@@ -169,6 +214,7 @@ export class RunMirror implements Job {
     this.#isSchemaDue = false;
     const counts: Record<string, number> = {};
     let seen = await this.#look(signal);
+    if (seen.hasStrays) counts["strays"] = await this.#takeStrays(signal);
     const ways = this.#inTurn(seen);
     let more = await this.#round(ways, seen, { signal, counts });
     for (let rounds = 1; more && rounds < ROUNDS_MAX && clock.monotonicMs() < endMs && !isStopping(); rounds++) {
@@ -187,6 +233,7 @@ export class RunMirror implements Job {
   async #look(signal: AbortSignal): Promise<Seen> {
     const seen = (await lookAtPosition(this.#link, this.#options.self.shop)) ?? (await this.#begin());
     this.#refuseOthers(seen);
+    if (seen.walk !== "copy") this.#mirrored = seen.ordersSeq;
     if (!this.#isRestored && (seen.turn < this.#turn || this.#isOtherServer())) {
       // Before PostgreSQL is written again and its turn comes near the one that is known, whatever breaks off.
       const { store, clock } = this.#context;
@@ -293,11 +340,12 @@ export class RunMirror implements Job {
 
   /** @throws MirrorError `mirror_database`, `mirror_fenced` */
   #refuseOthers(position: Position) {
-    const { self } = this.#options;
+    const { self, fenced } = this.#options;
+    if (fenced !== undefined) throw fenced;
     refuseOtherDatabase(position, self);
     const verdict = judgeWriter(position, this.#claim);
     if (verdict.kind !== "fenced") return verdict;
-    throw new Fenced(self.shop, position.host, verdict.isTakenOver);
+    throw new Fenced({ shop: self.shop, host: position.host, isTakenOver: verdict.isTakenOver });
   }
 
   /** Another cluster, or another timeline of the same: one that was restored, or a standby that took its place. */
@@ -317,6 +365,7 @@ export class RunMirror implements Job {
     if (!isBack && isSame && (this.#turn === this.#notedTurn || isSoon)) return;
     await commit(this.#context, signal, () => {
       saveMirrorState(store, "turn", String(this.#turn));
+      if (this.#mirrored !== undefined) saveMirrorState(store, "mirrored", String(this.#mirrored));
       forgetMirrorState(store, "went_back");
       if (server !== "") saveMirrorState(store, "server", server);
     });

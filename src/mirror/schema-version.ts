@@ -82,6 +82,7 @@ export const SHOP_TABLES = [
     "conditions",
     "erp_queue",
     "touched",
+    "strays",
   ],
   ...TOUCHED_TABLES,
 ];

@@ -34,6 +34,7 @@ describeWithPostgres("mirror init", () => {
       "0004_notes",
       "0005_what_counts",
       "0006_account",
+      "0007_strays",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(

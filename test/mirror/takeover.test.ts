@@ -187,7 +187,7 @@ describeWithPostgres("a takeover by another machine", () => {
   );
 
   it("asks whether the former server is off where it is not heard of, and nobody is asked in vain", async () => {
-    const { database, first, proxy, second, there } = await startMachines();
+    const { database, shop, first, proxy, second, there } = await startMachines();
     const refused = await second.command("takeover");
     expect(refused.code).toBe(64);
     expect(refused.err).toContain("--yes");
@@ -198,9 +198,22 @@ describeWithPostgres("a takeover by another machine", () => {
     expect(taken.code, taken.err).toBe(0);
     expect(taken.err).toContain("is off and stays off");
     // It goes on while it does not learn of it, and ends once it does.
+    addOrders(shop, 3);
+    const confirmed = "SELECT 1 FROM orders WHERE (SELECT count(*) FROM batches WHERE state <> 'confirmed') = 0";
+    await until(() => shop.rows("SELECT 1 FROM orders").length === 13 && shop.rows(confirmed).length === 13);
     expect(first.child.exitCode).toBeNull();
     proxy.isRefusing = false;
     expect((await first.exited).code).toBe(76);
+    expect(first.stderr()).toContain("3 orders taken here since were left for it");
+    const daemon = second.start("run");
+    await daemon.says("erp-bridge is running");
+    // They were confirmed, and come to nobody again.
+    await until(() => idsIn(second.database).length === 13);
+    await daemon.says("worked for this shop beside this machine");
+    expect(await there("SELECT count(*) FROM strays")).toBe("0");
+    const db = new Database(second.database, { readonly: true });
+    expect(db.prepare("SELECT DISTINCT doubt_since FROM feeds").pluck().all()).not.toEqual([]);
+    db.close();
     expect(await database.cluster.query(database.name, "SELECT takeover_no FROM erp_bridge.positions")).toBe("1");
   });
 

@@ -90,6 +90,33 @@ describeWithPostgres("the two ways of the mirror", () => {
     await expect(shop.restart()).rejects.toMatchObject({ code: "mirror_fenced" });
   });
 
+  it("leave to another machine what was taken beside it, also where that takes another start", async () => {
+    const proxy = await testProxy();
+    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+    await storeOrders(shop, 2);
+    await shop.mirror();
+    proxy.isRefusing = true;
+    proxy.cutAll();
+    await storeOrders(shop, 3);
+    await shop.there("UPDATE positions SET takeover_no = takeover_no + 1, writer_no = writer_no + 1, host = 'second'");
+    proxy.isRefusing = false;
+    proxy.onStatement = (sql) => (sql.includes("INSERT INTO strays") ? "before" : undefined);
+    expect((await shop.run("mirror")).error).toMatchObject({ code: "mirror_fenced", strays: null });
+    // Only PostgreSQL was away: it still is not this machine's shop, whatever PostgreSQL is restored to meanwhile.
+    await shop.there("UPDATE positions SET takeover_no = 0");
+    await shop.restart();
+    createOrders(shop, 1);
+    const asked = shop.sandbox.ledger.entries.length;
+    expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
+    expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+    proxy.onStatement = undefined;
+    await shop.restart();
+    expect((await shop.run("mirror")).error).toMatchObject({ code: "mirror_fenced", strays: 3 });
+    await expect(shop.restart()).rejects.toMatchObject({ code: "mirror_fenced", strays: 3 });
+    const left = "SELECT count(order_id), count(*) FROM strays";
+    expect(await shop.there(left)).toEqual(["3|4"]);
+  });
+
   it("bring a takeover back to a PostgreSQL that was restored to before it", async () => {
     const shop = await startMirroredShop();
     await storeOrders(shop, 1);

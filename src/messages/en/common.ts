@@ -56,6 +56,7 @@ export const counts = {
   already: ({ n }: { n: number }) => `${n} already`,
   failed: ({ n }: { n: number }) => `${n} failed`,
   erpRows: ({ n }: { n: number }) => counted(n, "row of the ERP", "rows of the ERP"),
+  strays: ({ n }: { n: number }) => counted(n, "order of the former machine", "orders of the former machine"),
   erpRequests: ({ n }: { n: number }) => counted(n, "status of the ERP", "statuses of the ERP"),
   outcomes: ({ n }: { n: number }) => counted(n, "outcome"),
   "tables of the ERP": ({ n }: { n: number }) => counted(n, "table of the ERP", "tables of the ERP"),

@@ -1,6 +1,13 @@
 import type { Said } from "../message.ts";
 import { counted } from "../numbers.ts";
 
+/** What became of the orders that this machine took beside the other one. */
+function straysLeft(strays: number | null): string {
+  if (strays === null) return " Orders that were taken here since may be in this database alone.";
+  if (strays === 0) return "";
+  return ` ${counted(strays, "order")} taken here since ${strays === 1 ? "was" : "were"} left for it in PostgreSQL.`;
+}
+
 export const mirror = {
   connecting: "connecting",
   reading: "reading",
@@ -53,8 +60,8 @@ export const mirror = {
     "Give this shop a key of its own in mirror.shop; where this database is to go on for the other one: erp-bridge takeover.",
   unknownShop: ({ at, shop, user }: { at: string; shop: string; user: string }) =>
     `PostgreSQL at ${at} does not know a shop ${shop}, or ${user} may not see it.`,
-  fenced: ({ shop, host }: { shop: string; host: string }) =>
-    `Another instance works for the shop ${shop} (on ${host}).`,
+  fenced: ({ shop, host, strays }: { shop: string; host: string; strays: number | null }) =>
+    `Another instance works for the shop ${shop} (on ${host}).${straysLeft(strays)}`,
   fencedHint: "Two bridges on one account take orders from each other: leave one of them off.",
   reached: ({ at, shop }: { at: string; shop: string }) => `PostgreSQL at ${at} answers, and knows the shop ${shop}.`,
   badUrl: ({ problem }: { problem: Said }) => `The address of PostgreSQL ${problem}.`,
@@ -70,7 +77,14 @@ export const mirror = {
     `The shop ${shop} works (on ${host}): stop its bridge, and try again when the view shops shows it as silent.`,
   removed: ({ shop, rows }: { shop: string; rows: number }) =>
     `The shop ${shop} was removed with ${counted(rows, "row")}. Its orders and events stay.`,
-  takenOver: ({ shop, host }: { shop: string; host: string }) => `${host} has taken over the shop ${shop}.`,
+  takenOver: ({ shop, host, strays }: { shop: string; host: string; strays: number | null }) =>
+    `${host} has taken over the shop ${shop}.${straysLeft(strays)}`,
+  straysHint:
+    "Start this machine's bridge once more with PostgreSQL in reach (erp-bridge run): it leaves them there for the other one, asks the service nothing, and ends.",
+  straysNotLeft: ({ why }: { why: Said }) =>
+    `Orders that were taken here while another machine worked for the shop could not be left for it: ${why}`,
+  straysTaken: ({ host, orders }: { host: string; orders: number }) =>
+    `${host} worked for this shop beside this machine until it heard of the takeover: ${counted(orders, "order")} of its own ${orders === 1 ? "is" : "are"} read from the service, and the feeds are sent anew.`,
   takenOverHint:
     "Leave this machine's bridge off. Where it is to go on for the shop again, stop the other one; then, here: erp-bridge takeover",
   takeoverNoMirror: "The configuration names no mirror.",
@@ -86,7 +100,7 @@ export const mirror = {
   takeoverFromMirror: ({ orders }: { orders: number }) =>
     `There is no copy in backup.dir: the database is made from ${counted(orders, "order")} in PostgreSQL, and the journal where there is one.`,
   takeoverIsHeard: ({ shop, host, at }: { shop: string; host: string; at: string }) =>
-    `${host} works for the shop ${shop} (last heard of at ${at}). It ends by itself at its next look at PostgreSQL, within seconds.`,
+    `${host} works for the shop ${shop} (last heard of at ${at}). It ends by itself at its next look at PostgreSQL: within seconds, or within five minutes of PostgreSQL being back where it has lost it.`,
   takeoverIsSilent: ({ shop, host, at }: { shop: string; host: string; at: string }) =>
     `${host}, which works for the shop ${shop}, was last heard of at ${at}.`,
   takeoverIsItOff: ({ host }: { host: string }) =>

@@ -50,6 +50,7 @@ export const counts = {
   already: ({ n }) => `уже отправлено: ${n}`,
   failed: ({ n }) => `не удалось: ${n}`,
   erpRows: ({ n }) => `строк из ERP: ${n}`,
+  strays: ({ n }) => `заказов прежней машины: ${n}`,
   erpRequests: ({ n }) => `статусов из ERP: ${n}`,
   outcomes: ({ n }) => `ответов в ERP: ${n}`,
   "tables of the ERP": ({ n }) => `таблиц ERP: ${n}`,
