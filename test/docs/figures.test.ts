@@ -47,7 +47,7 @@ const LIMITS: readonly (readonly [page: string, words: string, file: string, sou
     "STOP_SHARE = 0.03",
   ],
   ["docs/operations.md", "goes on by itself at twice that", "backup/space-rule", "RESUME_FACTOR = 2"],
-  ["docs/operations.md", "or 256 MB in all", "orders/store-batches", "UNREAD_BYTES_MAX = 256_000_000"],
+  ["docs/operations.md", "or 256 MB in all", "batches/kept-answers", "UNREAD_BYTES_MAX = 256_000_000"],
   [
     "docs/monitoring.md",
     "over 256 MB some program keeps the database open",
