@@ -61,6 +61,8 @@ export class StatusInvariants {
   readonly #isAnswered = new Set<string>();
   /** Those whose last request was for the status that the order had as it left: a look at the order tells nothing of that one. */
   readonly #wasOfSame = new Set<string>();
+  /** Requests that have left for the status which their order had, as far as was known here. */
+  readonly #leftOfSame = new Set<number>();
   readonly #effects = new Map<number, Effect>();
   readonly #knownWhenSent = new Map<number, Known | undefined>();
   /** Requests that the service itself has refused. */
@@ -107,6 +109,7 @@ export class StatusInvariants {
     this.#wantedStatus.set(orderId, (JSON.parse(request.body.toString("utf8")) as { status: string }).status);
     if (isOfSame) this.#wasOfSame.add(orderId);
     else this.#wasOfSame.delete(orderId);
+    if (isOfSame) this.#leftOfSame.add(numberOf(request.body.toString("utf8")));
     this.#isAnswered.delete(orderId);
     this.#neverLeft.delete(numberOf(request.body.toString("utf8")));
     const number = numberOf(request.body.toString("utf8"));
@@ -312,7 +315,8 @@ export class StatusInvariants {
     if (this.#effects.has(number)) {
       // It came and went, and left no trace that any client could have seen.
       // A record that is served as it stands shows no status that it was given.
-      const isOfSame = this.#effects.get(number)?.isStatusNew === false;
+      // Nor does one that had the status before as far as was known here: somebody had changed it meanwhile, and no answer said so.
+      const isOfSame = this.#effects.get(number)?.isStatusNew === false || this.#leftOfSame.has(number);
       const { atMs = 0 } = this.#effects.get(number) ?? {};
       // Its version was taken back with the status: what a service that was restored has lost is sent again.
       if (versions.isStatusNew(orderId) && versions.hasGoneBackSince(orderId, atMs))
