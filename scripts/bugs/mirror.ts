@@ -12,9 +12,9 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       {
         file: REMOTE_ROWS,
         find: "AS turn FROM touched WHERE shop = $1",
-        replace: "AS turn FROM touched WHERE shop = $1 AND id > $2",
+        replace: "AS turn FROM touched WHERE shop = $1 AND id > $3",
       },
-      { file: REMOTE_ROWS, find: "(sql, [shop])", replace: "(sql, [shop, newest])" },
+      { file: REMOTE_ROWS, find: "(sql, [shop, limit])", replace: "(sql, [shop, limit, newest])" },
       {
         file: REMOTE_ROWS,
         find: "const ids = JSON.parse(found.ids) as string[];",

@@ -36,6 +36,7 @@ import { loadMirrorState, loadRefill, type Refill, saveMirrorState, startRefill 
 import type { MirrorPart, MirrorSession, PartResult } from "./part.ts";
 import { planBeginning } from "./plan-down.ts";
 import { type Move, type Position, type Seen, savePosition } from "./position.ts";
+import { StepSize } from "./step-size.ts";
 import {
   countOrders,
   loadHashes,
@@ -51,7 +52,7 @@ import {
 /** Of one transaction: half a second's work at most. */
 const BOUND = { rows: 2_000, bytes: 4_000_000 };
 /** Orders of one statement: while PostgreSQL takes them, the next ones are read. */
-const ORDERS_BOUND = { bytes: BOUND.bytes, part: 500 };
+const ordersBound = (size: StepSize) => ({ bytes: size.of(BOUND.bytes), part: size.of(500) });
 /** Orders compared by their hash at a time. */
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
@@ -73,6 +74,7 @@ interface Read {
 export class Down implements MirrorPart {
   readonly name = "down";
   #isCompareAsked = false;
+  readonly #size = new StepSize();
   /** What PostgreSQL has. */
   #conditions: string | undefined;
 
@@ -100,7 +102,14 @@ export class Down implements MirrorPart {
     const refill = loadRefill(store);
     const isRefilling = Object.keys(refill).length > 0;
     if (isRefilling) await commit(context, signal, () => noteMore(store, refill));
-    return { counts, more: (await this.#transact(session, signal, counts)) || isRefilling };
+    try {
+      const more = await this.#transact(session, signal, counts);
+      this.#size.noteDone();
+      return { counts, more: more || isRefilling };
+    } catch (error) {
+      this.#size.noteFailed(error);
+      throw error;
+    }
   }
 
   /** Whether more waits. */
@@ -142,8 +151,11 @@ export class Down implements MirrorPart {
       at,
       move,
       isRestored: why === "restored",
-      news: loadNews(store, at.ordersSeq, BOUND.rows),
-      events: loadEventsAfter(store, at.eventsSeq, BOUND),
+      news: loadNews(store, at.ordersSeq, this.#size.of(BOUND.rows)),
+      events: loadEventsAfter(store, at.eventsSeq, {
+        rows: this.#size.of(BOUND.rows),
+        bytes: this.#size.of(BOUND.bytes),
+      }),
       changes: loadChanges(store, CHANGES_MAX),
       conditions: JSON.stringify(conditions) === this.#conditions ? undefined : conditions,
       head: local.head,
@@ -155,8 +167,12 @@ export class Down implements MirrorPart {
     const { store, shop } = place;
     const as = { shop, epoch: at.epoch, seq: head };
     const keys = news.events.values().map(({ key }) => key);
-    const { refused, ...changed } = await copyOrders(tx, { ...as, store }, loadOrders(store, keys, ORDERS_BOUND));
-    const walked = await walk(tx, at, { ...place, ...as });
+    const { refused, ...changed } = await copyOrders(
+      tx,
+      { ...as, store },
+      loadOrders(store, keys, ordersBound(this.#size)),
+    );
+    const walked = await walk(tx, at, { ...place, ...as, size: this.#size });
     refused.push(...walked.refused, ...(await writeEvents(tx, shop, events.events)));
     const batches = rowsOf(changes, "batch", (id) => loadBatch(store, id));
     const held = rowsOf(changes, "quarantine", (id) => loadHeld(store, id));
@@ -183,11 +199,16 @@ interface Walked {
 async function walk(
   tx: MirrorTx,
   at: Position,
-  { store, clock, ...as }: { store: Store; clock: Clock; shop: string; epoch: number; seq: number },
+  {
+    store,
+    clock,
+    size,
+    ...as
+  }: { store: Store; clock: Clock; size: StepSize; shop: string; epoch: number; seq: number },
 ): Promise<Walked> {
   if (at.walk === null) return { move: {}, refused: [], orders: 0, isWalking: false };
   const isCopy = at.walk === "copy";
-  const keys = loadKeysAfter(store, at.walkAfter, isCopy ? BOUND.rows : COMPARED_ROWS);
+  const keys = loadKeysAfter(store, at.walkAfter, size.of(isCopy ? BOUND.rows : COMPARED_ROWS));
   const last = keys.at(-1);
   if (last === undefined) {
     const extraOrders = Math.max(0, (await countOrders(tx, as.shop)) - countOwnOrders(store));
@@ -199,7 +220,7 @@ async function walk(
     };
   }
   const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
-  const { orders, read, refused } = await copyOrders(tx, { ...as, store }, loadOrders(store, due, ORDERS_BOUND));
+  const { orders, read, refused } = await copyOrders(tx, { ...as, store }, loadOrders(store, due, ordersBound(size)));
   // Those that differ did not all fit: the next part begins with the first that is left.
   const left = due.findIndex((key) => !read.has(key));
   const walkAfter = left < 0 ? last : (due[left - 1] ?? at.walkAfter);

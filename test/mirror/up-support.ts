@@ -32,7 +32,7 @@ export interface UpBench {
   remote<T = Record<string, unknown>>(sql: string, ...params: unknown[]): Promise<T[]>;
 }
 
-export async function startUp(settings: Settings = {}): Promise<UpBench> {
+export async function startUp(settings: Settings = {}, { timeoutMs = 10_000 } = {}): Promise<UpBench> {
   const database = await testDatabase();
   const proxy = await testProxy();
   const connectErp = async () => {
@@ -43,14 +43,14 @@ export async function startUp(settings: Settings = {}): Promise<UpBench> {
     await client.query(`SET search_path TO ${SCHEMA}`);
     return client;
   };
-  const place = { authorities: [], schema: SCHEMA, timeoutMs: 10_000 };
+  const place = { authorities: [], schema: SCHEMA, timeoutMs: 30_000 };
   for (const shop of [SHOP, "south"]) await initSchema({ link: { ...place, target: targetOf(database.url) }, shop });
   const erp = await connectErp();
   await erp.query(`INSERT INTO positions (shop, database_id, orders_seq, events_seq) VALUES ('${SHOP}', 'x', 0, 0)`);
   const bridge = await startTestBridge({ settings });
   // As the shop's own role: the rights are tried as well.
   const target = targetOf(proxy.url(database.name, `${SCHEMA}_shop_${SHOP}`));
-  const link = new MirrorLink({ ...place, target, shop: SHOP });
+  const link = new MirrorLink({ ...place, timeoutMs, target, shop: SHOP });
   onTestFinished(() => link.close());
   const session: MirrorSession = {
     link,

@@ -14,7 +14,7 @@ import {
 } from "./erp-tables.ts";
 
 /** Notes read at a time; a transaction of this size holds SQLite's write lock for some 20 ms. */
-const NOTES_MAX = 2_000;
+export const NOTES_MAX = 2_000;
 /** Rows beyond so many bytes wait for the next round. */
 const BYTES_MAX = 16 * 1024 * 1024;
 /** The same as it is stored, maybe compressed: what is beyond it is not even looked at. */
@@ -85,7 +85,7 @@ const OF_ORDERS = "tbl IN ('erp_orders', 'status_requests')";
 const OF_ARTICLES = "tbl NOT IN ('erp_orders', 'status_requests')";
 
 const notesWhere = (which: string, at: number) =>
-  `(SELECT id, tbl, k0, k1, ${at} AS turn FROM touched WHERE shop = $1 AND ${which} ORDER BY id LIMIT ${NOTES_MAX})`;
+  `(SELECT id, tbl, k0, k1, ${at} AS turn FROM touched WHERE shop = $1 AND ${which} ORDER BY id LIMIT $2)`;
 
 /** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
 const readNotes = (notes: string) => `
@@ -119,10 +119,14 @@ interface FoundKey {
 }
 
 /** `ofOrders`: single rows that are about an order, alone. */
-export async function readTouched(tx: MirrorTx, shop: string, { ofOrders = false } = {}): Promise<Touched> {
+export async function readTouched(
+  tx: MirrorTx,
+  { shop, limit }: { shop: string; limit: number },
+  { ofOrders = false } = {},
+): Promise<Touched> {
   const touched: Touched = { rows: [], requests: [], whole: [] };
   const sql = ofOrders ? READ_TOUCHED_OF_ORDERS : READ_TOUCHED;
-  for (const { tbl, k0, k1, content, ...found } of await tx.query<FoundKey>(sql, [shop])) {
+  for (const { tbl, k0, k1, content, ...found } of await tx.query<FoundKey>(sql, [shop, limit])) {
     const ids = JSON.parse(found.ids) as string[];
     if (tbl === "status_requests" && k0 !== null) {
       touched.requests.push({ id: k0, ids, request: parsed<RemoteRequest>(content) });
@@ -260,24 +264,23 @@ export async function writeOutcomes(tx: MirrorTx, shop: string, outcomes: readon
 /** The next rows of a whole table, in PostgreSQL's own order of keys. */
 export async function readPage(
   tx: MirrorTx,
-  shop: string,
-  table: ErpTable,
-  after: Key | undefined,
+  { shop, limit }: { shop: string; limit: number },
+  { table, after }: { table: ErpTable; after?: Key },
 ): Promise<TouchedRow[]> {
   const { key } = ERP_TABLES[table];
   const names = key.map(({ name }) => `v.${name}`).join(", ");
-  const bounds = key.map(({ type }, at) => `$${at + 2}::text::${type}`).join(", ");
+  const bounds = key.map(({ type }, at) => `$${at + 3}::text::${type}`).join(", ");
   const beyond = after === undefined ? "" : `AND (${names}) > (${bounds})`;
   const bound = after === undefined ? [] : [after.k0, after.k1].slice(0, key.length);
   const rows = await tx.query<{ k0: string; k1: string; content: string }>(
     `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, v.${key[0]?.name}::text AS k0,
          ${key[1] === undefined ? "''" : `v.${key[1].name}::text`} AS k1, ${rowAsJson(table, "v")}::text AS content
        FROM (SELECT *, sum(weight) OVER (ORDER BY ${names}) - weight AS stored FROM (
-         SELECT *, ${storedBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT ${NOTES_MAX}) v) v
+         SELECT *, ${storedBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT $2) v) v
        WHERE stored < ${STORED_BYTES_MAX}),
        sized AS (SELECT *, sum(octet_length(content)) OVER (ORDER BY at) - octet_length(content) AS before FROM page)
      SELECT k0, k1, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY at`,
-    [shop, ...bound],
+    [shop, limit, ...bound],
   );
   return rows.map(({ k0, k1, content }) => ({ table, k0, k1, row: parsed<RemoteRow>(content) }));
 }

@@ -17,6 +17,7 @@ import { listWaiting } from "../down-rows.ts";
 import { forgetMirrorState, loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
+import { StepSize } from "../step-size.ts";
 import { refreshQueue } from "../write-down.ts";
 import {
   applyRequest,
@@ -36,6 +37,7 @@ import {
   findAbsent,
   findFilled,
   forgetNotes,
+  NOTES_MAX,
   readOpenRequests,
   readPage,
   readTouched,
@@ -47,7 +49,7 @@ import {
 
 /** Outcomes written at a time. */
 const OUTCOMES_MAX = 500;
-/** Keys of a local table compared at a time, and requests noted again. */
+/** Requests noted again at a time. */
 const KEYS_MAX = 2_000;
 
 type Counts = Record<string, number>;
@@ -98,6 +100,7 @@ export class Up implements MirrorPart {
   readonly name = "up";
   #walk: Walk | undefined;
   #isComparisonDue = false;
+  readonly #size = new StepSize();
   #settled: Settled | undefined;
 
   hasWork(store: Store, seen: Seen): boolean {
@@ -115,8 +118,11 @@ export class Up implements MirrorPart {
     const counts: Counts = {};
     try {
       await noteWentBack(session, seen, signal);
-      return { counts, more: await this.#runRound(session, signal, counts) };
+      const more = await this.#runRound(session, signal, counts);
+      this.#size.noteDone();
+      return { counts, more };
     } catch (error) {
+      this.#size.noteFailed(error);
       // A night's comparison begins anew; every other walk is found to be due again.
       this.#isComparisonDue ||= this.#walk?.because === "night";
       this.#walk = undefined;
@@ -159,10 +165,11 @@ export class Up implements MirrorPart {
     const remote = this.#settled?.upNo ?? position.upNo;
     await this.#planWalk(tx, { store, shop, local, remote });
     const upNo = Math.max(local, remote) + 1;
+    const limit = this.#size.of(NOTES_MAX);
     const round =
       this.#walk === undefined
-        ? await this.#readTouched(tx, { store, shop, upNo })
-        : await this.#step(tx, this.#walk, { store, shop, upNo });
+        ? await this.#readTouched(tx, { store, shop, limit, upNo })
+        : await this.#step(tx, this.#walk, { store, shop, limit, upNo });
     // A round that was applied, and then broken off, counts: two in a row would look like a PostgreSQL that went back.
     const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;
     const turn = await savePosition(tx, shop, { upNo: known });
@@ -202,8 +209,8 @@ export class Up implements MirrorPart {
   }
 
   /** Step 1. */
-  async #readTouched(tx: MirrorTx, { store, shop, upNo }: Place & { upNo: number }): Promise<Round | undefined> {
-    const { rows, requests, whole } = await readTouched(tx, shop);
+  async #readTouched(tx: MirrorTx, { store, upNo, ...place }: Page & { upNo: number }): Promise<Round | undefined> {
+    const { rows, requests, whole } = await readTouched(tx, place);
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
     const emptied = ERP_TABLE_NAMES.filter((table) => whole.some((each) => each.table === table));
     const wholeIds = whole.flatMap((each) => each.ids);
@@ -215,7 +222,7 @@ export class Up implements MirrorPart {
   }
 
   /** The same for the next step of a walk. */
-  async #step(tx: MirrorTx, walk: Walk, place: Place & { upNo: number }): Promise<Round> {
+  async #step(tx: MirrorTx, walk: Walk, place: Page & { upNo: number }): Promise<Round> {
     const [step] = walk.steps;
     if (step === undefined) {
       this.#walk = undefined;
@@ -226,7 +233,7 @@ export class Up implements MirrorPart {
     const leavesZeros = walk.because !== "night" && isUnsure(place.store);
     if (walk.because === "local") return { ...EMPTY, ...round, leavesZeros };
     // Marks and requests do not wait for the end, but where a request may be one that has left before.
-    const { rows, requests } = await readTouched(tx, place.shop, { ofOrders: true });
+    const { rows, requests } = await readTouched(tx, place, { ofOrders: true });
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
     const of = { ...EMPTY, ...round, leavesZeros };
     return {
@@ -244,21 +251,26 @@ interface Place {
   shop: string;
 }
 
+interface Page extends Place {
+  /** Keys at a time. */
+  limit: number;
+}
+
 async function readStep(
   tx: MirrorTx,
   step: WalkStep,
-  { store, shop }: Place,
+  { store, shop, limit }: Page,
 ): Promise<{ round: Partial<Round>; next: WalkStep | undefined; kept?: number }> {
   switch (step.kind) {
     case "remote": {
-      const rows = await readPage(tx, shop, step.table, step.after);
+      const rows = await readPage(tx, { shop, limit }, step);
       const after = rows.at(-1);
       return { round: { rows }, next: after && { ...step, after } };
     }
     case "local":
     case "kept": {
       const { table } = step;
-      const keys = listKeys(store, table, step.after, KEYS_MAX);
+      const keys = listKeys(store, table, step.after, limit);
       const after = keys.at(-1);
       const absent = after === undefined ? [] : await findAbsent(tx, shop, table, keys);
       const rows = step.kind === "kept" ? [] : absent.map((key) => ({ ...key, table, row: null }));
