@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { Store } from "../../src/database/store.ts";
+import type { MirrorTx } from "../../src/mirror/connection.ts";
 import { approveMirror, loadMirrorFacts, switchMirror } from "../../src/mirror/mirror-state.ts";
+import { findAbsent, readTouched, writeErrors } from "../../src/mirror/up/remote-rows.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
@@ -404,6 +406,39 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     await pass();
     expect(await remote("SELECT 1 FROM touched")).toEqual([]);
   }, 60_000);
+
+  it("are found by their whole keys under row-level security, and not among all rows of the shop", async () => {
+    const { erp } = await startUp();
+    const asked: [string, readonly unknown[]][] = [];
+    const tx = {
+      query: async (sql: string, params: readonly unknown[] = []) => {
+        asked.push([sql, params]);
+        return [];
+      },
+    } as unknown as MirrorTx;
+    const id = crypto.randomUUID();
+    const KEYS: Record<string, RegExp> = {
+      erp_orders: /order_id =/,
+      images: /position.* =/,
+      status_requests: /\bid =/,
+    };
+    await readTouched(tx, { shop: SHOP, limit: 2_000 });
+    await findAbsent(tx, SHOP, "erp_orders", [{ k0: id, k1: "" }]);
+    await findAbsent(tx, SHOP, "images", [{ k0: "A", k1: "3" }]);
+    await writeErrors(tx, SHOP, "status_requests", [{ table: "status_requests", k0: id, k1: "", error: "no" }]);
+    await erp.query(
+      `INSERT INTO status_requests (shop, order_id, status) SELECT '${SHOP}', gen_random_uuid(), 'paid' FROM generate_series(1, 2000)`,
+    );
+    await erp.query("SET enable_seqscan = off");
+    await erp.query(`SET ROLE erp_bridge_shop_${SHOP}`);
+    for (const [sql, params] of asked) {
+      const { rows } = await erp.query(`EXPLAIN ${sql}`, [...params]);
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      const conditions = [...plan.matchAll(/on (erp_orders|images|status_requests) .*\n\s+Index Cond: (.*)/g)];
+      expect(conditions.length, plan).toBeGreaterThan(0);
+      for (const [, table = "", condition] of conditions) expect(condition, plan).toMatch(KEYS[table] ?? /never/);
+    }
+  });
 
   it("are not read in vain where they are large", async () => {
     const { bridge, erp, turn, pass, proxy, remote } = await startUp();

@@ -49,8 +49,25 @@ export interface Touched {
   whole: { table: string; ids: string[] }[];
 }
 
-const keyIs = (table: ErpTable, row: string, keys: readonly string[]) =>
-  ERP_TABLES[table].key.map(({ name, type }, at) => `${row}.${name} = ${keys[at]}::${type}`).join(" AND ");
+type KeyedTable = ErpTable | "status_requests";
+
+const keyOf = (table: KeyedTable): readonly { name: string; type: "text" | "uuid" | "integer" }[] =>
+  table === "status_requests" ? [{ name: "id", type: "uuid" }] : ERP_TABLES[table].key;
+
+/**
+ * `keys` are columns of the key's own types: a cast may fail, and what may fail is not asked of an index before row-level security, so that each key
+ * would go through all rows of the shop.
+ */
+const keyIs = (table: KeyedTable, row: string, keys: readonly string[]) =>
+  keyOf(table)
+    .map(({ name }, at) => `${row}.${name} = ${keys[at]}`)
+    .join(" AND ");
+
+/** For `json_to_recordset`. */
+const keyColumns = (table: KeyedTable) => {
+  const [first, second] = keyOf(table);
+  return `k0 ${first?.type}, k1 ${second?.type ?? "text"}`;
+};
 
 /** The row as JSON whose values are all text: a number keeps its digits. */
 function rowAsJson(table: ErpTable, row: string): string {
@@ -68,17 +85,30 @@ function storedBytes(columns: readonly string[], row: string): string {
 const textsOf = (table: ErpTable) =>
   ERP_TABLES[table].columns.filter(({ kind }) => kind === "text").map(({ name, remote }) => remote ?? name);
 
-const REQUEST_AS_JSON = `json_build_object('orderId', r.order_id::text, 'status', r.status, 'comment', r.comment,
-  'data', r.data::text, 'requestedAt', to_char(r.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'seq', r.seq::text, 'state', r.state, 'error', r.error, 'knownRevision', r.known_revision::text)`;
+const REQUEST_AS_JSON = `json_build_object('orderId', v.order_id::text, 'status', v.status, 'comment', v.comment,
+  'data', v.data::text, 'requestedAt', to_char(v.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+  'seq', v.seq::text, 'state', v.state, 'error', v.error, 'knownRevision', v.known_revision::text)`;
 
-const ofTouched = (table: ErpTable, what: string) =>
-  `WHEN '${table}' THEN (SELECT ${what} FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["t.k0", "t.k1"])})`;
+const ofTouched = (table: KeyedTable, what: string) => {
+  const keys = keyOf(table).map(({ type }, at) => (type === "text" ? `t.k${at}` : `t.${type}_key`));
+  return `WHEN '${table}' THEN (SELECT ${what} FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", keys)})`;
+};
+/** Beside the keys as text, of the tables where they are something else. */
+const TYPED_KEYS = (["uuid", "integer"] as const).map((type) => {
+  const all: readonly KeyedTable[] = [...ERP_TABLE_NAMES, "status_requests"];
+  const cases = all.flatMap((table) =>
+    keyOf(table).flatMap((key, at) => (key.type === type ? [`WHEN '${table}' THEN k${at}::${type}`] : [])),
+  );
+  return `CASE tbl ${cases.join(" ")} END AS ${type}_key`;
+});
 const contentOf = (table: ErpTable) => ofTouched(table, rowAsJson(table, "v"));
 /** A table without texts is not looked at for them. */
-const weights = ERP_TABLE_NAMES.filter((table) => textsOf(table).length > 0).map((table) =>
-  ofTouched(table, storedBytes(textsOf(table), "v")),
-);
+const weights = [
+  ...ERP_TABLE_NAMES.filter((table) => textsOf(table).length > 0).map((table) =>
+    ofTouched(table, storedBytes(textsOf(table), "v")),
+  ),
+  ofTouched("status_requests", storedBytes(["comment", "data"], "v")),
+];
 
 /** What is about an order, and what an ERP writes by the million. */
 const OF_ORDERS = "tbl IN ('erp_orders', 'status_requests')";
@@ -90,18 +120,18 @@ const notesWhere = (which: string, at: number) =>
 /** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
 const readNotes = (notes: string) => `
   WITH notes AS (${notes}),
-    keys AS (SELECT tbl, k0, k1, json_agg(id::text)::text AS ids, min(turn) AS turn, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
-    weighed AS MATERIALIZED (
-      SELECT *, sum(weight) OVER (ORDER BY turn, first) - weight AS stored FROM (
-        SELECT t.*, coalesce(CASE WHEN t.k0 IS NULL THEN 0 ELSE CASE t.tbl
-          ${weights.join("\n          ")}
-          WHEN 'status_requests' THEN (SELECT ${storedBytes(["comment", "data"], "r")} FROM status_requests r WHERE r.shop = $1 AND r.id = t.k0::uuid)
-        END END, 0) AS weight FROM keys t) w),
-    t AS (SELECT * FROM weighed WHERE stored < ${STORED_BYTES_MAX}),
-    found AS (
+    keys AS MATERIALIZED (
+      SELECT tbl, k0, k1, ${TYPED_KEYS.join(", ")}, json_agg(id::text)::text AS ids, min(turn) AS turn, min(id) AS first FROM notes GROUP BY tbl, k0, k1),
+    weights AS MATERIALIZED (
+      SELECT t.*, coalesce(CASE WHEN t.k0 IS NULL THEN 0 ELSE CASE t.tbl
+        ${weights.join("\n        ")}
+      END END, 0) AS weight FROM keys t),
+    t AS MATERIALIZED (
+      SELECT * FROM (SELECT *, sum(weight) OVER (ORDER BY turn, first) - weight AS stored FROM weights) w WHERE stored < ${STORED_BYTES_MAX}),
+    found AS MATERIALIZED (
       SELECT t.*, CASE WHEN t.k0 IS NULL THEN NULL ELSE CASE t.tbl
         ${ERP_TABLE_NAMES.map(contentOf).join("\n        ")}
-        WHEN 'status_requests' THEN (SELECT ${REQUEST_AS_JSON} FROM status_requests r WHERE r.shop = $1 AND r.id = t.k0::uuid)
+        ${ofTouched("status_requests", REQUEST_AS_JSON)}
       END END::text AS content FROM t),
     sized AS (
       SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY turn, first) - coalesce(octet_length(content), 0) AS before FROM found)
@@ -173,9 +203,6 @@ export interface Verdict extends Key {
   error: string | null;
 }
 
-const verdictKey = (table: Verdict["table"]) =>
-  table === "status_requests" ? "v.id = x.k0::uuid" : keyIs(table, "v", ["x.k0", "x.k1"]);
-
 /** Writes the verdicts on one table. Returns those whose rows another transaction holds. */
 export async function writeErrors(
   tx: MirrorTx,
@@ -189,14 +216,14 @@ export async function writeErrors(
     error: error === null ? null : fit(error.slice(0, ERROR_CHARACTERS)),
   }));
   return await tx.query<Key>(
-    `WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset($2::json) AS x(k0 text, k1 text, error text)),
+    `WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset($2::json) AS x(${keyColumns(table)}, error text)),
        free AS MATERIALIZED (
-         SELECT x.k0, x.k1 FROM x JOIN ${table} v ON v.shop = $1 AND ${verdictKey(table)} FOR UPDATE OF v SKIP LOCKED),
+         SELECT x.k0, x.k1 FROM x JOIN ${table} v ON v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])} FOR UPDATE OF v SKIP LOCKED),
        written AS (
          UPDATE ${table} v SET error = x.error FROM x JOIN free USING (k0, k1)
-         WHERE v.shop = $1 AND ${verdictKey(table)} AND v.error IS DISTINCT FROM x.error)
-     SELECT x.k0, x.k1 FROM x WHERE (x.k0, x.k1) NOT IN (SELECT k0, k1 FROM free)
-       AND EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${verdictKey(table)})`,
+         WHERE v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])} AND v.error IS DISTINCT FROM x.error)
+     SELECT x.k0::text, x.k1::text FROM x WHERE (x.k0, x.k1) NOT IN (SELECT k0, k1 FROM free)
+       AND EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])})`,
     [shop, JSON.stringify(given)],
   );
 }
@@ -288,7 +315,7 @@ export async function readPage(
 /** The keys among these under which PostgreSQL has nothing. */
 export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, keys: readonly Key[]): Promise<Key[]> {
   return await tx.query<Key>(
-    `SELECT x.k0, x.k1 FROM json_to_recordset($2::json) AS x(k0 text, k1 text)
+    `SELECT x.k0::text, x.k1::text FROM json_to_recordset($2::json) AS x(${keyColumns(table)})
      WHERE NOT EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])})`,
     [shop, JSON.stringify(keys)],
   );
@@ -301,9 +328,9 @@ export async function readOpenRequests(
   after: string | undefined,
 ): Promise<TouchedRequest[]> {
   const rows = await tx.query<{ id: string; content: string }>(
-    `SELECT r.id::text AS id, ${REQUEST_AS_JSON}::text AS content FROM status_requests r
-     WHERE r.shop = $1 AND r.state IN ('pending', 'sending') ${after === undefined ? "" : "AND r.id > $2::uuid"}
-     ORDER BY r.id LIMIT ${NOTES_MAX}`,
+    `SELECT v.id::text AS id, ${REQUEST_AS_JSON}::text AS content FROM status_requests v
+     WHERE v.shop = $1 AND v.state IN ('pending', 'sending') ${after === undefined ? "" : "AND v.id > $2::uuid"}
+     ORDER BY v.id LIMIT ${NOTES_MAX}`,
     after === undefined ? [shop] : [shop, after],
   );
   return rows.map(({ id, content }) => ({ id, request: parsed<RemoteRequest>(content) }));
