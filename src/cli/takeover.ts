@@ -145,7 +145,7 @@ async function takeOver(all: Takeover) {
       store.write(() => {
         raiseEvents(store, standing.eventsSeq);
         raiseRevisions(store);
-        liftFence(store, takeoverNo);
+        liftFence(store, takeoverNo, by.writer);
       });
       const report = { shop, database, source: source.kind, takeover: takeoverNo, ...brought };
       if (call.json) call.terminal.out(jsonLine(report));

@@ -24,6 +24,28 @@ export type FenceVerdict =
   /** Another instance works for the shop. `isTakenOver`: a person has said so, for another machine. */
   | { kind: "fenced"; isTakenOver: boolean };
 
+/** What a database knows of the claims to its shop; `claims` undefined: it is of a version that noted none. */
+export interface Known {
+  claims: readonly string[] | undefined;
+  /** When the shop was last heard of, as far as this database has come; undefined: it does not say. */
+  heardAtS: number | undefined;
+}
+
+/** A database is behind its own process by a minute at most. */
+const BEHIND_MAX_S = 300;
+
+/**
+ * Whether a start finds that another instance may be at work: one whose claim this database does not know, or one that went on after this
+ * database was copied. It does not claim the shop while that one is heard of. A copy that somebody tries out would otherwise end the original.
+ */
+export function mayBeAtWork(
+  { writer, heardAtS, isSilent }: { writer: string | null; heardAtS: number; isSilent: boolean },
+  { claims, heardAtS: knownS }: Known,
+): boolean {
+  if (isSilent || writer === null || claims === undefined) return false;
+  return !claims.includes(writer) || (knownS !== undefined && heardAtS > knownS + BEHIND_MAX_S);
+}
+
 export function judgeWriter(
   { writer, writerNo, takeoverNo }: Pick<Position, "writer" | "writerNo" | "takeoverNo">,
   own: Claim,

@@ -55,8 +55,10 @@ export function refuseFenced(store: Store, shop: string): Fenced | undefined {
 }
 
 /** This machine goes on for the shop. A PostgreSQL that was restored may have given a number that is not above its own. Inside a transaction. */
-export function liftFence(store: Store, takeoverNo: number): void {
+export function liftFence(store: Store, takeoverNo: number, writer: string): void {
   const own = Number(loadMirrorState(store, "takeover_no") ?? 0);
   saveMirrorState(store, "takeover_no", String(Math.max(takeoverNo, own + 1)));
   forgetMirrorState(store, "fenced");
+  saveMirrorState(store, "claims", JSON.stringify([writer]));
+  forgetMirrorState(store, "heard");
 }

@@ -8,7 +8,7 @@ import type { Store } from "../database/store.ts";
  * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
  * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
  * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead. `mirrored`: an event up to which
- * PostgreSQL has every order.
+ * PostgreSQL has every order. `claims`: the claims that were made with this database. `heard`: when the shop was last heard of there, as far as this database has come.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
@@ -25,6 +25,8 @@ export type MirrorStateKey =
   | "takeover_no"
   | "fenced"
   | "mirrored"
+  | "claims"
+  | "heard"
   | "server"
   | "restored"
   | "went_back"

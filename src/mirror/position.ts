@@ -32,13 +32,18 @@ export interface Seen extends Position {
   hasStrays: boolean;
   /** Seconds since the head office last heard of this shop. */
   heardS: number;
+  /** When that was, in seconds since 1970. */
+  heardAtS: number;
+  /** Longer ago than a bridge that works would let pass. */
+  isSilent: boolean;
 }
 
 export async function lookAtPosition(link: MirrorLink, shop: string): Promise<Seen | undefined> {
   const [seen] = await link.look<Seen>(
     `SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM touched t WHERE t.shop = p.shop) AS "isTouched",
        EXISTS (SELECT 1 FROM strays s WHERE s.shop = p.shop) AS "hasStrays",
-       extract(epoch FROM clock_timestamp() - heard_at)::int AS "heardS" FROM positions p WHERE shop = $1`,
+       extract(epoch FROM clock_timestamp() - heard_at)::int AS "heardS", extract(epoch FROM heard_at)::bigint AS "heardAtS",
+       heard_at < clock_timestamp() - silent_after AS "isSilent" FROM positions p WHERE shop = $1`,
     [shop],
   );
   return seen;

@@ -3,6 +3,7 @@
  * until nothing is left or the pass has taken its time. The ways take turns, so that neither waits for the other's backlog. No other flow
  * waits for a pass. Whatever fails ends the connection and the pass; the next one begins with another look.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -10,7 +11,7 @@ import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
-import { type Claim, judgeWriter } from "./fence.ts";
+import { type Claim, judgeWriter, mayBeAtWork } from "./fence.ts";
 import { Fenced } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
 import { forgetMirrorState, loadMirrorState, noteRestored, saveMirrorState } from "./mirror-state.ts";
@@ -39,6 +40,10 @@ const PASS_MS = 10_000;
 const ROUNDS_MAX = 200;
 /** How long a start asks who works for the shop: an old server that comes back would otherwise work beside the one that took its place. */
 const LEARN_MS = 10_000;
+/** How often a start looks whether another instance is at work. */
+const WATCH_MS = 1_000;
+/** Claims that are remembered: a PostgreSQL that was restored may show an earlier one. */
+const CLAIMS_MAX = 20;
 /** The turn is noted so often at most; in between the process keeps it. */
 const NOTE_TURN_MS = 30_000;
 
@@ -72,6 +77,9 @@ export class RunMirror implements Job {
   #isSchemaDue = false;
   /** An event up to which PostgreSQL has every order. */
   #mirrored: number | undefined;
+  /** When the shop was last heard of there. */
+  #heardAtS: number | undefined;
+  #isClaimNoted = false;
   #learned: Promise<void> | undefined;
   #fenced: Fenced | undefined;
   #ending: Promise<Fenced> | undefined;
@@ -121,16 +129,23 @@ export class RunMirror implements Job {
    * @throws Fenced
    */
   async admit(): Promise<void> {
-    this.#learned ??= this.#learn();
-    await this.#learned;
+    await this.#know();
     if (this.#fenced !== undefined) throw this.#fenced;
+  }
+
+  #know(): Promise<void> {
+    this.#learned ??= this.#learn();
+    return this.#learned;
   }
 
   /** In a connection of its own: a pass may be under way. */
   async #learn(): Promise<void> {
+    const look = () => this.#apart((link) => lookAtPosition(link, this.#options.self.shop));
     try {
-      const seen = await this.#apart((link) => lookAtPosition(link, this.#options.self.shop));
-      if (seen !== undefined) this.#refuseOthers(seen);
+      const seen = await look();
+      if (seen === undefined) return;
+      this.#refuseOthers(seen);
+      await this.#watchOther(seen, look);
     } catch (error) {
       if (error instanceof Fenced) await this.#endFenced(error);
       else
@@ -139,6 +154,50 @@ export class RunMirror implements Job {
           "Who works for the shop could not be learnt at the start.",
         );
     }
+  }
+
+  /**
+   * Another instance may be at work: the shop is not claimed, and no request leaves, before that one is silent.
+   * @throws Fenced where it writes
+   */
+  async #watchOther(first: Seen, look: () => Promise<Seen | undefined>): Promise<void> {
+    const { self } = this.#options;
+    for (let seen: Seen | undefined = first; seen !== undefined && this.#isOtherAtWork(seen); seen = await look()) {
+      this.#refuseOthers(seen);
+      if (seen.turn !== first.turn)
+        throw new Fenced({ shop: self.shop, host: seen.host, isTakenOver: false, strays: 0 });
+      if (seen === first) this.#context.log.warn({}, m.mirror.otherHeard({ shop: self.shop, host: seen.host ?? "?" }));
+      if (this.#context.isStopping()) return;
+      // Of the machine, as the times of PostgreSQL's are.
+      await sleep(WATCH_MS);
+    }
+  }
+
+  #isOtherAtWork(seen: Seen): boolean {
+    if (this.#claim.writerNo !== undefined || seen.writer === this.#claim.writer) return false;
+    return mayBeAtWork(seen, { claims: this.#loadClaims(), heardAtS: this.#loadHeard() });
+  }
+
+  #loadClaims(): string[] | undefined {
+    const claims = loadMirrorState(this.#context.store, "claims");
+    return claims === undefined ? undefined : (JSON.parse(claims) as string[]);
+  }
+
+  #loadHeard(): number | undefined {
+    const heard = loadMirrorState(this.#context.store, "heard");
+    return heard === undefined ? undefined : Number(heard);
+  }
+
+  /** Before it is made: a start after a crash knows its own claim. */
+  async #noteClaim(seen: Seen, signal: AbortSignal): Promise<void> {
+    if (this.#isClaimNoted) return;
+    const { store } = this.#context;
+    const claims = [...new Set([this.#claim.writer, ...(this.#loadClaims() ?? [])])].slice(0, CLAIMS_MAX);
+    await commit(this.#context, signal, () => {
+      saveMirrorState(store, "claims", JSON.stringify(claims));
+      saveMirrorState(store, "heard", String(seen.heardAtS));
+    });
+    this.#isClaimNoted = true;
   }
 
   async #apart<T>(act: (link: MirrorLink) => Promise<T>): Promise<T> {
@@ -164,7 +223,8 @@ export class RunMirror implements Job {
     const { self, onFenced } = this.#options;
     let ended = error;
     try {
-      ended = error.withStrays(await this.#apart((link) => leaveStrays(link, this.#context.store, self)));
+      if (error.strays === null)
+        ended = error.withStrays(await this.#apart((link) => leaveStrays(link, this.#context.store, self)));
     } catch (thrown) {
       this.#context.log.warn(
         { errorCode: asError(thrown).code },
@@ -213,6 +273,7 @@ export class RunMirror implements Job {
     if (this.#isSchemaDue) this.#link.close();
     this.#isSchemaDue = false;
     const counts: Record<string, number> = {};
+    await this.#know();
     let seen = await this.#look(signal);
     if (seen.hasStrays) counts["strays"] = await this.#takeStrays(signal);
     const ways = this.#inTurn(seen);
@@ -233,6 +294,9 @@ export class RunMirror implements Job {
   async #look(signal: AbortSignal): Promise<Seen> {
     const seen = (await lookAtPosition(this.#link, this.#options.self.shop)) ?? (await this.#begin());
     this.#refuseOthers(seen);
+    await this.#watchOther(seen, () => lookAtPosition(this.#link, this.#options.self.shop));
+    await this.#noteClaim(seen, signal);
+    this.#heardAtS = seen.heardAtS;
     if (seen.walk !== "copy") this.#mirrored = seen.ordersSeq;
     if (!this.#isRestored && (seen.turn < this.#turn || this.#isOtherServer())) {
       // Before PostgreSQL is written again and its turn comes near the one that is known, whatever breaks off.
@@ -365,6 +429,7 @@ export class RunMirror implements Job {
     if (!isBack && isSame && (this.#turn === this.#notedTurn || isSoon)) return;
     await commit(this.#context, signal, () => {
       saveMirrorState(store, "turn", String(this.#turn));
+      if (this.#heardAtS !== undefined) saveMirrorState(store, "heard", String(this.#heardAtS));
       if (this.#mirrored !== undefined) saveMirrorState(store, "mirrored", String(this.#mirrored));
       forgetMirrorState(store, "went_back");
       if (server !== "") saveMirrorState(store, "server", server);

@@ -82,6 +82,7 @@ describeWithPostgres("the way down under trouble", () => {
     const request = { area: "orders", method: "POST", path: "/confirm", signal: new AbortController().signal } as const;
     await expect(shop.bridge.client.request(request)).rejects.toMatchObject({ code: "stopped", effect: "none" });
     expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+    await cluster.query(name, "UPDATE erp_bridge.positions SET heard_at = now() - interval '1 hour'");
     await shop.restart();
     expect(await meet()).toEqual([undefined, undefined]);
     await cluster.query(name, "ALTER TABLE erp_bridge.positions ADD CHECK (orders_seq < 3) NOT VALID");

@@ -62,7 +62,10 @@ export const mirror = {
     `PostgreSQL at ${at} does not know a shop ${shop}, or ${user} may not see it.`,
   fenced: ({ shop, host, strays }: { shop: string; host: string; strays: number | null }) =>
     `Another instance works for the shop ${shop} (on ${host}).${straysLeft(strays)}`,
-  fencedHint: "Two bridges on one account take orders from each other: leave one of them off.",
+  fencedHint:
+    "Two bridges on one account take orders from each other: leave one of them off. Where this machine is to go on, here: erp-bridge takeover",
+  otherHeard: ({ shop, host }: { shop: string; host: string }) =>
+    `PostgreSQL has lately heard of another instance for the shop ${shop} (on ${host}), or this database is an older copy: nothing is asked until that one is silent or is heard of again.`,
   reached: ({ at, shop }: { at: string; shop: string }) => `PostgreSQL at ${at} answers, and knows the shop ${shop}.`,
   badUrl: ({ problem }: { problem: Said }) => `The address of PostgreSQL ${problem}.`,
   badShop: ({ shop }: { shop: string }) => `${shop} is no key of a shop: 1 to 40 lower-case letters, digits, _ and -.`,
