@@ -24,7 +24,9 @@ export interface Elsewhere {
 
 /** Up to which entry and copy it was reported what this database may lack. */
 interface Settled {
+  /** The time of the entry, where it says no more. */
   entryAt: string;
+  entry?: Partial<Reached>;
   copy?: Partial<Reached>;
   /** The time in the name of the copy, from a version that knew no more. */
   copyMs?: number;
@@ -47,9 +49,14 @@ export function findNewer(
   { entry, copy }: Elsewhere,
 ): { inJournal: boolean; copy: string | undefined } | undefined {
   const settled = loadSettled(store);
-  const inJournal = entry !== undefined && entry.receivedAt > settled.entryAt && isBehindEntry(store, entry);
+  const inJournal = entry !== undefined && isEntryAfter(entry, settled) && isBehindEntry(store, entry);
   const inCopy = copy !== undefined && isAfter(copy, settled) && store.isBehind(copy.progress);
   return inJournal || inCopy ? { inJournal, copy: inCopy ? copy.file : undefined } : undefined;
+}
+
+/** By what the database had come to; a clock that was ahead for a night would have each later entry count as reported for as long. */
+function isEntryAfter({ reached, receivedAt }: JournalNote, { entry, entryAt }: Settled): boolean {
+  return reached === undefined || entry === undefined ? receivedAt > entryAt : compareReach(reached, entry) > 0;
 }
 
 function isAfter({ progress, madeMs }: CopyReach, { copy, copyMs = 0 }: Settled): boolean {
@@ -84,6 +91,8 @@ export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void 
   const settled: Settled = {
     ...before,
     ...(entry !== undefined && entry.receivedAt > before.entryAt && { entryAt: entry.receivedAt }),
+    ...(entry?.reached !== undefined &&
+      compareReach(entry.reached, before.entry ?? {}) >= 0 && { entry: entry.reached }),
   };
   if (copy !== undefined && compareReach(copy.progress, before.copy ?? {}) >= 0) {
     const { batches, events, passes = 0 } = copy.progress;

@@ -143,6 +143,21 @@ describe("a database whose folder was set back as a whole", () => {
     expect(holds(places)).toHaveLength(1);
   });
 
+  it("is told again though the clock was a year ahead the last time", async () => {
+    const places = await start();
+    const { scene } = places;
+    scene.clock.jump(365 * 24 * HOUR_MS);
+    await setBackAfter(places, () => workOn(places));
+    expect(holds(places)).toHaveLength(1);
+    scene.bridge.store.db.exec("DELETE FROM holds");
+    scene.clock.jump(-365 * 24 * HOUR_MS);
+    await scene.restart();
+    expect(holds(places)).toEqual([]);
+    await workOn(places);
+    await setBackAfter(places, () => workOn(places));
+    expect(holds(places)).toHaveLength(1);
+  });
+
   it("gives no number twice", async () => {
     const places = await start();
     const { scene } = places;
