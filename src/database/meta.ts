@@ -22,6 +22,7 @@ export type MetaKey =
   | "anchors"
   | "history"
   | "set_back"
+  | "ahead"
   | "elsewhere"
   | "accounts"
   | "backfill"

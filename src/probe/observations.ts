@@ -11,7 +11,14 @@ import type { Store } from "../database/store.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { OrderSource } from "../records/order-mapping.ts";
-import { loadLearned, loadSetBack, markSetBackSeen, markZoneSeen } from "../updates/learned-rows.ts";
+import {
+  loadAhead,
+  loadLearned,
+  loadSetBack,
+  markAheadSeen,
+  markSetBackSeen,
+  markZoneSeen,
+} from "../updates/learned-rows.ts";
 import { loadLongSteps, markLongStepsSeen } from "./long-steps.ts";
 import { type Observation, plainName } from "./observation.ts";
 import type { Misses } from "./observe.ts";
@@ -33,6 +40,7 @@ export function loadObservations(store: Store): ObservationRow[] {
     ...loadReturn(store),
     ...loadZone(store),
     ...loadSteps(store),
+    ...loadAheads(store),
     ...listRows(store, observations, {}, ["firstSeenAt", "kind", "name"]),
   ];
 }
@@ -59,6 +67,15 @@ function loadSteps(store: Store): ObservationRow[] {
   if (text === undefined || isSeen === true) return [];
   const sample = "a second change with the same timestamp may come an hour late";
   return [{ kind: "steps", name: plainName(text), sample, firstSeenAt: at, state: "new" }];
+}
+
+/** The watermark went ahead of this machine's clock, and the service sends no time to compare with. */
+function loadAheads(store: Store): ObservationRow[] {
+  const ahead = loadAhead(store);
+  if (ahead === undefined || ahead.isSeen) return [];
+  const { at, watermark, isProven } = ahead;
+  const sample = isProven ? "later changes lay before it" : "changes are asked for from before it as well";
+  return [{ kind: "ahead", name: plainName(watermark), sample, firstSeenAt: at, state: "new" }];
 }
 
 /** These stand where the answers are compared with them. */
@@ -92,10 +109,17 @@ export function markObservationOver(store: Store, kind: Observation["kind"], nam
 
 /** Somebody has read them. The names dismissed. */
 export function dismissObservations(store: Store): string[] {
-  const answers = [...loadAnswers(store), ...loadReturn(store), ...loadZone(store), ...loadSteps(store)];
+  const answers = [
+    ...loadAnswers(store),
+    ...loadReturn(store),
+    ...loadZone(store),
+    ...loadSteps(store),
+    ...loadAheads(store),
+  ];
   markFormsSeen(store);
   markSetBackSeen(store);
   markZoneSeen(store);
+  markAheadSeen(store);
   markLongStepsSeen(store);
   const rows = store
     .prepare<{ kind: string; name: string }>(

@@ -13,9 +13,9 @@ import { isoTime } from "../platform/ports.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { loadCut } from "./cut-rows.ts";
-import { type Asked, type FollowRules, type High, instantOf, type Page } from "./follow.ts";
+import { AHEAD_MS, type Asked, type FollowRules, type High, instantOf, liesAhead, type Page } from "./follow.ts";
 import { type Learned, learnForm, learnFromOrders } from "./learn-form.ts";
-import { loadLearned } from "./learned-rows.ts";
+import { loadAhead, loadLearned } from "./learned-rows.ts";
 import { type Anchor, isRising, mayLackAny, mayLackOldest } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
@@ -55,6 +55,10 @@ export interface Pass {
   /** When its first page was asked for, by the same clock. */
   askedAt: string | undefined;
   high: High | undefined;
+  /** The largest timestamp that does not lie ahead of this machine's clock. */
+  near: High | undefined;
+  /** Where the service sends no `Date`, and this machine's clock has proved right: no later time moves the position. */
+  ceiling: string | undefined;
   /** The position that the service named itself, once it was asked and answered. */
   token: string | undefined;
   /** What would have been asked next where a bound ended the pass. */
@@ -123,6 +127,8 @@ export function beginPass(
     serviceDate: undefined,
     askedAt: undefined,
     high: undefined,
+    near: undefined,
+    ceiling: ceilingOf({ store, clock, client }, { ...from, form: learned.form }),
     token: undefined,
     asked: undefined,
     coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
@@ -140,6 +146,14 @@ export function beginPass(
     matched: new Set(),
     metadata: NO_METADATA,
   };
+}
+
+function ceilingOf(
+  { store, clock, client }: Pick<JobContext, "store" | "clock" | "client">,
+  { watermark, rules, form }: Pick<Pass, "watermark" | "rules"> & Pick<Learned, "form">,
+): string | undefined {
+  const isProven = client.serviceNow === undefined && loadAhead(store)?.isProven === true;
+  return isProven && !liesAhead(watermark, clock.nowMs(), form, rules) ? isoTime(clock.nowMs() + AHEAD_MS) : undefined;
 }
 
 /**

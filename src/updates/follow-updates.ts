@@ -20,6 +20,7 @@ import { beginPass, type FollowOptions, type Pass, STREAM } from "./follow-pass.
 import { JudgePages } from "./judge-pages.ts";
 import type { Learned } from "./learn-form.ts";
 import { isLookBackDue, requestLookBack } from "./look-back.ts";
+import { LookNear, planAhead } from "./look-near.ts";
 import { planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
@@ -55,6 +56,7 @@ export class FollowUpdates implements Job {
   readonly #stored: StorePass;
   readonly #pages: ReadPages;
   readonly #judge: JudgePages;
+  readonly #near: LookNear;
   #sweepWanted = false;
   /** A look from before was ended by a wait behind what is new. */
   #isWideNext = false;
@@ -73,6 +75,7 @@ export class FollowUpdates implements Job {
     this.#stored = new StorePass(context, options, { cuts: this.#cuts, signature: this.#signature });
     this.#pages = new ReadPages(context, options, { completeness: this.#completeness, stored: this.#stored });
     this.#judge = new JudgePages(context, follow.timezone, this.#pages);
+    this.#near = new LookNear(context, follow, (pass) => this.#readAndStore(pass));
   }
 
   /** The next pass looks back further, for changes that appeared late. */
@@ -160,7 +163,11 @@ export class FollowUpdates implements Job {
     if (isSweep) this.#sweepWanted = false;
     // Following what is new goes before the rest of a sweep that was too wide for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
-    if (!isComplete || (sweepRest === undefined && loadBackfill(store) === undefined)) return { isComplete };
+    if (!isComplete) return { isComplete };
+    if (sweepRest === undefined && loadBackfill(store) === undefined)
+      return this.#near.isDue(pass)
+        ? { isComplete, wide: async () => await this.#near.look({ counts, signal }) }
+        : { isComplete };
     return { isComplete, wide: async () => await this.#readWide(sweepRest, { counts, signal }) };
   }
 
@@ -250,6 +257,7 @@ export class FollowUpdates implements Job {
     await this.#stored.store(pass, {
       watermark: position.watermark,
       cut,
+      ahead: planAhead(this.#context, position.watermark, pass, follow),
       isWhole: isComplete && rest === undefined,
       isFilled: isComplete && pass.backfill !== undefined && cut === undefined,
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,

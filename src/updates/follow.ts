@@ -47,6 +47,8 @@ export interface High {
 const MS_NS = 1_000_000n;
 const SECOND_NS = 1_000_000_000n;
 const HOUR_MS = 3_600_000;
+/** A position that lies further ahead of this machine's clock shows that one of the two is wrong. */
+export const AHEAD_MS = HOUR_MS;
 /** Fewer changes of one timestamp than this are an ordinary bulk edit, not a page limit. */
 const TIE_MIN = 10;
 
@@ -277,7 +279,7 @@ export function liesAhead(
 ): boolean {
   if (position === undefined || isToken(position, form, timezone)) return false;
   const ns = instantOf(position, timezone);
-  return ns !== undefined && ns > BigInt(Math.floor(nowMs) + HOUR_MS) * MS_NS;
+  return ns !== undefined && ns > BigInt(Math.floor(nowMs) + AHEAD_MS) * MS_NS;
 }
 
 function isFuture(ns: bigint, now: bigint | undefined): boolean {

@@ -38,3 +38,30 @@ export function markSetBackSeen(store: Store): void {
   if (noticed === undefined) return;
   saveSetBack(store, { ...rest, noticed: { ...noticed, isSeen: true } });
 }
+
+/** A service without `Date`, and a watermark that went ahead of this machine's clock. */
+export interface Ahead {
+  /** When, by this machine's clock. */
+  at: string;
+  watermark: string;
+  /** The newest time before it that the service has sent and that does not lie ahead. */
+  near?: string;
+  /** Later changes lay before it: the service's clock, or one order's time, was wrong, and not this machine's. */
+  isProven: boolean;
+  /** A person has seen it. */
+  isSeen?: true;
+}
+
+export function loadAhead(store: Store): Ahead | undefined {
+  return loadMetaJson<Ahead>(store, "ahead");
+}
+
+export function saveAhead(store: Store, ahead: Ahead): void {
+  saveMetaJson(store, "ahead", ahead);
+}
+
+/** A person has seen it. */
+export function markAheadSeen(store: Store): void {
+  const ahead = loadAhead(store);
+  if (ahead !== undefined) saveAhead(store, { ...ahead, isSeen: true });
+}

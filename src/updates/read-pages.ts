@@ -13,6 +13,7 @@ import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
 import { asError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
 import { refuseRepeated, reportedError } from "../records/read-list.ts";
 import { findOld } from "../service/cached-answer.ts";
@@ -294,8 +295,9 @@ export class ReadPages {
     );
     await readNamed();
     const { timestamps } = changes;
-    const { high, future } = raiseHigh(pass.high, timestamps, serviceNow);
+    const { high, future } = raiseHigh(pass.high, timestamps, serviceNow ?? pass.ceiling);
     pass.high = high;
+    pass.near = raiseHigh(pass.near, timestamps, isoTime(this.#context.clock.nowMs())).high;
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);

@@ -21,7 +21,7 @@ import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.t
 import type { FindCutChanges } from "./find-cut-changes.ts";
 import { type FollowRules, instantOf, isLater, isToken } from "./follow.ts";
 import { type Pass, STREAM, TIME_STREAM } from "./follow-pass.ts";
-import { loadLearned, saveLearned } from "./learned-rows.ts";
+import { type Ahead, loadLearned, saveAhead, saveLearned } from "./learned-rows.ts";
 import { settleLookBack } from "./look-back.ts";
 import { mergeAnchors } from "./page-cover.ts";
 import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
@@ -35,6 +35,8 @@ interface PassEnd {
   watermark?: string | undefined;
   cut?: Cut | undefined;
   covered?: string | undefined;
+  /** The watermark goes ahead of this machine's clock. */
+  ahead?: Ahead | undefined;
   swept?: string | undefined;
   /** Null: there is none any more; undefined: as it was. */
   rest?: Rest | null;
@@ -66,7 +68,7 @@ export class StorePass {
 
   /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
   async store(pass: Pass, end: PassEnd): Promise<void> {
-    const { watermark, cut, covered, swept, isWhole } = end;
+    const { watermark, cut, covered, swept, ahead, isWhole } = end;
     const { store } = this.#context;
     const rules = this.#rules;
     const news = await readInTurns(this.#context.clock, {}, pass.changes.applyChange(isWhole), pass.signal);
@@ -90,6 +92,7 @@ export class StorePass {
           // `planPosition` has left it where a page was cut.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
             saveWatermark(store, STREAM, watermark, pass.at);
+          if (isLast && ahead !== undefined) saveAhead(store, ahead);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
           if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
           if (isLast && covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, pass.at);

@@ -164,7 +164,7 @@ export const probe = {
   notFound: ({ question }: { question: Said }) => `not found  ${question}`,
   needsYou: ({ question }: { question: Said }) => `needs you  ${question}`,
   skipped: ({ question }: { question: Said }) => `skipped    ${question}`,
-  noticedNew: ({ kind }: { kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "steps" }) =>
+  noticedNew: ({ kind }: { kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "steps" | "ahead" }) =>
     `Noticed about the service: a new ${kind}.`,
   newFields: ({ count, names }: { count: number; names: string }) =>
     `${count} ${count === 1 ? "field" : "fields"} of orders that nothing reads (${names})`,
@@ -177,6 +177,8 @@ export const probe = {
     `the times of orders name no zone any more, since ${names} (service.timezone must be the zone of the service)`,
   longSteps: ({ names }: { names: string }) =>
     `timestamps in long steps (${names}): a second change within one may come an hour late`,
+  aheads: ({ names }: { names: string }) =>
+    `a watermark ahead of this machine's clock (${names}), and no Date to compare with: the clock of the service, of this machine or the time of an order was wrong`,
   newAnswers: ({ count, names }: { count: number; names: string }) =>
     `${counted(count, "new form")} of acceptance (${names})`,
   noticed: ({ parts }: { parts: readonly string[] }) =>

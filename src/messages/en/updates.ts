@@ -27,7 +27,9 @@ export const updates = {
   moreWait: "More changes wait than one pass may read; the next one goes on from there.",
   fromFuture: "Changes carry timestamps from the service's future; the watermark leaves them out.",
   watermarkAhead:
-    "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; if it is wrong, changes are found at night only.",
+    "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; changes are asked for from before it as well, every few minutes.",
+  watermarkBack:
+    "Changes came from before the watermark, which lies ahead of this machine's clock: the watermark goes back. The service's clock, or the time of an order, was wrong.",
   foundStored: ({ count }: { count: number }) =>
     `${counted(count, "quarantined record")} without a usable id found among the stored orders, and released.`,
   cached: ({ orderId }: { orderId: string }) => `The answer of GET /orders/${orderId} comes from a cache.`,

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { loadObservations } from "../../src/probe/observations.ts";
+import { loadAhead } from "../../src/updates/learned-rows.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
+
+async function pollFor(test: Followed, minutes: number): Promise<void> {
+  for (let polls = 0; polls < minutes; polls += 5) await test.poll(5 * MINUTE_MS);
+}
+
+const statuses = (test: Followed) => test.ids.map((id) => test.statusOf(id).status);
+const noDate = { service: { dateHeader: false, updates: { scope: "all" as const } } };
+
+describe("a watermark that lies ahead of this machine's clock, of a service without Date", () => {
+  it("goes back where the service's clock was a year ahead for an hour, and changes are followed within minutes", async () => {
+    const test = await startFollowed(6, noDate);
+    const [a, b, c, d, e] = test.ids as [string, string, string, string, string];
+    test.change(e, { status: "paid" });
+    await pollFor(test, 15);
+    test.sandbox.service.setOptions({ clockOffsetMs: YEAR_MS });
+    test.change(a, { status: "paid" });
+    await pollFor(test, 15);
+    test.change(b, { status: "cancelled" });
+    const created = test.sandbox.service.createOrder();
+    await test.run("orders");
+    await pollFor(test, 25);
+    expect(Date.parse(test.watermark()!)).toBeGreaterThan(test.clock.nowMs() + YEAR_MS / 2);
+    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    test.change(c, { status: "cancelled" });
+    test.change(a, { status: "cancelled" });
+    test.change(created, { status: "cancelled" });
+    await pollFor(test, 15);
+    test.change(d, { status: "paid" });
+    await pollFor(test, 15);
+    expect(statuses(test)).toEqual(["cancelled", "cancelled", "cancelled", "paid", "paid", "new"]);
+    expect(test.statusOf(created).status).toBe("cancelled");
+    expect(Date.parse(test.watermark()!)).toBeLessThanOrEqual(test.clock.nowMs());
+    // What lies ahead is served with each poll, and moves the watermark no more.
+    test.change(e, { status: "cancelled" }, HOUR_MS);
+    await test.poll();
+    expect(test.statusOf(e).status).toBe("cancelled");
+    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(e)!).updated_at);
+    expect(test.logs.filter(({ message }) => /the watermark goes back/.test(message))).toHaveLength(1);
+  });
+
+  it("goes back where one order alone bears such a time", async () => {
+    const test = await startFollowed(3, noDate);
+    const [a, b, c] = test.ids as [string, string, string];
+    test.change(a, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
+    await test.poll();
+    test.change(b, { status: "cancelled" });
+    await pollFor(test, 10);
+    test.change(c, { status: "cancelled" });
+    await test.poll();
+    expect(statuses(test)).toEqual(["paid", "cancelled", "cancelled"]);
+    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(c)!).updated_at);
+  });
+
+  it("goes back where it lay there before, and nothing is known of where it came from", async () => {
+    const test = await startFollowed(3, noDate);
+    const [a, b, c] = test.ids as [string, string, string];
+    test.change(c, { status: "paid" });
+    await test.poll();
+    const { store } = test.bridge;
+    store.write(() => store.prepare("UPDATE watermarks SET value = '2099-01-01T00:00:00.000Z'").run());
+    expect(test.watermark()).toBe("2099-01-01T00:00:00.000Z");
+    test.change(a, { status: "cancelled" });
+    await test.poll();
+    await test.restart();
+    test.change(b, { status: "cancelled" });
+    await pollFor(test, 10);
+    expect([a, b].map((id) => test.statusOf(id).status)).toEqual(["cancelled", "cancelled"]);
+    expect(test.watermark()! < "2027").toBe(true);
+  });
+
+  it("stays where this machine's clock is behind, and asks seldom from before where many changes lie between", async () => {
+    let serviceMs = Date.UTC(2026, 2, 1, 12);
+    const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
+    test.clock.jump(-YEAR_MS);
+    for (let polls = 0; polls < 12; polls++) {
+      serviceMs += 5 * MINUTE_MS;
+      test.sandbox.service.changeOrder(test.ids[polls % 3]!, { status: `step ${polls}` });
+      await test.poll(5 * MINUTE_MS);
+    }
+    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[2]!)!).updated_at);
+    expect(statuses(test)).toEqual(["step 9", "step 10", "step 11"]);
+    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+  });
+
+  it("is noticed until a person has seen it, and stands in no way where the service sends its time", async () => {
+    const test = await startFollowed(2, noDate);
+    const shown = () => loadObservations(test.bridge.store).filter(({ kind }) => kind === "ahead");
+    expect(shown()).toEqual([]);
+    test.change(test.ids[0]!, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
+    await test.poll();
+    expect(shown()).toMatchObject([{ name: "2099-01-01T00:00:00.000Z", state: "new" }]);
+    test.sandbox.service.setOptions({ dateHeader: true });
+    test.change(test.ids[1]!, { status: "paid" });
+    await test.poll();
+    await test.poll();
+    expect(test.statusOf(test.ids[1]!).status).toBe("paid");
+    expect(test.watermark()! < "2027").toBe(true);
+  });
+});
