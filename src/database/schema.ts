@@ -711,7 +711,7 @@ export const ordersBlocked = sqliteView("orders_blocked", {
 /** `orders` for reports, with a column for each path of `orders.extra`. */
 export const ordersWide = sqliteView("orders_wide", {
   ...orderColumns,
-  /** `total` as a number; may be a cent off. @example 1490.0 */
+  /** `total` as a number; may be a cent off. Null where it is not wholly one. @example 1490.0 */
   totalNum: real("total_num"),
   ...orderContent,
 }).existing();

@@ -28,7 +28,7 @@ export function saveWideViews(store: Store, extra: { order: ExtraColumns; line: 
 function ordersWideSql(extra: ExtraColumns): string {
   return `CREATE VIEW orders_wide AS
 SELECT order_id, number, status, is_cancelled, is_open, service_created_at, service_updated_at, currency, total,
-  CAST(total AS REAL) AS total_num, payload, revision, erp_revision, received_at, changed_at, removed_at${columnsOf("payload", extra)}
+  ${numberOf("total")} AS total_num, payload, revision, erp_revision, received_at, changed_at, removed_at${columnsOf("payload", extra)}
 FROM orders`;
 }
 
@@ -37,9 +37,17 @@ function orderLinesWideSql(order: ExtraColumns, line: ExtraColumns): string {
   const taken = new Set([...LINE_COLUMNS, ...Object.keys(line).map((name) => name.toLowerCase())]);
   const free = Object.fromEntries(Object.entries(order).filter(([name]) => !taken.has(name.toLowerCase())));
   return `CREATE VIEW order_lines_wide AS
-SELECT o.order_id, o.revision, l.line_no, l.sku, l.name, l.quantity, CAST(l.quantity AS REAL) AS quantity_num,
-  l.price, CAST(l.price AS REAL) AS price_num, l.payload${columnsOf("l.payload", line)}${columnsOf("o.payload", free)}
+SELECT o.order_id, o.revision, l.line_no, l.sku, l.name, l.quantity, ${numberOf("l.quantity")} AS quantity_num,
+  l.price, ${numberOf("l.price")} AS price_num, l.payload${columnsOf("l.payload", line)}${columnsOf("o.payload", free)}
 FROM order_line_rows l JOIN orders o ON o.order_key = l.order_key`;
+}
+
+/**
+ * NULL where the text is not wholly a number that a REAL can hold: CAST alone would make 1 of "1 234,56". A comparison with a REAL converts
+ * only a text that is a number, and any other text is larger than all numbers.
+ */
+function numberOf(column: string): string {
+  return `CASE WHEN ${column} BETWEEN CAST(-1e308 AS REAL) AND CAST(1e308 AS REAL) THEN CAST(${column} AS REAL) END`;
 }
 
 const LINE_COLUMNS = "order_id revision line_no sku name quantity quantity_num price price_num payload".split(" ");

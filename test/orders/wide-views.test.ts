@@ -53,6 +53,36 @@ describe("the columns of orders.extra", () => {
     ]);
   });
 
+  it.each<[string, number | null]>([
+    ['"1234.50"', 1234.5],
+    ["1234.50", 1234.5],
+    ["-0.250", -0.25],
+    ["1.5e3", 1500],
+    ['" 5 "', 5],
+    ["9007199254740993", 9007199254740992],
+    ['"1 234,56"', null],
+    ['"1\u00a0234,56"', null],
+    ['"1,234.56"', null],
+    ['"1.234,56"', null],
+    ['"1490 ₽"', null],
+    ['"12abc"', null],
+    ['"0x1F"', null],
+    ['"Infinity"', null],
+    ['""', null],
+    ["1e999", null],
+    ["-1e999", null],
+  ])("make a number only of a text that is wholly one: %s", async (literal, number) => {
+    const t = await startTestBridge();
+    const { service } = t.sandbox;
+    const id = service.createOrder();
+    const text = service.newestText(id)!.replace(/"(total|quantity|price)":("[^"]*"|[^,}\]]+)/g, `"$1":${literal}`);
+    service.changeOrder(id, { raw: text, keepTimestamp: true });
+    await t.run("orders");
+    const ofLine = { quantity_num: number, price_num: number };
+    expect(t.rows("SELECT total_num FROM orders_wide")).toEqual([{ total_num: number }]);
+    expect(t.rows("SELECT DISTINCT quantity_num, price_num FROM order_lines_wide")).toEqual([ofLine]);
+  });
+
   it("stand beside each line too, with the line's own columns, which come first", async () => {
     const t = await withOrder({
       extra: { phone: "$.customer.phone", sku: "$.big", unit: "$.big" },
