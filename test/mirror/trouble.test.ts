@@ -1,3 +1,4 @@
+import pg from "pg";
 import { expect, it } from "vitest";
 import { expectMirrored, initMirror, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres, testProxy } from "../support/postgres.ts";
@@ -106,12 +107,12 @@ describeWithPostgres("the way down under trouble", () => {
     await shop.mirror();
     createOrders(shop, 1);
     await shop.run("orders");
-    const holding = shop.there(`BEGIN; SELECT 1 FROM positions WHERE shop = '${SHOP}' FOR UPDATE; SELECT pg_sleep(3)`);
-    const isHeld = "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(3)%' AND wait_event = 'PgSleep'";
-    while ((await shop.there(isHeld)).length === 0);
+    const other = new pg.Client({ connectionString: shop.database.url });
+    await other.connect();
+    await other.query(`BEGIN; SELECT 1 FROM erp_bridge.positions WHERE shop = '${SHOP}' FOR UPDATE`);
     const { error } = await shop.run("mirror");
+    await other.end();
     expect(error).toMatchObject({ code: "mirror_slow", sqlState: "55P03" });
-    await holding;
     await shop.mirror();
     await expectMirrored(shop);
   });
