@@ -10,6 +10,8 @@ export interface PullPass {
   confirmFailure: unknown;
   /** `GET /orders` was answered in this pass: the credentials and the way to the service are right. */
   isAnswered: boolean;
+  /** The answer was empty in a form that is new: it says nothing of what the service still has. */
+  isUnusual: boolean;
   /** Confirms that failed one after the other. */
   confirmsFailed: number;
   /** Parts of confirms that were accepted. */
@@ -35,6 +37,7 @@ export function beginPass(signal: AbortSignal): PullPass {
     failure: undefined,
     confirmFailure: undefined,
     isAnswered: false,
+    isUnusual: false,
     confirmsFailed: 0,
     parts: 0,
     attempted: new Set(),

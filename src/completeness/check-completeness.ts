@@ -12,6 +12,17 @@ import { LearnedTopic } from "../pass/learned-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import {
+  adoptUnusual,
+  describeBeside,
+  findUnusual,
+  isAdopted,
+  learnEmpty,
+  NO_EMPTY,
+  noteRecords,
+  noteUnusual,
+} from "./empty-form.ts";
+import { learnEmptyName, learnServedName } from "./empty-names.ts";
+import {
   describeFields,
   keyOf,
   type ListMetadata,
@@ -50,6 +61,10 @@ type Endpoint = "orders" | "updates";
 /** An order that the service cannot write at the moment may come with the same batch later. */
 const EMPTY_WAIT_MS = 3_600_000;
 const EMPTY_TIMES_MAX = 100;
+/** A form of empty answers that is new may be over with the next answer. */
+const UNUSUAL_WAIT_MS = 600_000;
+const DAY_MS = 24 * 3_600_000;
+const NO_NAME = { name: undefined, state: undefined };
 const NO_IDS: ReadonlySet<string> = new Set();
 
 type Ids = Pick<ReadonlySet<string>, "has">;
@@ -67,6 +82,25 @@ interface ServedBatch {
   listed: () => Ids;
 }
 
+/** The list of an answer is empty, and the answer is none that usually means that there is nothing. */
+export class UnusualEmpty extends BridgeError {
+  /** For a few minutes it says nothing. */
+  readonly isBrief: boolean;
+
+  constructor(text: Message, { hint, isBrief }: { hint: Message; isBrief: boolean }) {
+    super("answer_shape", text, { hint });
+    this.isBrief = isBrief;
+  }
+}
+
+/** An answer without orders that names a batch. */
+export interface NamedEmpty {
+  /** A digest. */
+  name: string;
+  /** The row in which it was stored as a batch of its own. */
+  state: string | undefined;
+}
+
 export class CompletenessCheck {
   readonly #context: JobContext;
   readonly #endpoint: Endpoint;
@@ -75,6 +109,8 @@ export class CompletenessCheck {
   /** Monotonic. */
   readonly #emptySinceMs = new Map<string, number>();
   readonly #named: OrdersBesideList;
+  /** Under which orders came last. */
+  #servedName: string | undefined;
 
   constructor(context: JobContext, endpoint: Endpoint, path: string) {
     this.#context = context;
@@ -84,14 +120,16 @@ export class CompletenessCheck {
   }
 
   /**
-   * An answer was read.
+   * An answer was read. Gives an error where its list is empty and what stands beside it is none of the usual.
    * @throws BridgeError `answer_shape` where its list is empty and something beside it says that it should not be.
    */
-  async judge(metadata: ListMetadata, signal: AbortSignal): Promise<void> {
+  async judge(metadata: ListMetadata, signal: AbortSignal): Promise<UnusualEmpty | undefined> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
-    await this.#save(learned, learnMetadata(learned, metadata), signal);
     const found = metadata.size === 0 ? findContradictions(learned, metadata) : [];
-    if (found.length === 0) return;
+    const next = learnMetadata(learned, metadata);
+    const judged = found.length === 0 ? this.#judgeForm(next, metadata) : { learned: next };
+    await this.#save(learned, judged.learned, signal);
+    if (found.length === 0) return judged.unusual;
     throw new BridgeError(
       "answer_shape",
       m.orders.emptyContradicted({ path: this.#path, what: this.#describe(found) }),
@@ -99,6 +137,65 @@ export class CompletenessCheck {
         hint: this.#hint,
       },
     );
+  }
+
+  #judgeForm(
+    learned: LearnedMetadata,
+    { size, besideEmpty = [] }: ListMetadata,
+  ): { learned: LearnedMetadata; unusual?: UnusualEmpty } {
+    const { clock, log } = this.#context;
+    const { empty = NO_EMPTY } = learned;
+    const found = size === 0 ? findUnusual(empty, besideEmpty) : [];
+    if (found.length === 0) {
+      const next = size === 0 ? learnEmpty(empty, besideEmpty) : noteRecords(empty);
+      return { learned: next === empty ? learned : { ...learned, empty: next } };
+    }
+    const noted = noteUnusual(empty, besideEmpty, isoTime(clock.nowMs()));
+    const forMs = this.#passedMs("empty", noted.unusual?.since ?? "", DAY_MS);
+    const what = this.#hide(describeBeside(found));
+    const text = m.orders.emptyUnusual({ path: this.#path, what });
+    if (isAdopted(noted, forMs)) {
+      log.warn({ area: this.#endpoint }, m.orders.emptyAdopted({ path: this.#path, what }));
+      return { learned: { ...learned, empty: adoptUnusual(noted) } };
+    }
+    if (empty.unusual === undefined) log.warn({ area: this.#endpoint }, text);
+    const unusual = new UnusualEmpty(text, { hint: this.#hint, isBrief: forMs < UNUSUAL_WAIT_MS });
+    return { learned: { ...learned, empty: noted }, unusual };
+  }
+
+  /** An answer with orders was read: they came under this name. */
+  async noteServedName(name: string, signal: AbortSignal): Promise<void> {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    const { names = {} } = learned;
+    this.#servedName = name;
+    const next = learnServedName(names, name);
+    if (next !== names) await this.#save(learned, { ...learned, names: next }, signal);
+  }
+
+  /**
+   * An answer without orders was read, in a usual form. What has a name is a batch, unless the service names its empty answers: it is to be
+   * confirmed once it, or nothing but such, was served for an hour (`due`). Gives an error where it is one that waits.
+   */
+  async judgeNamed(named: NamedEmpty | undefined, signal: AbortSignal): Promise<"nothing" | "due" | BridgeError> {
+    const before = LISTS.load(this.#context.store, this.#endpoint);
+    // The name of the batch that came last says that no other one came.
+    const { name, state } = named === undefined || named.name === this.#servedName ? NO_NAME : named;
+    const { names: namesBefore = {} } = before;
+    let names = learnEmptyName(namesBefore, name, state === "confirmed" || state === "refused");
+    const hasEmpty = name !== undefined && names.usual !== "named";
+    const note = { batch: name ?? "", hasEmpty, at: isoTime(this.#context.clock.nowMs()) };
+    const learned = noteEmptyRecords(before, note);
+    const sinceMs = hasEmpty ? this.#waitedMs(learned, note.batch) : 0;
+    const isDue = sinceMs >= EMPTY_WAIT_MS;
+    // So it answers now, and what was confirmed is no batch.
+    if (isDue && state !== undefined && sinceMs >= DAY_MS) names = { usual: "named" };
+    // Whatever name comes next, it comes after this one was confirmed.
+    else if (isDue && names.usual === undefined) names = {};
+    const isNews = JSON.stringify(names) !== JSON.stringify(namesBefore);
+    await this.#save(before, isNews ? { ...learned, names } : learned, signal);
+    if (isDue && names.usual !== "named") return "due";
+    const isTold = names.usual === "none" && sinceMs >= UNUSUAL_WAIT_MS;
+    return isTold ? new BridgeError("answer_shape", m.orders.emptyBatch, { hint: m.orders.emptyBatchHint }) : "nothing";
   }
 
   /**
@@ -140,7 +237,8 @@ export class CompletenessCheck {
     const waiting = found.filter((field) => mayPass(learned, answer, field));
     const note = { batch, hasEmpty: waiting.length > 0, at: isoTime(clock.nowMs()) };
     const after = isSettled ? sizes : noteEmptyRecords(sizes, note);
-    const isPassed = waiting.length > 0 && waiting.length === found.length && this.#hasWaited(after, batch);
+    const isPassed =
+      waiting.length > 0 && waiting.length === found.length && this.#waitedMs(after, batch) >= EMPTY_WAIT_MS;
     const passed = [...missing, ...found.filter(({ kind }) => kind === "number")];
     await this.#save(before, isPassed ? ignore(after, passed) : after, signal);
     if (found.length === 0) return undefined;
@@ -186,18 +284,23 @@ export class CompletenessCheck {
     await this.#save(before, learned, signal);
   }
 
-  /** Whether the batch, or batches with empty records and no other, have been served for long enough. By the monotonic clock while the process lives. */
-  #hasWaited({ emptySince = {} }: LearnedMetadata, batch: string): boolean {
-    const { clock } = this.#context;
-    return [batch, ANY_BATCH].some((key) => {
+  /** For how long the batch, or batches with empty records and no other, have been served. */
+  #waitedMs({ emptySince = {} }: LearnedMetadata, batch: string): number {
+    const times = [batch, ANY_BATCH].map((key) => {
       const since = emptySince[key];
-      if (since === undefined) return false;
-      const waitedMs = Math.min(Math.max(clock.nowMs() - Date.parse(since), 0), EMPTY_WAIT_MS);
-      const sinceMs = this.#emptySinceMs.get(`${key} ${since}`) ?? clock.monotonicMs() - waitedMs;
-      if (this.#emptySinceMs.size >= EMPTY_TIMES_MAX) this.#emptySinceMs.clear();
-      this.#emptySinceMs.set(`${key} ${since}`, sinceMs);
-      return clock.monotonicMs() - sinceMs >= EMPTY_WAIT_MS;
+      return since === undefined ? 0 : this.#passedMs(key, since, DAY_MS);
     });
+    return Math.max(...times);
+  }
+
+  /** By the monotonic clock while the process lives. */
+  #passedMs(key: string, since: string, maxMs: number): number {
+    const { clock } = this.#context;
+    const beforeMs = Math.min(Math.max(clock.nowMs() - Date.parse(since), 0), maxMs);
+    const sinceMs = this.#emptySinceMs.get(`${key} ${since}`) ?? clock.monotonicMs() - beforeMs;
+    if (this.#emptySinceMs.size >= EMPTY_TIMES_MAX) this.#emptySinceMs.clear();
+    this.#emptySinceMs.set(`${key} ${since}`, sinceMs);
+    return clock.monotonicMs() - sinceMs;
   }
 
   /** What says that a page of changes does not hold all that are due. */
@@ -221,7 +324,11 @@ export class CompletenessCheck {
   }
 
   #describe(metadata: Parameters<typeof describeFields>[0]): string {
-    return this.#context.client.hideSecrets(describeFields(metadata));
+    return this.#hide(describeFields(metadata));
+  }
+
+  #hide(text: string): string {
+    return this.#context.client.hideSecrets(text);
   }
 
   async #save(before: LearnedMetadata, after: LearnedMetadata, signal: AbortSignal): Promise<void> {

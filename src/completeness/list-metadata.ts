@@ -7,6 +7,7 @@ import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, 
 import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "../records/order-mapping.ts";
+import { type BesideEmpty, readBesideEmpty } from "./empty-form.ts";
 import { placeIn, totalsOf } from "./list-totals.ts";
 
 /** `number`: of a name that says nothing; `ids`: a list of ids alone. */
@@ -37,6 +38,8 @@ export interface ListMetadata {
   size: number;
   /** Ids in the list, where something beside it holds records too. */
   ids: ReadonlySet<string>;
+  /** What stands beside it where it is empty. */
+  besideEmpty?: readonly BesideEmpty[];
 }
 
 export const NO_METADATA: ListMetadata = { fields: [], size: 0, ids: new Set() };
@@ -160,7 +163,8 @@ export function* readMetadataInSlices(
   const explained = numbers.map((field) =>
     totals.has(field.count ?? 0) ? { ...field, isExplained: true as const } : field,
   );
-  return { fields: [...fields, ...explained], size, ids };
+  const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, skipped) } : {};
+  return { fields: [...fields, ...explained], size, ids, ...besideEmpty };
 }
 
 interface Place {

@@ -3,6 +3,8 @@
  * that may contradict it, and "nothing new" is then not what the service says. Some services always count the whole shop or always
  * name a next page: what is usual is learned. Pure.
  */
+import { adoptUnusual, type UsualEmpty } from "./empty-form.ts";
+import type { EmptyNames } from "./empty-names.ts";
 import { isPages, isPartFlag, isSize, keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
 
 interface KnownField {
@@ -42,6 +44,9 @@ export interface LearnedMetadata {
   emptySince?: Readonly<Record<string, string>>;
   /** Records of the largest batch. */
   sizeMax?: number;
+  /** How empty answers usually look, and whether they name a batch. */
+  empty?: UsualEmpty;
+  names?: EmptyNames;
 }
 
 export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
@@ -349,10 +354,13 @@ export function doubtFields(learned: LearnedMetadata, fields: readonly MetadataF
 
 /** A person says that what contradicted the answers means nothing. */
 export function acceptDoubted(learned: LearnedMetadata): LearnedMetadata {
+  const { empty } = learned;
+  const adopted = empty === undefined ? empty : adoptUnusual(empty);
+  const next = adopted === empty || adopted === undefined ? learned : { ...learned, empty: adopted };
   const entries = Object.entries(learned.known);
-  if (!entries.some(([, { isDoubted, isShort }]) => isDoubted || isShort)) return learned;
+  if (!entries.some(([, { isDoubted, isShort }]) => isDoubted || isShort)) return next;
   const known = entries.map(
     ([key, field]) => [key, field.isDoubted || field.isShort ? { state: "free" as const } : field] as const,
   );
-  return { ...learned, known: Object.fromEntries(known) };
+  return { ...next, known: Object.fromEntries(known) };
 }

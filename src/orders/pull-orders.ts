@@ -92,7 +92,7 @@ export class PullOrders implements Job {
     }
     if (left.hasUnread === 1 && pass.failure === undefined)
       count(pass, "settled", await this.#batches.kept.settle(signal));
-    if (pass.failure === undefined && pass.isAnswered) await this.#confirms.noteAnswered(pass);
+    if (pass.failure === undefined && pass.isAnswered && !pass.isUnusual) await this.#confirms.noteAnswered(pass);
     const more = await this.#confirms.confirmDue(pass);
     const failure = pass.failure ?? pass.confirmFailure;
     if (pass.failure !== undefined || (failure !== undefined && !pass.isAnswered)) throw failure;

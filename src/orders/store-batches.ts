@@ -7,7 +7,8 @@
 import { hash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
 import { resolvePath } from "../answers/json-path.ts";
-import { type Span, textOf } from "../answers/json-text.ts";
+import { kindOf, type Span, textOf } from "../answers/json-text.ts";
+import { atOnce } from "../answers/slices.ts";
 import {
   type BatchRow,
   loadBatch,
@@ -30,7 +31,7 @@ import {
   saveUnreadBody,
 } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
-import { CompletenessCheck } from "../completeness/check-completeness.ts";
+import { CompletenessCheck, type UnusualEmpty } from "../completeness/check-completeness.ts";
 import { type AnswerHead, headOfText, readHeadMetadata } from "../completeness/head-metadata.ts";
 import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
@@ -50,6 +51,7 @@ import { describeMiss, type OrderField } from "../records/order-mapping.ts";
 import { readListInSlices, refuseRepeated, reportedError } from "../records/read-list.ts";
 import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlices } from "../records/read-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
+import { isNothing } from "../service/error-words.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { RepeatedBatches } from "./repeated-batches.ts";
@@ -57,7 +59,17 @@ import { RepeatedBatches } from "./repeated-batches.ts";
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
+/** An answer without orders. */
+interface ReadNothing {
+  isNothing: true;
+  /** It is none that usually means that there is nothing. */
+  unusual: UnusualEmpty | undefined;
+  /** It names a batch, which waits to be confirmed. */
+  waits?: BridgeError;
+}
+
 interface ReadBatch {
+  isNothing?: never;
   /** As it was sent. */
   body: Buffer;
   /** Of its head, what is kept with the body. */
@@ -131,7 +143,7 @@ export class StoreBatches {
   async store(answer: ServiceAnswer, pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
-    let read: ReadBatch | undefined;
+    let read: ReadBatch | ReadNothing;
     try {
       read = await this.#read(answer, pass.signal);
     } catch (error) {
@@ -142,9 +154,11 @@ export class StoreBatches {
     const fresh = answer.oldBy === undefined;
     const { askedAt } = answer;
     const origin = { fresh, date: fresh ? answer.date : undefined, askedAt, at, confirmFollows };
-    const stored = read === undefined ? await this.#noteEmpty(origin, pass) : await this.#storeRead(read, origin, pass);
+    const stored = read.isNothing
+      ? await this.#noteEmpty(read, origin, pass)
+      : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
-    if (read?.error === undefined) return stored;
+    if (read.isNothing || read.error === undefined) return stored;
     if (stored === undefined) throw read.error;
     pass.failure ??= read.error;
     return stored;
@@ -159,12 +173,12 @@ export class StoreBatches {
     const { signature } = this.#rules;
     const kept = loadUnreadBody(store, signature);
     if (kept === undefined) return "none";
-    let read: ReadBatch | undefined;
+    let read: ReadBatch | ReadNothing;
     try {
       const body = await readBody(this.#context, kept, pass.signal);
-      const answer = { ...headOfText(kept.head), contentType: "application/json", body };
+      const answer = { ...headOfText(kept.head), contentType: "application/json", body, isKept: true };
       read = await this.#read(answer, pass.signal);
-      if (read === undefined) throw new BridgeError("answer_shape", m.orders.emptyNow);
+      if (read.isNothing) throw new BridgeError("answer_shape", m.orders.emptyNow);
     } catch (error) {
       const { code, text } = asError(error);
       if (code !== "answer_shape" && code !== "unavailable") throw error;
@@ -186,9 +200,14 @@ export class StoreBatches {
   }
 
   async #read(
-    answer: Pick<ServiceAnswer, "status" | "listHeaders" | "contentType" | "body" | "limits" | "readWithinMs">,
+    answer: Pick<
+      ServiceAnswer,
+      "status" | "listHeaders" | "contentType" | "body" | "limits" | "readWithinMs" | "oldBy"
+    > & {
+      isKept?: boolean;
+    },
     signal: AbortSignal,
-  ): Promise<ReadBatch | undefined> {
+  ): Promise<ReadBatch | ReadNothing> {
     const rules = this.#rules;
     const { clock } = this.#context;
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
@@ -198,10 +217,12 @@ export class StoreBatches {
     const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId], head };
     const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
     const metadata = await readInTurns(clock, answer, reading, signal);
-    await this.#completeness.judge(metadata, signal);
+    const unusual = await this.#completeness.judge(metadata, signal);
     if (list.elements === undefined) {
       await this.#completeness.readNamed(metadata, () => new Set(), signal);
-      return undefined;
+      const isServed = answer.oldBy === undefined && answer.isKept !== true;
+      if (unusual !== undefined || !isServed) return { isNothing: true, unusual };
+      return await this.#readEmpty({ body, head: answer, bytes, root: list.root }, signal);
     }
     const matched = findMatchedPaths(this.#context.store, {
       bytes,
@@ -220,6 +241,7 @@ export class StoreBatches {
       isSettled: this.#isSettled(batchId, fingerprint),
       listed: () => listedIn(records),
     };
+    if (batchId !== null) await this.#completeness.noteServedName(served.batch, signal);
     const shortfall = await this.#completeness.judgeBatch(metadata, served, signal);
     return {
       body,
@@ -234,6 +256,23 @@ export class StoreBatches {
     };
   }
 
+  /** An answer without orders: nothing, or a batch that has lost them, which is served until it is confirmed by its name. */
+  async #readEmpty(
+    answer: Pick<ReadBatch, "body" | "head" | "bytes"> & { root: Span },
+    signal: AbortSignal,
+  ): Promise<ReadBatch | ReadNothing> {
+    const { store } = this.#context;
+    const { root, ...head } = answer;
+    const batchId = readNameOfEmpty(answer.bytes, root, this.#rules);
+    const name = batchId === undefined ? undefined : hash("sha256", batchId, "hex");
+    const fingerprint = atOnce(fingerprintInSlices(answer.bytes, batchId ?? null, []));
+    const state = name === undefined ? undefined : loadBatch(store, fingerprint)?.state;
+    const verdict = await this.#completeness.judgeNamed(name === undefined ? undefined : { name, state }, signal);
+    if (verdict !== "due" || batchId === undefined)
+      return { isNothing: true, unusual: undefined, ...(verdict instanceof BridgeError && { waits: verdict }) };
+    return { ...head, records: [], batchId, fingerprint, orderIds: "[]", matched: [], error: undefined };
+  }
+
   /** Whether what is missing beside the records says nothing: no confirm covers them, or the batch was stored as it is. */
   #isSettled(batchId: string | null, fingerprint: string): boolean {
     return (
@@ -241,8 +280,14 @@ export class StoreBatches {
     );
   }
 
-  async #noteEmpty(origin: Origin, pass: PullPass): Promise<undefined> {
+  async #noteEmpty({ unusual, waits }: ReadNothing, origin: Origin, pass: PullPass): Promise<undefined> {
     const { store } = this.#context;
+    if (unusual !== undefined) {
+      pass.isUnusual = true;
+      if (!unusual.isBrief) pass.failure ??= unusual;
+      return;
+    }
+    pass.failure ??= waits;
     const hasMark = !confirmNames(this.#rules.confirm);
     if (!hasMark && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
@@ -414,6 +459,15 @@ function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null
   throw new BridgeError("answer_shape", m.orders.noBatchId({ path: rules.batchId.text, what }), {
     hint: m.orders.fixBatchId,
   });
+}
+
+/** The name of a batch in an answer without orders, where a confirm would bear it; an empty list of orders may be understood as all. */
+function readNameOfEmpty(body: Buffer, root: Span, { batchId, confirm }: OrderRules): string | undefined {
+  if (kindOf(body, root) !== "object" || (!confirm.auto && confirm.names === "orders")) return undefined;
+  const found = resolvePath(body, root, batchId);
+  if (found.state !== "value" || isNothing(body, found.span)) return undefined;
+  const kind = kindOf(body, found.span);
+  return kind === "string" || kind === "number" ? textOf(body, found.span) : undefined;
 }
 
 function listedIn(records: readonly AnswerRecord[]): ReadonlySet<string> {

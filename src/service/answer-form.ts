@@ -127,7 +127,7 @@ function addMembers(
 }
 
 /** A word, a small number or a truth value. What differs from answer to answer says nothing. */
-function verdictOf(
+export function verdictOf(
   body: Buffer,
   value: Span,
   { name, own }: { name: string; own: ReadonlySet<string> },
@@ -146,7 +146,7 @@ function verdictOf(
 }
 
 /** Lower case, with 0 for each number and one blank between words. */
-function plainWords(text: string, own: ReadonlySet<string>): string {
+export function plainWords(text: string, own: ReadonlySet<string>): string {
   let plain = text;
   for (const value of [...own].slice(0, OWN_MAX))
     if (value.length >= OWN_LENGTH_MIN) plain = plain.replaceAll(value, "…");

@@ -275,7 +275,8 @@ export class ReadPages {
     const token = answer.status === 204 ? undefined : tokenOf(body, list.root, rules);
     // Where the answer names the way on, it is followed first.
     const isFollowed = token !== undefined && token !== since;
-    await this.#completeness.judge(isFollowed ? withoutMore(changes.metadata) : changes.metadata, pass.signal);
+    const judged = isFollowed ? withoutMore(changes.metadata) : changes.metadata;
+    const unusual = await this.#completeness.judge(judged, pass.signal);
     pass.metadata = changes.metadata;
     // What came beside an error or empty records, or is old, is stored; the position stays, because the service may have shown a part only.
     const reported = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
@@ -283,7 +284,8 @@ export class ReadPages {
     const readNamed = () =>
       this.#completeness.readNamed(changes.metadata, () => ({ has: (id) => pass.changes.hasMet(id) }), pass.signal);
     if (list.elements === undefined) await readNamed();
-    if (list.elements === undefined && doubt !== undefined) throw doubt;
+    const untold = doubt ?? unusual;
+    if (list.elements === undefined && untold !== undefined) throw untold;
     if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);

@@ -93,6 +93,13 @@ export const orders = {
   fixBatchId: "Put orders.batch.id right; the body is kept and read once it is.",
   emptyContradicted: ({ path, what }: { path: string; what: string }) =>
     `The list ${path} of the answer is empty, but the answer says that there is something: ${what}.`,
+  emptyUnusual: ({ path, what }: { path: string; what: string }) =>
+    `The list ${path} of the answer is empty, and the answer says what no empty answer said before: ${what}.`,
+  emptyAdopted: ({ path, what }: { path: string; what: string }) =>
+    `Answers in which the list ${path} is empty have come to say so each time, and count as usual: ${what}.`,
+  emptyBatch:
+    "The service serves a batch without orders, and nothing behind it. It is confirmed by its name once it has been served so for an hour.",
+  emptyBatchHint: "If orders are missing, ask the service what has become of those of this batch.",
   moreAfterEnd: ({ what, path }: { what: string; path: string }) =>
     `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
   batchNotWhole: ({ size, what }: { size: number; what: string }) =>

@@ -1,0 +1,181 @@
+/*
+ * What stands beside an empty list, and whether empty answers usually say so. No list of words knows every way to say "not
+ * now": one that says what none said before it is noticed, and moves nothing. What differs from answer to answer, such as
+ * times, ids and counters, is no part of the form. Pure.
+ */
+
+import { kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { plainWords, verdictOf } from "../service/answer-form.ts";
+import { saysWell } from "../service/doubt-words.ts";
+import { isNothing } from "../service/error-words.ts";
+import { placeIn } from "./list-totals.ts";
+
+/** One thing beside an empty list. */
+export interface BesideEmpty {
+  place: string;
+  /** Empty: nothing, or something that differs from answer to answer. */
+  says: string;
+  /** Where it says something: whether that counts at a place that stood there before, at a new one, or at both. */
+  counts: "before" | "new" | "always";
+}
+
+/** What the empty answers of an endpoint say. */
+export interface UsualEmpty {
+  /** So many were read, up to {@link USUAL_TIMES}. */
+  times: number;
+  /** By place, what stood there; `*` for whatever it is. */
+  known: Readonly<Record<string, readonly string[]>>;
+  /** What came lately and is not usual. */
+  unusual?: UnusualEmpty;
+}
+
+interface UnusualEmpty {
+  /** Since when nothing else came, by this machine's clock. */
+  since: string;
+  /** So often. */
+  times: number;
+  /** So often something came, and then nothing in such a form again. */
+  proved: number;
+  /** Something has come since. */
+  hasRecords: boolean;
+  last: readonly BesideEmpty[];
+}
+
+export const NO_EMPTY: UsualEmpty = { times: 0, known: {} };
+
+/** As of the answers to POSTs (`answer-form.ts`). */
+const USUAL_TIMES = 3;
+/** After a day of nothing else it is how the service answers now. */
+const ADOPT_TIMES = 6;
+const ADOPT_MS = 24 * 3_600_000;
+/** The service that has delivered something in between so often works as it is. */
+const PROOFS = 3;
+
+const PLACES_MAX = 60;
+const DEPTH_MAX = 6;
+const NAME_MAX = 40;
+/** Of one place; more of them say nothing. */
+const VALUES_MAX = 2;
+const ANY = "*";
+const WORDS_MAX = 60;
+const TEXT_BYTES = 1_200;
+const TOLD_MAX = 3;
+
+/** Numbers and words under such names are of the answer itself. */
+const VARYING_NAME =
+  /(?:ids?|uuid|guid|no|number|seq|sequence|ms|sec|seconds|time|date|ts|at|on|took|elapsed|duration|version|build|node|host|server|page|limit|offset|size|cursor|since|until|token|ip)$/;
+const MESSAGE_NAME = /^(?:message|msg|detail|details|reason|description|warning|notice|сообщение|причина|описание)$/;
+
+/** @param skipped where the list stands, and whatever else the configuration reads */
+export function readBesideEmpty(bytes: Buffer, root: Span, skipped: ReadonlySet<number>): BesideEmpty[] {
+  const found: BesideEmpty[] = [];
+  const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { span, place, depth } = next;
+    someMember(bytes, span, ({ key, value }) => {
+      if (found.length >= PLACES_MAX) return true;
+      // A key of a record, a number or an id is another one in each answer.
+      if (skipped.has(value.start) || key.length > NAME_MAX || /\d{3}/.test(key)) return false;
+      const at = placeIn(place, key);
+      const name = key.replace(/[_\- .$@]/g, "").toLowerCase();
+      if (kindOf(bytes, value) !== "object") found.push({ place: at, ...readValue(bytes, value, name) });
+      else if (depth < DEPTH_MAX) waiting.push({ span: value, place: at, depth: depth + 1 });
+      return false;
+    });
+  }
+  return found;
+}
+
+const QUIET = { says: "", counts: "new" } as const;
+
+function readValue(bytes: Buffer, value: Span, name: string): Omit<BesideEmpty, "place"> {
+  const kind = kindOf(bytes, value);
+  if (kind === "array")
+    return skipBlanks(bytes, value.start + 1) === value.end - 1 ? QUIET : { says: "[…]", counts: "always" };
+  // That something new is not so says nothing.
+  if (kind === "boolean") return textOf(bytes, value) === "true" ? TRUE : { says: "false", counts: "before" };
+  if (isNothing(bytes, value) || value.end - value.start > TEXT_BYTES) return QUIET;
+  const verdict = verdictOf(bytes, value, { name, own: NONE });
+  if (verdict !== undefined && verdict !== "+")
+    return saysWell(`${name}=${verdict}`) ? QUIET : { says: verdict, counts: "always" };
+  if (kind === "number") return VARYING_NAME.test(name) ? QUIET : { says: "#", counts: "new" };
+  const text = stringOf(bytes, value).trim();
+  if (MESSAGE_NAME.test(name)) return { says: plainWords(text, NONE).slice(0, WORDS_MAX), counts: "always" };
+  if (!/\p{L}/u.test(text) || Number.isFinite(Date.parse(text))) return QUIET;
+  if (/\s/.test(text)) return { says: "…", counts: "always" };
+  return /\d|[/:]/.test(text) || VARYING_NAME.test(name) ? QUIET : { says: "…", counts: "new" };
+}
+
+const TRUE = { says: "true", counts: "always" } as const;
+const NONE: ReadonlySet<string> = new Set();
+
+/** What of an empty answer no empty answer said before. */
+export function findUnusual({ times, known }: UsualEmpty, beside: readonly BesideEmpty[]): readonly BesideEmpty[] {
+  if (times < USUAL_TIMES) return [];
+  return beside.filter(({ place, says, counts }) => {
+    if (says === "") return false;
+    const values = known[place];
+    if (values === undefined) return counts !== "before";
+    return counts !== "new" && !values.includes(says) && !values.includes(ANY);
+  });
+}
+
+/** An empty answer in a usual form. The same object where nothing is new. */
+export function learnEmpty(usual: UsualEmpty, beside: readonly BesideEmpty[]): UsualEmpty {
+  const { unusual, ...next } = withKnown(usual, beside);
+  const times = Math.min(next.times + 1, USUAL_TIMES);
+  const isNews = unusual !== undefined || times !== usual.times || next.known !== usual.known;
+  return isNews ? { ...next, times } : usual;
+}
+
+/** An empty answer in another form. */
+export function noteUnusual(usual: UsualEmpty, beside: readonly BesideEmpty[], at: string): UsualEmpty {
+  const { since, times, proved, hasRecords } = usual.unusual ?? { since: at, times: 0, proved: 0, hasRecords: false };
+  const unusual = {
+    since: hasRecords ? at : since,
+    times: times + 1,
+    proved: proved + Number(hasRecords),
+    hasRecords: false,
+    last: beside,
+  };
+  return { ...usual, unusual };
+}
+
+/** Something has come. The same object where nothing is new. */
+export function noteRecords(usual: UsualEmpty): UsualEmpty {
+  const { unusual } = usual;
+  return unusual === undefined || unusual.hasRecords ? usual : { ...usual, unusual: { ...unusual, hasRecords: true } };
+}
+
+/** Whether the service answers so now, whatever it says. */
+export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
+  if (unusual === undefined) return false;
+  return unusual.proved >= PROOFS || (unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS);
+}
+
+/** What came lately is usual. The same object where nothing did. */
+export function adoptUnusual(usual: UsualEmpty): UsualEmpty {
+  const { unusual } = usual;
+  return unusual === undefined ? usual : learnEmpty(usual, unusual.last);
+}
+
+function withKnown(usual: UsualEmpty, beside: readonly BesideEmpty[]): UsualEmpty {
+  let { known } = usual;
+  for (const { place, says } of beside) {
+    const values = known[place];
+    if (values === undefined && Object.keys(known).length >= PLACES_MAX) continue;
+    const isKnown = values !== undefined && (says === "" || values.includes(says) || values.includes(ANY));
+    if (isKnown) continue;
+    const all = says === "" ? [] : [...(values ?? []), says];
+    known = { ...known, [place]: all.length > VALUES_MAX ? [ANY] : all };
+  }
+  return known === usual.known ? usual : { ...usual, known };
+}
+
+/** For a message, in no language: `warnings, code = er_lock_wait` */
+export function describeBeside(beside: readonly BesideEmpty[]): string {
+  return beside
+    .slice(0, TOLD_MAX)
+    .map(({ place, says }) => (/^[…#[]/.test(says) ? place : `${place} = ${says}`))
+    .join(", ");
+}

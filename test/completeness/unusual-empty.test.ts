@@ -1,0 +1,258 @@
+import { describe, expect, it } from "vitest";
+import { acceptMetadata, isListDoubted } from "../../src/completeness/check-completeness.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { startFollowed } from "../support/followed.ts";
+import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+
+/** Answers GET /orders, or the changes, with what `next` gives; undefined: as the service does. */
+function answerWith(
+  sandbox: TestBridge["sandbox"],
+  path: "/orders" | "/orders/updates",
+  next: () => object | undefined,
+): void {
+  const handle = sandbox.service.handle.bind(sandbox.service);
+  sandbox.service.handle = (request) => {
+    const body = request.path.split("?")[0]?.endsWith(path) && request.method === "GET" ? next() : undefined;
+    if (body === undefined) return handle(request);
+    const headers = { "content-type": "application/json" };
+    return { status: 200, headers, body: Buffer.from(JSON.stringify(body)), delivery: { kind: "plain" } };
+  };
+}
+
+async function poll(t: TestBridge, minutes: number): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  for (let at = 0; at < minutes; at++) {
+    t.clock.advance(60_000);
+    errors.push((await t.run("orders")).error);
+  }
+  return errors;
+}
+
+const isNull = (error: unknown) => error === null;
+const UNFAMILIAR: [string, object][] = [
+  ["warnings", { warnings: ["order store is unavailable"] }],
+  ["an error further down", { meta: { db: { error: "timeout" } } }],
+  ["a code", { code: "ER_LOCK_WAIT" }],
+  ["a code below zero", { result_code: -1 }],
+  ["a reason", { reason: "rate limit exceeded" }],
+  ["a flag", { maintenance: true }],
+  ["a number of what waits", { in_queue: 3 }],
+  ["what was left out", { skipped: ["7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a11"] }],
+  ["a sentence", { message: "Ведутся технические работы" }],
+];
+
+describe("an empty list in another form than usual", () => {
+  it.each(UNFAMILIAR)("is told after ten minutes, and not before: %s", async (_name, beside) => {
+    const t = await startTestBridge();
+    let empty: object = { batch_id: null, orders: [] };
+    answerWith(t.sandbox, "/orders", () => empty);
+    expect(await poll(t, 4)).toEqual([null, null, null, null]);
+    empty = { batch_id: null, orders: [], ...beside };
+    const errors = await poll(t, 14);
+    expect(errors.slice(0, 9).every(isNull)).toBe(true);
+    expect(errors.at(-1)).toMatchObject({ code: "answer_shape", message: expect.stringContaining("$.orders") });
+    expect(t.logs.filter(({ message }) => message.includes("no empty answer said before"))).not.toHaveLength(0);
+    empty = { batch_id: null, orders: [] };
+    expect(await poll(t, 2)).toEqual([null, null]);
+  });
+
+  it.each(UNFAMILIAR.slice(0, 3))("moves no position of the changes, and is told: %s", async (_name, beside) => {
+    const test = await startFollowed(1);
+    let empty: object | undefined = { updates: [] };
+    answerWith(test.sandbox, "/orders/updates", () => empty);
+    const quietly = () =>
+      test.poll().then(
+        () => null,
+        (error: unknown) => error,
+      );
+    for (let polls = 0; polls < 4; polls++) await quietly();
+    const before = test.watermark();
+    empty = { updates: [], ...beside };
+    const errors: unknown[] = [];
+    for (let polls = 0; polls < 14; polls++) errors.push(await quietly());
+    expect(errors.slice(0, 9).every(isNull)).toBe(true);
+    expect(errors.at(-1)).toMatchObject({ code: "answer_shape" });
+    expect(test.watermark()).toBe(before);
+    const [id] = test.ids as [string];
+    test.change(id, { status: "paid" });
+    empty = undefined;
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
+  it("settles no batch whose confirm is in doubt", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    let empty: object | undefined;
+    answerWith(t.sandbox, "/orders", () => empty);
+    await poll(t, 4);
+    createOrders(t, 1);
+    t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: { kind: "reset" } });
+    const rule = t.sandbox.faults.add({
+      match: { path: "confirm" },
+      times: "forever",
+      do: { kind: "status", status: 422 },
+    });
+    await t.run("orders");
+    empty = { batch_id: null, orders: [], maintenance: true };
+    await poll(t, 90);
+    expect(t.rows("SELECT state FROM batches")).not.toEqual([{ state: "confirmed" }]);
+    t.sandbox.faults.remove(rule);
+  });
+
+  it("is usual after a day of nothing else, and at once where a person says so", async () => {
+    const t = await startTestBridge();
+    let empty: object = { orders: [] };
+    answerWith(t.sandbox, "/orders", () => empty);
+    await poll(t, 4);
+    empty = { orders: [], edition: "of the summer" };
+    for (let hours = 0; hours < 25; hours++) {
+      t.clock.advance(3_540_000);
+      await poll(t, 1);
+    }
+    expect(await poll(t, 1)).toEqual([null]);
+    empty = { orders: [], edition: "of the summer", notice: "closed on Sunday" };
+    expect((await poll(t, 12)).at(-1)).not.toBeNull();
+    expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+    expect(isListDoubted(t.bridge.store, "orders")).toBe(false);
+    expect(await poll(t, 12)).toEqual(Array(12).fill(null));
+  });
+
+  it("is usual where orders have come in between three times", async () => {
+    const t = await startTestBridge();
+    let beside = {};
+    let served = 0;
+    answerWith(t.sandbox, "/orders", () => (served-- > 0 ? undefined : { orders: [], ...beside }));
+    await poll(t, 4);
+    beside = { edition: "of the summer" };
+    for (let times = 0; times < 3; times++) {
+      await poll(t, 1);
+      served = 1;
+      createOrders(t, 1);
+      await t.run("orders");
+    }
+    expect(await poll(t, 20)).toEqual(Array(20).fill(null));
+  });
+
+  it("is none where only what varies has changed: times, ids, counters, flags that come and go", async () => {
+    const t = await startTestBridge();
+    let n = 0;
+    answerWith(t.sandbox, "/orders", () => {
+      n += 1;
+      return {
+        orders: [],
+        server_time: new Date(1_772_000_000_000 + n * 60_000).toISOString(),
+        request_id: `req-${n * 7919}`,
+        meta: { took_ms: n % 7, served: n, node: n % 2 === 0 ? "alpha" : "beta", last_order: n < 5 ? null : `A-${n}` },
+        ...(n > 6 ? { checked_at: 1_772_000_000 + n, trace: "5d0e4c539d0b3f7f" } : {}),
+        message: `No orders since ${n}:05`,
+        status: "ok",
+      };
+    });
+    const errors = await poll(t, 60);
+    expect(errors).toEqual(Array(60).fill(null));
+    expect(t.logs.filter(({ message }) => message.includes("no empty answer said before"))).toEqual([]);
+  });
+});
+
+describe("a named batch without orders", () => {
+  const FULL = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "2026-03-01T11:00:00Z", items: [] };
+  const orderOf = (n: number) => ({ ...FULL, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
+
+  /** Batches in turn, each until it is confirmed, and then `nothing`. */
+  async function startQueue(queue: { batch_id: string; orders: object[] }[], nothing: () => object) {
+    const t = await startTestBridge();
+    answerWith(t.sandbox, "/orders", () => queue[0] ?? nothing());
+    const handle = t.sandbox.service.handle.bind(t.sandbox.service);
+    t.sandbox.service.handle = (request) => {
+      if (!request.path.endsWith("/confirm")) return handle(request);
+      handle(request);
+      const { batch_id } = JSON.parse(request.body.toString()) as { batch_id: string };
+      if (queue[0]?.batch_id === batch_id) queue.shift();
+      return { status: 200, headers: {}, body: Buffer.alloc(0), delivery: { kind: "plain" } };
+    };
+    return t;
+  }
+  const ids = (t: TestBridge) => t.rows("SELECT order_id FROM orders").length;
+
+  it("is told after ten minutes and confirmed after an hour, where empty answers have no name", async () => {
+    const queue: { batch_id: string; orders: object[] }[] = [];
+    const t = await startQueue(queue, () => ({ batch_id: null, orders: [] }));
+    await poll(t, 4);
+    queue.push(
+      { batch_id: "b1", orders: [orderOf(1)] },
+      { batch_id: "b2", orders: [] },
+      { batch_id: "b3", orders: [orderOf(3)] },
+    );
+    const errors = await poll(t, 30);
+    expect(errors.slice(0, 10).every(isNull)).toBe(true);
+    expect(errors.at(-1)).toMatchObject({ code: "answer_shape" });
+    expect(confirmBodies(t).join()).not.toContain("b2");
+    await poll(t, 35);
+    expect(ids(t)).toBe(2);
+    expect(confirmBodies(t).filter((body) => body?.includes("b2"))).toHaveLength(1);
+    expect(await poll(t, 3)).toEqual([null, null, null]);
+    expect(t.rows("SELECT count(*) AS n FROM batches WHERE state <> 'confirmed'")).toEqual([{ n: 0 }]);
+  });
+
+  it("is confirmed after an hour where no other empty answer has come", async () => {
+    const queue = [
+      { batch_id: "b1", orders: [orderOf(1)] },
+      { batch_id: "b2", orders: [] },
+      { batch_id: "b3", orders: [orderOf(3)] },
+    ];
+    const t = await startQueue(queue, () => ({ batch_id: null, orders: [] }));
+    await poll(t, 65);
+    expect(ids(t)).toBe(2);
+  });
+
+  it("waits one hour for all of them, and begins anew after an answer that says nothing", async () => {
+    const queue: { batch_id: string; orders: object[] }[] = [];
+    const t = await startQueue(queue, () => ({ batch_id: null, orders: [] }));
+    await poll(t, 4);
+    queue.push(
+      { batch_id: "b1", orders: [] },
+      { batch_id: "b2", orders: [] },
+      { batch_id: "b3", orders: [orderOf(3)] },
+    );
+    await poll(t, 65);
+    expect(ids(t)).toBe(1);
+  });
+
+  it.each<[string, (n: number) => string]>([
+    ["the same", () => "empty"],
+    ["a new one each time", (n) => `poll-${n}`],
+  ])("is how the service says nothing, where each empty answer has a name: %s", async (_name, nameOf) => {
+    const queue: { batch_id: string; orders: object[] }[] = [];
+    let n = 0;
+    const t = await startQueue(queue, () => ({ batch_id: nameOf(n++), orders: [] }));
+    for (let rounds = 0; rounds < 4; rounds++) {
+      queue.push({ batch_id: `b${rounds}`, orders: [orderOf(rounds)] });
+      expect((await poll(t, 30)).every(isNull)).toBe(true);
+    }
+    expect(await poll(t, 200)).toEqual(Array(200).fill(null));
+    expect(confirmBodies(t)).toHaveLength(4);
+    expect(t.rows("SELECT count(*) AS n FROM batches")).toEqual([{ n: 4 }]);
+  });
+
+  it("is how the service says nothing, where the name is that of the batch that comes next", async () => {
+    const queue: { batch_id: string; orders: object[] }[] = [];
+    let open = 0;
+    const t = await startQueue(queue, () => ({ batch_id: `b${open}`, orders: [] }));
+    for (let rounds = 0; rounds < 3; rounds++) {
+      await poll(t, 20);
+      queue.push({ batch_id: `b${open++}`, orders: [orderOf(rounds)] });
+    }
+    expect((await poll(t, 100)).every(isNull)).toBe(true);
+    expect(confirmBodies(t)).toHaveLength(3);
+  });
+
+  it("is confirmed once, and quiet, where it is the only name of all empty answers from the beginning", async () => {
+    const t = await startQueue([], () => ({ batch_id: "empty", orders: [] }));
+    expect((await poll(t, 200)).every(isNull)).toBe(true);
+    expect(confirmBodies(t)).toHaveLength(1);
+    expectComplete(t);
+  });
+});
