@@ -51,6 +51,8 @@ type Source =
 export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) => {
   const loaded = await load(call);
   const route = mirrorRouteOf(loaded.config);
+  if (loaded.mirrorTrouble !== undefined)
+    throw new BridgeError("mirror_access", loaded.mirrorTrouble, { hint: m.mirror.noAddressHint });
   if (route === undefined)
     throw new BridgeError("usage", m.mirror.takeoverNoMirror, { hint: m.mirror.takeoverNoMirrorHint });
   const isAsking = yes !== true;

@@ -29,6 +29,8 @@ export interface LoadedConfig {
   version: string | null;
   /** Dotted paths of the keys that stand in the file: what they say must match, a default may be absent. */
   written: ReadonlySet<string>;
+  /** Why the mirror's address could not be read: the mirror stands still, and nothing else does. */
+  mirrorTrouble: Message | undefined;
   /** Sentences for the administrator; nothing here stops the program. */
   warnings: Message[];
   /** `line:column` of a value that stands in the file, or of what is nearest around it. */
@@ -110,7 +112,9 @@ export function parseConfig({ text, file, env, mode = 0, version, need = "needed
   if ("problem" in secret && secret.problem !== null && !findings.some((finding) => isSecretPath(finding.path))) {
     findings.push(secretFinding({ ...secret, problem: secret.problem }));
   }
-  const mirror = need === "none" ? NO_MIRROR : mirrorOf(document, file, env, need);
+  const found = need === "none" ? NO_MIRROR : mirrorOf(document, file, env, need);
+  const mirrorTrouble = "problem" in found && found.isOfFile === true ? troubleOf(found) : undefined;
+  const mirror = mirrorTrouble === undefined ? found : { ...NO_MIRROR, warnings: [mirrorTrouble] };
   if ("problem" in mirror && !findings.some((finding) => finding.path[0] === "mirror")) {
     const at = mirror.key === null ? ["mirror"] : ["mirror", mirror.key];
     findings.push({ path: at, problem: mirror.problem, detail: null, aboutKey: mirror.key === null, meaningOf: at });
@@ -131,6 +135,7 @@ export function parseConfig({ text, file, env, mode = 0, version, need = "needed
   return {
     config,
     file: path.resolve(file),
+    mirrorTrouble,
     version: version ?? null,
     written: writtenKeys(document),
     positionOf: (at) => {
@@ -241,6 +246,10 @@ function mirrorOf(document: ReadDocument, configFile: string, env: NodeJS.Proces
     env,
   });
   return need === "optional" && "problem" in found && found.isElsewhere ? NO_MIRROR : found;
+}
+
+function troubleOf({ key, problem }: Extract<MirrorUrl, { problem: Message }>): Message {
+  return m.config.mirrorStands({ key: key === null ? "mirror" : `mirror.${key}`, problem });
 }
 
 function secretFinding({ key, problem }: { key: string | null; problem: Message }): Finding {

@@ -5,7 +5,13 @@ import { readMirrorUrl } from "./mirror.ts";
 
 export type MirrorUrl =
   | { url: string | null; file: string | null; warnings: Message[] }
-  | { key: "shop" | "url" | "url_file" | null; problem: Message; isElsewhere: boolean };
+  | {
+      key: "shop" | "url" | "url_file" | null;
+      problem: Message;
+      isElsewhere: boolean;
+      /** Not the configuration is wrong, but the file that it names, which somebody else hands out. */
+      isOfFile?: boolean;
+    };
 
 /** The mirror's address, which holds a password, handed over as `mirror-url`; null where there is no mirror. */
 export function resolveMirrorUrl({
@@ -26,11 +32,12 @@ export function resolveMirrorUrl({
   }
   const key = namedFile === undefined ? null : "url_file";
   const read = readCredential("mirror-url", sources);
-  if (read === undefined) return { key: null, problem: m.config.noMirrorUrl, isElsewhere: true };
-  if ("problem" in read) return { key, problem: read.problem, isElsewhere: read.isForbidden || key === null };
+  const isOfFile = true;
+  if (read === undefined) return { key: null, problem: m.config.noMirrorUrl, isElsewhere: true, isOfFile };
+  if ("problem" in read) return { key, problem: read.problem, isElsewhere: read.isForbidden || key === null, isOfFile };
   const url = read.text.trim();
   const problem = problemOfUrl(url);
-  if (problem !== null) return { key, problem: m.config.fileUnreadable({ problem }), isElsewhere: false };
+  if (problem !== null) return { key, problem: m.config.fileUnreadable({ problem }), isElsewhere: false, isOfFile };
   return { url, file: read.file, warnings: read.isOpen ? [m.config.openMirrorUrl] : [] };
 }
 

@@ -17,13 +17,17 @@ import { CronTimes } from "./cron-times.ts";
 /** Who this process is, over every beginning anew. */
 const WRITER = randomUUID();
 
+const NOWHERE = { host: "", port: 0, user: "", password: undefined, database: "", tls: true };
+
 /** The mirror; undefined where the configuration names none. `sentence`: how things stand with the shop. @throws Fenced */
 export function buildMirror(
   context: JobContext,
-  { config }: LoadedConfig,
+  { config, mirrorTrouble }: LoadedConfig,
   { sentence, onFenced }: Pick<MirrorOptions, "sentence" | "onFenced">,
 ): RunMirror | undefined {
-  const route = mirrorRouteOf(config);
+  const { shop } = config.mirror;
+  const isUnread = mirrorTrouble !== undefined && shop !== null;
+  const route = isUnread ? { target: NOWHERE, shop, authorities: [], trouble: mirrorTrouble } : mirrorRouteOf(config);
   if (route === undefined) return undefined;
   const fenced = refuseFenced(context.store, route.shop);
   const { mirror, timezone } = config;

@@ -9,7 +9,7 @@ import type { Client, ClientConfig } from "pg";
 import type { MirrorTarget } from "../config/mirror.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { mirrorErrorOf } from "./mirror-error.ts";
+import { MirrorError, mirrorErrorOf } from "./mirror-error.ts";
 
 /** Until the connection stands. */
 const CONNECT_MS = 10_000;
@@ -33,6 +33,8 @@ export interface MirrorTx {
 
 export interface LinkOptions {
   target: MirrorTarget;
+  /** Why the target is not known: no connection is tried. */
+  trouble?: Message | undefined;
   /** Certificates that are trusted beside the usual ones. */
   authorities: readonly string[];
   schema: string;
@@ -101,6 +103,8 @@ export class MirrorLink {
 
   async #open(): Promise<Client> {
     if (this.#client !== undefined) return this.#client;
+    const { trouble } = this.#options;
+    if (trouble !== undefined) throw new MirrorError("mirror_access", trouble, { hint: m.mirror.noAddressHint });
     const { Client: PgClient } = await loadPg();
     const socket = new Socket();
     this.#socket = socket;

@@ -83,11 +83,20 @@ describe("the group mirror", () => {
     ]);
   });
 
+  it.each([{ shop: "north" }, { shop: "north", url_file: "nowhere" }, { shop: "north", url_file: "empty" }])(
+    "%j leaves the mirror alone without an address, and says so",
+    (mirror) => {
+      writeFileSync(path.join(folder, "empty"), "\n", { mode: 0o600 });
+      const loaded = load(mirror);
+      expect(loaded.config.mirror).toMatchObject({ url: null, shop: "north" });
+      expect(loaded.mirrorTrouble?.id).toBe("config.mirrorStands");
+      expect(loaded.warnings).toEqual([loaded.mirrorTrouble]);
+    },
+  );
+
   it.each([
-    [{ shop: "north" }, "mirror", "config.noMirrorUrl"],
     [{ url: SECRET }, "mirror", "config.noShopKey"],
     [{ shop: "north", url: SECRET, url_file: "x" }, "mirror.url", "config.twoMirrorUrls"],
     [{ shop: "north", url: "postgres://db" }, "mirror.url", "config.notPostgresUrl"],
-    [{ shop: "north", url_file: "nowhere" }, "mirror.url_file", "config.fileUnreadable"],
   ])("%j is refused", (mirror, key, id) => expect(problemsOf(mirror)).toEqual([[key, id]]));
 });

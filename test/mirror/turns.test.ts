@@ -186,6 +186,19 @@ describeWithPostgres("the two ways of the mirror", () => {
     expect(await shop.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
   });
 
+  it("are no reason not to start where the address is missing, which is a condition of the mirror", async () => {
+    const shop = await startMirroredShop();
+    await storeOrders(shop, 1);
+    await shop.mirror();
+    await shop.restart({ mirror: { shop: SHOP, url_file: "/nowhere/mirror-url" } });
+    createOrders(shop, 1);
+    expect(await shop.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
+    expect((await shop.run("mirror")).error).toMatchObject({ code: "mirror_access" });
+    await shop.restart({ mirror: { shop: SHOP, url: shop.database.url } });
+    await shop.mirror();
+    await expectMirrored(shop);
+  });
+
   it("go on alone where the other one fails", async () => {
     const shop = await startMirroredShop();
     await storeOrders(shop, 1);

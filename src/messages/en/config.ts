@@ -99,6 +99,8 @@ export const config = {
   postgresParameter: ({ name }: { name: string }) => `has a parameter that is not understood: ${name}`,
   plainPostgres: "must use TLS: sslmode=disable is for this machine alone",
   twoMirrorUrls: "stands beside url_file; keep one of the two",
+  mirrorStands: ({ key, problem }: { key: string; problem: Said }) =>
+    `the mirror has no address and stands still; orders and feeds go on. ${key}: ${problem}`,
   noMirrorUrl: "lacks the address: write url_file, or give systemd the credential mirror-url",
   noShopKey: "lacks shop, this shop's key",
   openMirrorUrl: "the file with the mirror's address can be read by every user of this machine; close it: chmod o-r",

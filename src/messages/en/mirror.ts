@@ -26,6 +26,7 @@ export const mirror = {
   readOnlyHint: "Name the primary server in the mirror's address, or lift default_transaction_read_only there.",
   access: ({ at, user, why }: { at: string; user: string; why: string }) =>
     `PostgreSQL at ${at} does not let ${user} in: ${why}.`,
+  noAddressHint: "Write the address that head office hands out into that file; then: systemctl restart erp-bridge",
   accessHint: "Compare user, password and database in the mirror's address with those there, and pg_hba.conf.",
   certificate: ({ at, why }: { at: string; why: string }) =>
     `The certificate of PostgreSQL at ${at} is not believed: ${why}.`,

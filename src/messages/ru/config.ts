@@ -97,6 +97,8 @@ export const config = {
   postgresParameter: ({ name }) => `содержит непонятный параметр: ${name}`,
   plainPostgres: "нужен TLS: sslmode=disable годится только для этой машины",
   twoMirrorUrls: "указано вместе с url_file; оставьте что-то одно",
+  mirrorStands: ({ key, problem }) =>
+    `зеркало стоит, потому что у него нет адреса; заказы и выгрузки идут. ${key}: ${problem}`,
   noMirrorUrl: "нет адреса: укажите url_file или передайте через systemd учётные данные mirror-url",
   noShopKey: "нет shop — ключа этого магазина",
   openMirrorUrl: "файл с адресом зеркала доступен для чтения всем пользователям машины; закройте доступ: chmod o-r",

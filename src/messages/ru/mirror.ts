@@ -24,6 +24,7 @@ export const mirror = {
   readOnly: ({ at }) => `PostgreSQL на ${at} не принимает запись: это реплика, или включён режим только для чтения.`,
   readOnlyHint: "Укажите в адресе зеркала основной сервер или снимите там default_transaction_read_only.",
   access: ({ at, user, why }) => `PostgreSQL на ${at} не пускает пользователя ${user}: ${why}.`,
+  noAddressHint: "Запишите в этот файл адрес, который выдал головной офис; затем: systemctl restart erp-bridge",
   accessHint: "Сверьте пользователя, пароль и базу в адресе зеркала с теми, что на сервере, и проверьте pg_hba.conf.",
   certificate: ({ at, why }) => `Сертификату PostgreSQL на ${at} нет доверия: ${why}.`,
   certificateHint:
