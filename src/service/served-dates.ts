@@ -1,6 +1,7 @@
 /*
  * The `Date` headers that came. A cache that says nothing of itself gives the one that came with its copy: at that address the service's clock
- * stands still, while other answers show that it goes on. Where every answer has the same `Date` no answer is distinguished from another.
+ * stands still, while other answers show that it goes on. Where every answer has the same `Date` no answer is distinguished from another;
+ * that of one order, though, is a copy until another address has shown that this is so.
  */
 
 interface ServedDate {
@@ -20,6 +21,8 @@ export class ServedDates {
   /** The last one that was new at its address. */
   last: ServedDate | undefined;
   readonly #dates = new Map<string, ServedDate>();
+  /** Monotonic, when another address last answered with a `Date` that had come a minute before: there, too, the clock stands still. */
+  #stoodStillAtMs = Number.NEGATIVE_INFINITY;
 
   /**
    * Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, where it is one.
@@ -33,7 +36,12 @@ export class ServedDates {
     if (date === undefined) return undefined;
     // No cache answers a POST.
     const before = method === "GET" ? this.#dates.get(path) : undefined;
-    if (before?.date === date) return this.#isOld(before, nowMs) ? `Date: ${date}` : undefined;
+    if (isOfOrder !== true && date === this.last?.date && nowMs - this.last.atMs > FRESH_MS)
+      this.#stoodStillAtMs = nowMs;
+    if (before?.date === date) {
+      const isAlone = isOfOrder === true && nowMs - before.atMs > FRESH_MS && this.#stoodStillAtMs < before.atMs;
+      return isAlone || this.#isOld(before, nowMs) ? `Date: ${date}` : undefined;
+    }
     if (method === "GET") {
       if (this.#dates.size >= PATHS_MAX) this.#dates.clear();
       this.#dates.set(path, { date, atMs: nowMs });

@@ -14,6 +14,23 @@ function copies(...answers: [string, string, number, number][]): number[] {
   );
 }
 
+describe("the Date of an answer about one order", () => {
+  const ORDER = { method: "GET", path: "/orders/1", isCached: false, isOfOrder: true };
+
+  it("that stands still is a copy's as long as no other address shows that all stand still", () => {
+    const dates = new ServedDates();
+    const ask = (minutes: number) => dates.note({ ...ORDER, date: at(0) }, minutes * MINUTE_MS);
+    dates.note({ method: "GET", path: "/orders", date: at(0), isCached: false }, 0);
+    expect(ask(0)).toBeUndefined();
+    expect(ask(0.9)).toBeUndefined();
+    expect(ask(2)).toBe(`Date: ${at(0)}`);
+    dates.note({ method: "GET", path: "/orders", date: at(0), isCached: false }, 3 * MINUTE_MS);
+    expect(ask(3)).toBeUndefined();
+    dates.note({ method: "GET", path: "/orders", date: at(5), isCached: false }, 5 * MINUTE_MS);
+    expect(ask(5)).toBe(`Date: ${at(0)}`);
+  });
+});
+
 describe("the Date of an answer", () => {
   it.each<[string, [string, string, number, number][], number[]]>([
     [
