@@ -13,6 +13,7 @@ import { savePageSilent } from "../health/notices.ts";
 import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";
+import { readAllTexts } from "../messages/catalogues.ts";
 import { m } from "../messages/messages.ts";
 import { type Fenced, saveFenced } from "../mirror/fenced.ts";
 import { switchMirror } from "../mirror/mirror-state.ts";
@@ -102,6 +103,7 @@ export class Bridge {
   constructor(options: BridgeOptions, command: string) {
     const startedAtMs = options.clock.nowMs();
     const { config } = options.loaded;
+    readAllTexts("en", config.language);
     const { total, import: importing } = config.service.timeouts;
     this.#hangingMs = Math.max(total, importing) + HANGING_MS;
     const secret = handedOverSecret(options.loaded, process.env);

@@ -6,6 +6,7 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
+import { readAllTexts } from "../messages/catalogues.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { Troubles } from "../platform/troubles.ts";
@@ -99,6 +100,7 @@ function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migr
  * database_newer, migration_edited, database_corrupt, database_busy, disk_full, disk_failed, instance_running, internal.
  */
 export function openStore(options: OpenOptions): Store {
+  readAllTexts("en");
   const { mode } = options;
   const file = resolveDatabasePath(options.path);
   refuseUnfinishedSwap(file);

@@ -17,6 +17,8 @@ export interface Words {
   page: typeof pageEn;
 }
 
+const WORDS = ["conditions", "status", "page"] as const satisfies readonly (keyof Words)[];
+
 /** In which file an area stands: a file holds those of one room. */
 const FILES = {
   answers: "answers",
@@ -81,4 +83,15 @@ export function textsOf(language: Language, area: string): Texts | undefined {
 /** The words of `name` in a language. */
 export function wordsOf<Name extends keyof Words>(language: Language, name: Name): Words[Name] {
   return exportOf(`words/${name}-${language}`, `${name}${language === "ru" ? "Ru" : "En"}`) as Words[Name];
+}
+
+/**
+ * Reads all texts of these languages. Whoever works for long or writes does so first: later a file may be gone, of another version, or one
+ * too many to be opened, and that is when words are needed.
+ */
+export function readAllTexts(...languages: readonly Language[]): void {
+  for (const language of languages) {
+    for (const area of AREAS) textsOf(language, area);
+    for (const name of WORDS) wordsOf(language, name);
+  }
 }
