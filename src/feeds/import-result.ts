@@ -5,10 +5,9 @@ import { readScalar } from "../records/order-mapping.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
 import { isNothing, readErrorWords } from "../service/error-words.ts";
+import { findByKey } from "../service/said-of-records.ts";
 import { shortWords } from "../service/service-error.ts";
 import type { FeedRules } from "./feed.ts";
-
-const SEPARATORS = ["/", ":", "|"];
 
 /** What a 2xx answer to an import says of the records in it. */
 export type ImportResult =
@@ -109,20 +108,4 @@ function reportsAt(
     key,
     words: readScalar(bytes, value) ?? scalarAt(value, result.message) ?? textOf(bytes, value),
   }));
-}
-
-/** A reported key is all key columns joined as a service is likely to print them, or else the first one alone. */
-function findByKey(keys: readonly (readonly string[])[]): (text: string) => readonly number[] {
-  const whole = new Map<string, number[]>();
-  const first = new Map<string, number[]>();
-  const add = (to: Map<string, number[]>, text: string, index: number) => {
-    const known = to.get(text);
-    if (known === undefined) to.set(text, [index]);
-    else if (known.at(-1) !== index) known.push(index);
-  };
-  keys.forEach((parts, index) => {
-    add(first, parts[0] ?? "", index);
-    if (parts.length > 1) for (const separator of SEPARATORS) add(whole, parts.join(separator), index);
-  });
-  return (text) => whole.get(text) ?? first.get(text) ?? [];
 }

@@ -3,6 +3,7 @@
  * person may change it; how long ago a new form came last is counted on the monotonic clock while the process lives.
  */
 
+import { textOf } from "../answers/json-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -112,7 +113,9 @@ export class AnswerForms {
     const { doubt, ...plain } = acceptance;
     const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
     const shape = formOf(body, isOfChanges ? plain : acceptance, own);
-    const said = sent && readSaid(acceptance.root === undefined ? body.toString() : JSON.parse(body.toString()), sent);
+    const said =
+      sent &&
+      readSaid(acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)), sent);
     const form = said === undefined ? shape : { ...shape, said: wordsOf(said) };
     const odd = said === undefined ? [] : findOdd(learned.records ?? NOTHING_SAID, said);
     const usual = learned.known[0];

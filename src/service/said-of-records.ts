@@ -157,27 +157,30 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** Finds the records of a request by their keys: all key columns joined as a service is likely to print them, or the first alone. */
+/** A reported key is all key columns joined as a service is likely to print them, or else the first one alone. */
+export function findByKey(keys: readonly (readonly string[])[]): (text: string) => readonly number[] {
+  const whole = new Map<string, number[]>();
+  const first = new Map<string, number[]>();
+  const add = (to: Map<string, number[]>, text: string, index: number) => {
+    const known = to.get(text);
+    if (known === undefined) to.set(text, [index]);
+    else if (known.at(-1) !== index) known.push(index);
+  };
+  keys.forEach((parts, index) => {
+    add(first, parts[0] ?? "", index);
+    if (parts.length > 1) for (const separator of SEPARATORS) add(whole, parts.join(separator), index);
+  });
+  return (text) => whole.get(text) ?? first.get(text) ?? [];
+}
+
+/** Where an answer names records of the request. */
 class Names {
   readonly #keys: readonly (readonly string[])[];
-  readonly #whole = new Map<string, number[]>();
-  readonly #first = new Map<string, number[]>();
+  readonly of: (text: string) => readonly number[];
 
   constructor(sent: readonly SentRecord[]) {
     this.#keys = sent.map(({ key }) => key);
-    const add = (to: Map<string, number[]>, text: string, index: number) => {
-      const known = to.get(text);
-      if (known === undefined) to.set(text, [index]);
-      else if (known.at(-1) !== index) known.push(index);
-    };
-    this.#keys.forEach((parts, index) => {
-      add(this.#first, parts[0] ?? "", index);
-      if (parts.length > 1) for (const separator of SEPARATORS) add(this.#whole, parts.join(separator), index);
-    });
-  }
-
-  of(text: string): readonly number[] {
-    return this.#whole.get(text) ?? this.#first.get(text) ?? [];
+    this.of = findByKey(this.#keys);
   }
 
   /** The other key columns may stand beside the first. */

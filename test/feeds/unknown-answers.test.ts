@@ -366,4 +366,16 @@ describe("an import of whose records the answer says something new", () => {
     expect(quarantined()).toEqual([]);
     expect(holds()).toEqual([]);
   });
+
+  it("is read behind a byte order mark, too", async () => {
+    const { erp, sandbox, run, level } = await startFeeds();
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    sandbox.service.handle = (request) => {
+      const answered = handle(request);
+      return { ...answered, body: Buffer.concat([Buffer.from("\ufeff"), answered.body]) };
+    };
+    fillStock(erp, 1);
+    expect(await run("stocks")).toMatchObject({ error: null, counts: { sent: 1 } });
+    expect(level("S-1")).toBe(10);
+  });
 });
