@@ -319,6 +319,17 @@ export function stringOf(bytes: Buffer, span: Span): string {
 }
 
 /**
+ * The text of a string, the literal of a number or boolean; undefined for lists and objects. Half of a surrogate pair
+ * becomes U+FFFD, as it does in the database: otherwise what is stored would never equal what is served.
+ */
+export function readScalar(bytes: Buffer, span: Span): string | undefined {
+  const kind = kindOf(bytes, span);
+  if (kind === "string") return stringOf(bytes, span).toWellFormed();
+  if (kind === "number" || kind === "boolean") return textOf(bytes, span);
+  return undefined;
+}
+
+/**
  * The beginning of a string, decoded from its first `max` bytes at most: a text of an answer may be as long as the answer.
  * @throws TypeError for another kind.
  */

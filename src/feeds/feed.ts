@@ -1,6 +1,6 @@
 import { parseDecimal, sameNumber, shortestDecimal } from "../answers/decimal.ts";
 import { type Expression, ExpressionValueError, parseExpression } from "../answers/expression.ts";
-import { type JsonPath, parsePath } from "../answers/json-path.ts";
+import { parsePath } from "../answers/json-path.ts";
 import { depthOf } from "../answers/json-text.ts";
 import { DEPTH_MAX, diffJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
@@ -16,6 +16,7 @@ import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevel
 import { type FeedName, FILE_NAMES } from "../config/feed-names.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import type { ResultPaths } from "../service/import-result.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
 import { identityOf, isOneRowEach } from "./record-identity.ts";
 
@@ -74,7 +75,7 @@ export interface FeedRules {
   chunk: number;
   deleteAfterMs: number;
   guard: { percent: number; overMs: number; from: number };
-  result: { rejected: JsonPath; key: JsonPath; message: JsonPath | null } | null;
+  result: ResultPaths | null;
   /** How images are found and sent; null for every other feed. */
   images: ImageRules | null;
   /** Changes whenever records would be rendered differently: everything is then compared anew. */
@@ -148,7 +149,7 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
   };
 }
 
-function readResult({ result }: FeedSettings): FeedRules["result"] {
+function readResult({ result }: FeedSettings): ResultPaths | null {
   if (result === null) return null;
   return {
     rejected: parsePath(result.rejected),

@@ -14,6 +14,7 @@ import { UNREADABLE_WORDS } from "../service/acceptance.ts";
 import type { ShortCount } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
+import { readImportResult } from "../service/import-result.ts";
 import { sendImport, turnOfImport } from "../service/imports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
@@ -21,7 +22,6 @@ import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts"
 import { referenceOf } from "./feed.ts";
 import { hasUnknownOutcome, type OutboxRow, saveAcceptance, saveAcknowledged } from "./feed-outbox.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
-import { readImportResult } from "./import-result.ts";
 import { isLive } from "./plan-feed.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";

@@ -7,7 +7,7 @@ import {
   resolvePath,
   resolvePaths,
 } from "../answers/json-path.ts";
-import { elementsOf, kindOf, type Span, stringOf, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
+import { elementsOf, kindOf, readScalar, type Span, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -256,17 +256,6 @@ function readPlace(bytes: Buffer, place: Place): string | null | undefined {
 /** For a place of which {@link readPlace} makes no text. */
 function wordsAt(bytes: Buffer, place: Place): Message {
   return typeof place === "string" ? m.common.foreign({ text: place }) : kindWords(kindOf(bytes, place));
-}
-
-/**
- * The text of a string, the literal of a number or boolean; undefined for lists and objects. Half of a surrogate pair
- * becomes U+FFFD, as it does in the database: otherwise what is stored would never equal what is served.
- */
-export function readScalar(bytes: Buffer, span: Span): string | undefined {
-  const kind = kindOf(bytes, span);
-  if (kind === "string") return stringOf(bytes, span).toWellFormed();
-  if (kind === "number" || kind === "boolean") return textOf(bytes, span);
-  return undefined;
 }
 
 function isScalar(kind: string): boolean {

@@ -4,13 +4,13 @@
  */
 
 import { resolvePath } from "../answers/json-path.ts";
-import { JsonSyntaxError, kindOf, membersOf, textOf } from "../answers/json-text.ts";
+import { JsonSyntaxError, kindOf, membersOf, readScalar, textOf } from "../answers/json-text.ts";
 import { JsonDepthError } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { contentDigest } from "./compare-snapshot.ts";
-import { type OrderField, type OrderMapping, readScalar } from "./order-mapping.ts";
+import type { OrderField, OrderMapping } from "./order-mapping.ts";
 
 export interface OrderRecord {
   text: string;

@@ -1,3 +1,4 @@
+import { readScalar } from "../answers/json-text.ts";
 /*
  * What the changes say of an order whose own answer is older than what is known of it. A cache or a replica answers each address by
  * itself: another order's answer says nothing about this one's, and the same address asked again says the same. A service that has
@@ -9,7 +10,6 @@ import { readTimestamp, unitNs } from "../answers/timestamp.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
-import { readScalar } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { type ChangePage, KnownPages } from "./change-page.ts";
 import { isFromFuture, planAskBefore } from "./follow.ts";

@@ -1,7 +1,6 @@
 /* Positions that the service names itself (`updates.next`): which of them may be followed. Pure. */
-import { isUtf8Span, kindOf, type Span, textOf } from "../answers/json-text.ts";
+import { isUtf8Span, kindOf, readScalar, type Span, textOf } from "../answers/json-text.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
-import { readScalar } from "../records/order-mapping.ts";
 
 /** What services write where there is no further position. */
 const NOTHING = new Set(["", "0", "null", "false", "none"]);

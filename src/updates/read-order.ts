@@ -5,7 +5,7 @@
  */
 
 import { parsePath, resolvePath } from "../answers/json-path.ts";
-import { type Span, textOf } from "../answers/json-text.ts";
+import { readScalar, type Span, textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { withLargeKept } from "../batches/keep-body.ts";
@@ -24,7 +24,7 @@ import { requestRead } from "../pass/position-rows.ts";
 import { loadQuarantineState, releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { ORDER_KINDS, type OrderValues, readOrderValues, readScalar } from "../records/order-mapping.ts";
+import { ORDER_KINDS, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isFromFuture } from "./follow.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";

@@ -6,7 +6,7 @@
  */
 
 import { resolvePath } from "../answers/json-path.ts";
-import { JsonSyntaxError } from "../answers/json-text.ts";
+import { JsonSyntaxError, readScalar } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
@@ -40,7 +40,7 @@ import {
 import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type OrderValues, readOrderValues, readScalar } from "../records/order-mapping.ts";
+import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
 import { type FollowRules, isFromFuture } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";

@@ -113,7 +113,6 @@ export const feeds = {
     `${name}: ${source} has no column${columns.length > 1 ? "s" : ""} ${columns.join(", ")}.`,
   addColumns: ({ name, columns }: { name: string; columns: readonly string[] }) =>
     `Add the column${columns.length > 1 ? "s" : ""} ${columns.join(", ")}, or set imports.${name}.record, key and available to columns that there are.`,
-  answerRepeats: ({ place }: { place: string }) => `the answer has ${place} more than once`,
   allRefused: ({ path, words }: { path: string; words: string }) =>
     `POST ${path}: every record that is tried is refused (${words}), so none is blamed.`,
   neverAccepted: ({ path, words, name }: { path: string; words: string; name: string }) =>

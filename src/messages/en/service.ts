@@ -1,6 +1,7 @@
 import type { Said } from "../message.ts";
 
 export const service = {
+  answerRepeats: ({ place }: { place: string }) => `the answer has ${place} more than once`,
   webPage: "a web page, which accepts nothing",
   brokenJson: "JSON that breaks off",
   otherNamesCertificate: ({ subject }: { subject: string }) =>

@@ -89,7 +89,6 @@ export const feeds = {
     `${name}: ${source}: нет ${columns.length > 1 ? "столбцов" : "столбца"} ${columns.join(", ")}.`,
   addColumns: ({ name, columns }) =>
     `Нет ${columns.length > 1 ? "столбцов" : "столбца"} ${columns.join(", ")}: добавьте или укажите в imports.${name}.record, key и available имеющиеся столбцы.`,
-  answerRepeats: ({ place }) => `в ответе ${place} встречается больше одного раза`,
   allRefused: ({ path, words }) =>
     `POST ${path}: отклоняется любая запись (${words}), поэтому ни одна не считается ошибочной.`,
   neverAccepted: ({ path, words, name }) =>

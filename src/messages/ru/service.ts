@@ -1,6 +1,7 @@
 import type { service as en } from "../en/service.ts";
 
 export const service = {
+  answerRepeats: ({ place }) => `в ответе ${place} встречается больше одного раза`,
   webPage: "веб-страница, она ничего не принимает",
   brokenJson: "оборванный JSON",
   otherNamesCertificate: ({ subject }) => `показан сертификат для ${subject}, а это другое имя`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
-import { readImportResult } from "../../src/feeds/import-result.ts";
+import { readImportResult } from "../../src/service/import-result.ts";
 
 const RESULT = { rejected: parsePath("$.errors"), key: parsePath("$.sku"), message: parsePath("$.message") };
 const KEYS = [

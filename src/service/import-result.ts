@@ -1,13 +1,18 @@
-import { findRepeated, resolvePath } from "../answers/json-path.ts";
-import { elementsOf, kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
+import { findRepeated, type JsonPath, resolvePath } from "../answers/json-path.ts";
+import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "../answers/json-text.ts";
 import { m } from "../messages/messages.ts";
-import { readScalar } from "../records/order-mapping.ts";
-import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
-import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
-import { isNothing, readErrorWords } from "../service/error-words.ts";
-import { findByKey } from "../service/said-of-records.ts";
-import { shortWords } from "../service/service-error.ts";
-import type { FeedRules } from "./feed.ts";
+import { type Acceptance, readAcceptance } from "./acceptance.ts";
+import { type AnswerCounts, readCounts } from "./answer-counts.ts";
+import { isNothing, readErrorWords } from "./error-words.ts";
+import { findByKey } from "./said-of-records.ts";
+import { shortWords } from "./service-error.ts";
+
+/** Where an answer to an import lists the records that were rejected; a key and a message stand within each. */
+export interface ResultPaths {
+  rejected: JsonPath;
+  key: JsonPath;
+  message: JsonPath | null;
+}
 
 /** What a 2xx answer to an import says of the records in it. */
 export type ImportResult =
@@ -36,7 +41,7 @@ export type ImportResult =
 export function readImportResult(
   answer: { contentType: string; body: Buffer },
   keys: readonly (readonly string[])[],
-  result: FeedRules["result"],
+  result: ResultPaths | null,
 ): ImportResult {
   const acceptance = readAcceptance(answer);
   if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
@@ -54,10 +59,10 @@ function readRejected(
   bytes: Buffer,
   root: Span,
   keys: readonly (readonly string[])[],
-  result: NonNullable<FeedRules["result"]>,
+  result: ResultPaths,
 ): ImportResult | undefined {
   const repeated = findRepeated(bytes, root, result.rejected);
-  if (repeated !== undefined) return { kind: "refused", words: String(m.feeds.answerRepeats({ place: repeated })) };
+  if (repeated !== undefined) return { kind: "refused", words: String(m.service.answerRepeats({ place: repeated })) };
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
   if (found.state === "null") return { kind: "accepted", rejected: [], reportedBy: "records" };
@@ -89,11 +94,11 @@ function readRejected(
 function reportsAt(
   bytes: Buffer,
   place: Span,
-  result: NonNullable<FeedRules["result"]>,
+  result: ResultPaths,
 ): { key: string | undefined; words: string }[] | undefined {
   const kind = kindOf(bytes, place);
   if (kind !== "array" && kind !== "object") return undefined;
-  const scalarAt = (element: Span, path: typeof result.message) => {
+  const scalarAt = (element: Span, path: JsonPath | null) => {
     const found = path === null ? undefined : resolvePath(bytes, element, path);
     return found?.state === "value" ? readScalar(bytes, found.span) : undefined;
   };
