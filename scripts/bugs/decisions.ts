@@ -95,7 +95,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/completeness/empty-list.test.ts",
     "a count believed at first sight",
-    { in: "isLearnedCount", find: "(known?.equal ?? 0) >= EQUAL_TIMES", replace: "(known?.equal ?? 0) >= 0" },
+    { in: "countsRecords", find: "return equal !== undefined ||", replace: "return equal !== -1 ||" },
     COMPLETENESS,
   ),
   tested(
@@ -149,7 +149,13 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a total that is larger than its batch says nothing",
-    { in: "isLearnedCount", find: "!isPages(field) &&", replace: "isSize(field) &&" },
+    { in: "countsRecords", find: "|| isPages(field)) return", replace: "|| !isSize(field)) return" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a total that says nothing before it was that of three batches",
+    { in: "countsRecords", find: "if (equal === 0 ||", replace: "if (equal !== -1 ||" },
     COMPLETENESS,
   ),
   tested(

@@ -13,13 +13,13 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
   hostile(
     "a total beside a batch overlooked",
     COMPLETENESS,
-    ["(known?.equal ?? 0) >= EQUAL_TIMES", "(known?.equal ?? 0) > EQUAL_TIMES"],
+    ['if (field.kind !== "count" || isPages(field)) return false;', 'if (field.kind !== "number") return false;'],
     part("total"),
   ),
   hostile(
     "a number beside a batch overlooked",
     COMPLETENESS,
-    ["known?.equal === UNNAMED_EQUAL_TIMES &&", "known?.equal === 0 &&"],
+    ["equal === UNNAMED_EQUAL_TIMES &&", "equal === 0 &&"],
     part("number"),
   ),
   hostile(

@@ -47,11 +47,11 @@ import {
   learnShort,
   learnSizes,
   learnWhole,
-  mayBeLimit,
   mayCountWaiting,
   NOTHING_LEARNED,
   noteEmptyRecords,
   saysMore,
+  waitForRest,
 } from "./plan-completeness.ts";
 
 const LISTS = new LearnedTopic<LearnedMetadata>("list", NOTHING_LEARNED);
@@ -59,11 +59,12 @@ const LISTS = new LearnedTopic<LearnedMetadata>("list", NOTHING_LEARNED);
 type Endpoint = "orders" | "updates";
 
 /** An order that the service cannot write at the moment may come with the same batch later. */
-const EMPTY_WAIT_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
+const EMPTY_WAIT_MS = HOUR_MS;
 const EMPTY_TIMES_MAX = 100;
 /** A form of empty answers that is new may be over with the next answer. */
 const UNUSUAL_WAIT_MS = 600_000;
-const DAY_MS = 24 * 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const NO_NAME = { name: undefined, state: undefined };
 const NO_IDS: ReadonlySet<string> = new Set();
 
@@ -231,14 +232,14 @@ export class CompletenessCheck {
       : { ...all, missing: [] };
     const sizes = learnShort(learnSizes(learned, answer), answer, served.fingerprint);
     const found = [...findShortfall(learned, answer), ...missing].filter((field) => {
-      if (field.kind !== "ids" && !mayCountWaiting(field)) return true;
+      if (field.kind !== "ids" && !mayCountWaiting(learned, field)) return true;
       return !isSettled && sizes.known[keyOf(field)]?.state !== "free";
     });
-    const waiting = found.filter((field) => mayPass(learned, answer, field));
-    const note = { batch, hasEmpty: waiting.length > 0, at: isoTime(clock.nowMs()) };
+    const waits = found.map((field) => waitForRest(learned, answer, field));
+    const note = { batch, hasEmpty: waits.some((ms) => ms !== undefined), at: isoTime(clock.nowMs()) };
     const after = isSettled ? sizes : noteEmptyRecords(sizes, note);
-    const isPassed =
-      waiting.length > 0 && waiting.length === found.length && this.#waitedMs(after, batch) >= EMPTY_WAIT_MS;
+    const waitMs = Math.max(...waits.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+    const isPassed = found.length > 0 && this.#waitedMs(after, batch) >= waitMs;
     const passed = [...missing, ...found.filter(({ kind }) => kind === "number")];
     await this.#save(before, isPassed ? ignore(after, passed) : after, signal);
     if (found.length === 0) return undefined;
@@ -247,14 +248,18 @@ export class CompletenessCheck {
       const passedWords = this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed;
       const words = isEmpty
         ? passedWords
-        : m.orders.partConfirmed({ size: metadata.size, what: this.#describe(found) });
+        : m.orders.partConfirmed({ size: metadata.size, what: this.#describe(found), hours: waitMs / HOUR_MS });
       log.warn({ empty, size: metadata.size }, words);
       return undefined;
     }
     if (!isEmpty)
       return new BridgeError(
         "answer_shape",
-        m.orders.batchNotWhole({ size: metadata.size, what: this.#describe(found) }),
+        m.orders.batchNotWhole({
+          size: metadata.size,
+          what: this.#describe(found),
+          ...(Number.isFinite(waitMs) && { hours: waitMs / HOUR_MS }),
+        }),
         {
           hint: this.#hint,
         },
@@ -335,16 +340,6 @@ export class CompletenessCheck {
     const { store } = this.#context;
     if (after !== before) await commit(this.#context, signal, () => LISTS.save(store, this.#endpoint, after));
   }
-}
-
-/**
- * Whether a batch that is served so for an hour is whole all the same: with empty records, a number whose name says nothing or that may
- * count all that waits, or ids of which nothing shows that they are those of orders.
- */
-function mayPass(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): boolean {
-  if (field.empty !== undefined) return true;
-  if (field.kind === "ids") return learned.known[keyOf(field)] === undefined;
-  return field.kind === "number" || (mayCountWaiting(field) && mayBeLimit(learned, answer));
 }
 
 function ignore(learned: LearnedMetadata, fields: readonly MetadataField[]): LearnedMetadata {

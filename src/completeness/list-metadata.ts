@@ -28,7 +28,7 @@ export interface MetadataField {
   ids?: readonly string[];
   /** So many elements of the list itself hold nothing. */
   empty?: number;
-  /** Of a number: the records themselves explain it. It is how many lines they have, or the sum of their quantities. */
+  /** Of a number, or a count of items: the records themselves explain it. It is how many lines they have, or the sum of their quantities. */
   isExplained?: true;
 }
 
@@ -71,6 +71,10 @@ const TOTAL_NAME =
 /** They count the list that they stand beside, and not what waits. */
 const SIZE_NAME =
   /^(?:odata)?(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
+/** They count what does not stand in the list. */
+const REST_NAME = /waiting|pending|remaining|left|осталось/;
+/** They may as well count the lines of the records. */
+const LINES_NAME = /items?|rows?/;
 /** They count the pages that all records would make. */
 const PAGES_NAME =
   /^(?:(?:num|number(?:of)?|count|total)?pages(?:count|total)?|(?:page|pages)count|lastpage|(?:всего)?страниц)$/;
@@ -158,13 +162,14 @@ export function* readMetadataInSlices(
   }
   const hasOthers = size > 0 && fields.some(({ kind }) => kind === "records");
   const ids = hasOthers ? yield* idsInList(bytes, root, { list, mapping }) : new Set<string>();
-  const isLarger = numbers.some(({ count = 0 }) => size > 0 && count > size);
-  const totals = isLarger && size <= EXPLAINED_MAX ? yield* totalsOf(bytes, root, list) : new Set<number>();
-  const explained = numbers.map((field) =>
-    totals.has(field.count ?? 0) ? { ...field, isExplained: true as const } : field,
+  const all = [...fields, ...numbers];
+  const mayBeLines = (field: MetadataField) => size > 0 && (field.count ?? 0) > size && mayCountLines(field);
+  const totals = size <= EXPLAINED_MAX && all.some(mayBeLines) ? yield* totalsOf(bytes, root, list) : new Set<number>();
+  const explained = all.map((field) =>
+    totals.has(field.count ?? 0) && mayCountLines(field) ? { ...field, isExplained: true as const } : field,
   );
   const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, skipped) } : {};
-  return { fields: [...fields, ...explained], size, ids, ...besideEmpty };
+  return { fields: explained, size, ids, ...besideEmpty };
 }
 
 interface Place {
@@ -362,6 +367,14 @@ export function isPartFlag({ place }: MetadataField): boolean {
 
 export function isSize({ kind, place }: MetadataField): boolean {
   return kind === "count" && SIZE_NAME.test(lastName(place));
+}
+
+export function isRest({ place }: MetadataField): boolean {
+  return REST_NAME.test(lastName(place));
+}
+
+function mayCountLines({ kind, place }: MetadataField): boolean {
+  return kind === "number" || (kind === "count" && LINES_NAME.test(lastName(place)));
 }
 
 function lastName(place: string): string {

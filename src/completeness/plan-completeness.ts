@@ -5,7 +5,7 @@
  */
 import { adoptUnusual, type UsualEmpty } from "./empty-form.ts";
 import type { EmptyNames } from "./empty-names.ts";
-import { isPages, isPartFlag, isSize, keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
+import { isPages, isPartFlag, isRest, isSize, keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
 
 interface KnownField {
   /**
@@ -57,12 +57,17 @@ const EMPTY_SINCE_MAX = 20;
 const KNOWN_MAX = 60;
 /** After so many batches a count is known to be that of the records. */
 const EQUAL_TIMES = 3;
+/** Before the first of them, one that is so much larger than the list counts something else: all orders, or the pages of a backlog. */
+const FAR_LARGER_TIMES = 10;
+const FAR_LARGER_MIN = 100;
 /** One whose name says nothing, after so many, and two sizes of them. */
 const UNNAMED_EQUAL_TIMES = 5;
 /** No service is known that delivers no more than so many orders at once. */
 const LIMIT_MIN = 10;
 /** A number that was another one so often beside the same batch is not that of its records, however small the batch. */
 const CHANGES_MAX = 3;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** A batch was served. One without empty records ends the time of those that had some. The same object where nothing is new. */
 export function noteEmptyRecords(
@@ -90,7 +95,8 @@ export function findContradictions(learned: LearnedMetadata, { fields }: ListMet
 
 /**
  * What says that a batch holds more records than its list shows, which a confirm of the whole batch would cover unseen: a flag, or a
- * count that was the number of the records in every batch before.
+ * count. Of a number without a known name that needs batches of which it was the size; of a count only that there was none of which it
+ * was not.
  */
 export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly MetadataField[] {
   if (size === 0) return [];
@@ -100,24 +106,46 @@ export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMe
     if (isPartFlag(field)) return field.says;
     if (field.kind === "omitted")
       return field.says && (field.isClear || known?.state === "falls" || known?.isShort === true);
-    return (field.count ?? 0) > size && isLearnedCount(field, known);
+    return (field.count ?? 0) > size && countsRecords(field, known, size);
   });
 }
 
-/** Whether a number was that of the records in every batch before. */
-function isLearnedCount(field: MetadataField, known: KnownField | undefined): boolean {
+/** Whether a number that is larger than a list may be that of the records which the list should have. */
+function countsRecords(field: MetadataField, known: KnownField | undefined, size: number): boolean {
+  const { equal } = known ?? {};
   if (field.kind === "number")
-    return field.isExplained !== true && known?.equal === UNNAMED_EQUAL_TIMES && known.sizes?.length === 2;
-  return field.kind === "count" && !isPages(field) && (known?.equal ?? 0) >= EQUAL_TIMES;
+    return field.isExplained !== true && equal === UNNAMED_EQUAL_TIMES && known?.sizes?.length === 2;
+  if (field.kind !== "count" || isPages(field)) return false;
+  if (isLearned(known)) return true;
+  if (equal === 0 || isRest(field) || field.isExplained === true) return false;
+  const { count = 0 } = field;
+  return equal !== undefined || count < FAR_LARGER_MIN || count < FAR_LARGER_TIMES * size;
+}
+
+/** Whether a count was the number of the records in so many batches, and in all of them. */
+function isLearned(known: KnownField | undefined): boolean {
+  return (known?.equal ?? 0) >= EQUAL_TIMES;
 }
 
 /** Whether a field of {@link findShortfall} may as well count all that waits, of which the service delivers a part at a time. */
-export function mayCountWaiting(field: MetadataField): boolean {
-  return field.kind === "number" || (field.kind === "count" && !isSize(field));
+export function mayCountWaiting({ known }: LearnedMetadata, field: MetadataField): boolean {
+  return field.kind === "number" || (field.kind === "count" && !(isSize(field) && isLearned(known[keyOf(field)])));
+}
+
+/**
+ * For how long a batch beside such a field, or only such batches, must have been served before they count as whole all the same; undefined:
+ * however long. The service may be one that counts all that waits and delivers no more at once, or one that cannot write all its records.
+ */
+export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): number | undefined {
+  if (field.empty !== undefined || field.kind === "number") return HOUR_MS;
+  if (field.kind === "ids") return learned.known[keyOf(field)] === undefined ? HOUR_MS : undefined;
+  // It has delivered more at once.
+  if (!mayCountWaiting(learned, field) || answer.size < (learned.sizeMax ?? 0)) return undefined;
+  return answer.size >= LIMIT_MIN ? HOUR_MS : DAY_MS;
 }
 
 /** Whether the batch of such fields may be all that the service delivers at once. */
-export function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadata, "size">): boolean {
+function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadata, "size">): boolean {
   return size >= Math.max(sizeMax, LIMIT_MIN);
 }
 
@@ -130,8 +158,9 @@ export function learnShort(learned: LearnedMetadata, answer: ListMetadata, batch
   for (const field of answer.fields) {
     const { count } = field;
     const known = learned.known[keyOf(field)];
-    if (count === undefined || known === undefined || known.state === "free" || !mayCountWaiting(field)) continue;
-    const isShort = count > answer.size && isLearnedCount(field, known);
+    if (count === undefined || known === undefined || known.state === "free" || !mayCountWaiting(learned, field))
+      continue;
+    const isShort = count > answer.size && countsRecords(field, known, answer.size);
     const { short: before, ...others } = known;
     const short = isShort ? continueShort(before, { batch, count, size: answer.size, learned }) : undefined;
     const isNext = before?.isFull === true && before.batch !== batch && count === before.count - before.size;

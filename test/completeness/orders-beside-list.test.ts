@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { acceptMetadata } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders } from "../support/pull.ts";
@@ -7,8 +8,8 @@ import { itSome } from "../support/whole.ts";
 const MINUTE_MS = 60_000;
 const FOREIGN = "0f8c1e2a-1111-4222-8333-000000000001";
 
-/** Five batches of one to three orders, each whole; `beside` is what stands beside a list. */
-async function start(beside: (ids: readonly string[]) => object = () => ({})) {
+/** Five batches of one to three orders, each whole, or fewer; `beside` is what stands beside a list. */
+async function start(beside: (ids: readonly string[]) => object = () => ({}), former = 5) {
   const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
   let rule: number | undefined;
   /** From now on this is what waits. */
@@ -28,7 +29,7 @@ async function start(beside: (ids: readonly string[]) => object = () => ({})) {
     return await t.run("orders");
   };
   const isConfirmed = (batch: string) => confirmBodies(t).some((body) => body?.includes(`"${batch}"`));
-  for (let batch = 0; batch < 5; batch++) {
+  for (let batch = 0; batch < former; batch++) {
     const ids = createOrders(t, 1 + (batch % 3));
     serve(`b-${batch}`, ids, beside(ids));
     expect((await poll()).error).toBeNull();
@@ -153,6 +154,108 @@ describe("a number that was that of the records of every batch", () => {
     }
     serve(createOrders(t, 2), 5);
     expect((await t.run("orders")).error).toBeNull();
+  });
+});
+
+describe("a count beside the first batches", () => {
+  it.each([
+    ["the very first one", 0, { total: 3 }],
+    ["of a name that counts the list", 0, { count: 3 }],
+    ["in a header of the batch", 0, { meta: { pagination: { total: 99 } } }],
+    ["the second one", 1, { total: 3 }],
+    ["the second one, and far larger", 1, { total: 3000 }],
+    ["the third one", 2, { orders_total: 3 }],
+  ])("keeps a batch that lacks orders until they have come: %s", async (_, former, more) => {
+    const named = Object.keys(more)[0] === "orders_total" ? "orders_total" : "total";
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ [named]: ids.length }), former);
+    const ids = createOrders(t, 3);
+    serve("b-short", ids.slice(0, 2), more);
+    // A service that trouble makes serve parts does so for hours.
+    for (let polls = 0; polls < 40; polls++) expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-short")).toBe(false);
+    const whole = JSON.parse(JSON.stringify(more).replace(/\d+/, "3")) as object;
+    serve("b-short", ids, whole);
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-short")).toBe(true);
+    // And it has taught nothing wrong.
+    serve("b-next", createOrders(t, 4).slice(0, 3), JSON.parse(JSON.stringify(whole).replace("3", "4")) as object);
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+  });
+
+  it.each([
+    ["all orders of a shop", { total: 15_234 }, 2],
+    ["a backlog of many pages", { total: 250 }, 20],
+    ["what is still to come", { remaining: 7 }, 2],
+    ["pages", { total_pages: 7, pages: 7 }, 2],
+    ["no more than there are", { total: 2, count: 2 }, 2],
+  ])("holds no batch where it is that of %s", async (_, more, size) => {
+    const { t, serve, poll, isConfirmed } = await start(undefined, 0);
+    serve("b-first", createOrders(t, size), more);
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-first")).toBe(true);
+  });
+
+  it("holds no batch where it counts the lines of the records", async () => {
+    const { t, serve, poll, isConfirmed } = await start(undefined, 0);
+    const ids = createOrders(t, 3);
+    const read = (id: string) => JSON.parse(t.sandbox.service.newestText(id) ?? "{}") as { items: unknown[] };
+    const lines = ids.reduce((sum, id) => sum + read(id).items.length, 0);
+    expect(lines).toBeGreaterThan(3);
+    serve("b-first", ids, { items_count: lines });
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-first")).toBe(true);
+  });
+
+  it("holds nothing where a confirm names the orders that came", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "order_ids" } } });
+    const records = createOrders(t, 2).map((id) => t.sandbox.service.newestText(id));
+    for (const name of ["total", "count"]) {
+      const body = `{"${name}":3,"orders":[${records.join(",")}]}`;
+      t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+      expect((await t.run("orders")).error).toBeNull();
+    }
+  });
+
+  it("counts all that waits where it moves, and holds nothing from then on", async () => {
+    const { t, serve, poll, isConfirmed } = await start(undefined, 0);
+    const ids = createOrders(t, 4);
+    for (const total of [7, 8, 9]) {
+      serve("b-first", ids, { total });
+      expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    }
+    serve("b-first", ids, { total: 10 });
+    expect((await poll()).error).toBeNull();
+    serve("b-next", createOrders(t, 4), { total: 6 });
+    expect((await poll()).error).toBeNull();
+    expect([isConfirmed("b-first"), isConfirmed("b-next")]).toEqual([true, true]);
+  });
+
+  it.each([
+    ["an hour where the batch may be all that is delivered at once", 20, 1, "an hour"],
+    ["a day where it is smaller", 4, 24, "a day"],
+  ])("keeps a batch for %s, and says so", async (_, size, hours, words) => {
+    const { t, serve, poll, isConfirmed } = await start(undefined, 0);
+    serve("b-first", createOrders(t, size), { total: size + 3 });
+    const { error } = await poll();
+    expect(error).toMatchObject({ message: expect.stringContaining(`served so for ${words}, it is confirmed`) });
+    for (let hour = 1; hour < hours; hour++) expect((await poll(60)).error).toMatchObject(NOT_WHOLE);
+    await t.restart();
+    expect((await poll(59)).error).toMatchObject(NOT_WHOLE);
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-first")).toBe(true);
+    expect(t.logs.map(({ message }) => message).join()).toContain(`served for ${words} beside`);
+  });
+
+  it("keeps a batch for good that is smaller than the service has delivered, until a person says otherwise", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }), 2);
+    serve("b-short", createOrders(t, 2).slice(0, 1), { total: 2 });
+    for (let hour = 0; hour < 30; hour++) {
+      const { error } = await poll(60);
+      expect(error).toMatchObject({ message: expect.stringMatching(/the batch is not confirmed\.$/) });
+    }
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-short")).toBe(true);
   });
 });
 

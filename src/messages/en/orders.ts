@@ -102,10 +102,12 @@ export const orders = {
   emptyBatchHint: "If orders are missing, ask the service what has become of those of this batch.",
   moreAfterEnd: ({ what, path }: { what: string; path: string }) =>
     `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
-  batchNotWhole: ({ size, what }: { size: number; what: string }) =>
-    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.`,
-  partConfirmed: ({ size, what }: { size: number; what: string }) =>
-    `A batch of ${counted(size, "record")} was served for an hour beside what may say that it holds more (${what}). It is confirmed as it is.`,
+  batchNotWhole: ({ size, what, hours }: { size: number; what: string; hours?: number }) =>
+    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.${
+      hours === undefined ? "" : ` If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`
+    }`,
+  partConfirmed: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
+    `A batch of ${counted(size, "record")} was served for ${hours === 1 ? "an hour" : "a day"} beside what may say that it holds more (${what}). It is confirmed as it is.`,
   emptyConfirmed:
     "A batch was served with empty records for an hour. It is confirmed as it is; they are in quarantine.",
   emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
