@@ -285,7 +285,10 @@ export function learnUnusual(
   const ageMs = now.ms - Date.parse(learned.since ?? "") - forMs;
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
-  const isEnough = times >= PATIENCE_TIMES && forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
+  // An answer of the usual shape that says something else of its records says it of them, however long.
+  const isOfRecords = learned.known.some((usual) => isAlike(usual, form));
+  const isLong = forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
+  const isEnough = times >= PATIENCE_TIMES && isLong && !isOfRecords;
   if (!isEnough || (now.needsSign && !mayReplace(learned, { ...form, isAlone: met.isAlone, isYoung })))
     return withFresh(learned, [{ ...met, times, forMs, lastMs: now.ms }, ...others]);
   const adopted: KnownForm = { ...knownOf(form), adoptedAt: now.localAt };

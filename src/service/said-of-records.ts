@@ -31,8 +31,12 @@ const USUAL_TIMES = 3;
 const WORDS_MAX = 30;
 const WORD_MAX = 60;
 const DEPTH_MAX = 6;
-/** Shorter keys, and mere numbers, stand in texts that do not mean them. */
+/** Shorter keys, and short numbers, stand in texts that do not mean them. */
 const KEY_IN_TEXT_MIN = 3;
+const TEXT_MAX = 4_000;
+/** Numbers that count nothing. */
+const CODE = /^(?:0\d{2,}|\d{6,})$/;
+const IN_WORD = /[\p{L}\d_]/u;
 const SEPARATORS = ["/", ":", "|"];
 
 /** That it was taken, in whatever words. */
@@ -121,13 +125,23 @@ function verdictsIn(element: object, depth: number): { name: string; value: unkn
   });
 }
 
-/** What was sent may be repeated: then it matters whether it is the same. */
-function repeatsIn(place: string, element: object, record: Readonly<Record<string, unknown>>): string[] {
+/** What was sent may be repeated: then it matters whether a number of it is another one. */
+function repeatsIn(place: string, element: object, record: object): string[] {
   return Object.entries(element).flatMap(([name, value]) => {
-    const own = record[name];
-    if (typeof value !== "number" || !isScalar(own) || own === "") return [];
-    return [`${place}${name}=${Number(own) === value ? "as sent" : "other"}`];
+    const own: unknown = (record as Readonly<Record<string, unknown>>)[name];
+    if (isObject(value) && isObject(own)) return repeatsIn(`${place}${name}.`, value, own);
+    const [sent, said] = [own, value].map(numberOf);
+    return sent === undefined || said === undefined || sent === said ? [] : [`${place}${name}=other`];
   });
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Nothing where it says nothing, or repeats what was sent. */
@@ -177,10 +191,17 @@ export function findByKey(keys: readonly (readonly string[])[]): (text: string) 
 class Names {
   readonly #keys: readonly (readonly string[])[];
   readonly of: (text: string) => readonly number[];
+  /** Keys that are more than a word, by the first of theirs. */
+  readonly #long: ReadonlyMap<string, readonly { key: string; index: number; first: { text: string; at: number } }[]>;
 
   constructor(sent: readonly SentRecord[]) {
     this.#keys = sent.map(({ key }) => key);
     this.of = findByKey(this.#keys);
+    const long = this.#keys.flatMap(([key = ""], index) => {
+      const [first] = wordsIn(key);
+      return first === undefined || first.text === key || key.length < KEY_IN_TEXT_MIN ? [] : [{ key, index, first }];
+    });
+    this.#long = Map.groupBy(long, ({ first }) => first.text);
   }
 
   /** The other key columns may stand beside the first. */
@@ -197,9 +218,21 @@ class Names {
   }
 
   inText(text: string): readonly number[] {
-    const words = text.slice(0, 4_000).split(/[^\p{L}\d_./-]+|[./-]+(?=\s|$)/u);
-    return words.flatMap((word) => (word.length >= KEY_IN_TEXT_MIN && /[^\d.,]/.test(word) ? this.of(word) : []));
+    const head = text.slice(0, TEXT_MAX);
+    return wordsIn(head).flatMap(({ text: word, at }) => {
+      const long = (this.#long.get(word) ?? []).filter(
+        ({ key, first }) =>
+          head.startsWith(key, at - first.at) && !IN_WORD.test(head[at - first.at + key.length] ?? ""),
+      );
+      const isKey = word.length >= KEY_IN_TEXT_MIN && (/[^\d.,]/.test(word) || CODE.test(word));
+      return [...long.map(({ index }) => index), ...(isKey ? this.of(word) : [])];
+    });
   }
+}
+
+/** Without what ends a sentence. */
+function wordsIn(text: string): { text: string; at: number }[] {
+  return [...text.matchAll(/[\p{L}\d_./-]*[\p{L}\d_]/gu)].map(({ 0: word, index }) => ({ text: word, at: index }));
 }
 
 /** All of it, for the form of the answer. */
@@ -231,7 +264,7 @@ function isKnown(usual: UsuallySaid): boolean {
 }
 
 function isOdd({ words, isEachNamed }: UsuallySaid, word: string): boolean {
-  return word === NOT_NAMED ? isEachNamed && words.length > 0 : !words.includes(word);
+  return word === NOT_NAMED ? isEachNamed && words.length > 0 : word !== WELL && !words.includes(word);
 }
 
 /** The records were taken. The same object where nothing is new. */

@@ -367,6 +367,29 @@ describe("an import of whose records the answer says something new", () => {
     expect(holds()).toEqual([]);
   });
 
+  it("is never usual because of its time, however well the answer sounds", async () => {
+    const left = new Set<string>();
+    const { erp, run, level, rows, clock, holds } = await startLeavingOut(left, (keys) => ({
+      success: true,
+      not_found: keys,
+    }));
+    left.add("S-2");
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-2'");
+    for (let hours = 0; hours < 40; hours++) {
+      clock.advance(HOUR_MS);
+      await run("stocks");
+    }
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-2" }]);
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    left.clear();
+    for (let hours = 0; hours < 3; hours++) {
+      clock.advance(HOUR_MS);
+      await run("stocks");
+    }
+    expect(level("S-2")).toBe(0);
+    expect(holds()).toEqual([]);
+  });
+
   it("is read behind a byte order mark, too", async () => {
     const { erp, sandbox, run, level } = await startFeeds();
     const handle = sandbox.service.handle.bind(sandbox.service);

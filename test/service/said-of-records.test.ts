@@ -9,7 +9,10 @@ import {
   wordsOf,
 } from "../../src/service/said-of-records.ts";
 
-const record = (...key: string[]): SentRecord => ({ key, record: JSON.stringify({ sku: key[0], quantity: 3 }) });
+const record = (...key: string[]): SentRecord => ({
+  key,
+  record: JSON.stringify({ sku: key[0], quantity: 3, level: { left: 5 } }),
+});
 const SENT = [record("A-1"), record("B-2")];
 
 /** What three answers of this kind have taught. */
@@ -61,6 +64,11 @@ describe("what an answer says of one record of the request", () => {
     ],
     [{ stocks: ["A-1", "B-2"] }, { stocks: ["A-1"] }],
     [{ stocks: both({ quantity: 3 }) }, { stocks: [said("A-1", { quantity: 3 }), said("B-2", { quantity: 8 })] }],
+    [{ stocks: both({ quantity: "3.0" }) }, { stocks: [said("A-1", { quantity: 3 }), said("B-2", { quantity: "8" })] }],
+    [
+      { stocks: both({ level: { left: 5 } }) },
+      { stocks: [said("A-1", { level: { left: 5 } }), said("B-2", { level: { left: 8 } })] },
+    ],
     ["OK", "OK, 1 warning: B-2 is unknown"],
   ])("stands out where it is not what is usual: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual(["B-2"]);
@@ -102,6 +110,16 @@ describe("what an answer says of one record of the request", () => {
 
   it("says nothing as long as little is known of the endpoint", () => {
     expect(findOdd(NOTHING_SAID, readSaid({ ignored: ["B-2"] }, SENT))).toEqual([]);
+  });
+
+  it.each(["00042", "1000234", "Б 3", "x'4", "(2) red/blue", "a.b"])("is known by a key in a text: %s", (key) => {
+    const sent = [record("A-1"), record(key)];
+    expect(oddKeys({ note: "Saved." }, { note: `Saved. Unknown: ${key}.` }, sent)).toEqual([key]);
+    expect(oddKeys({ note: "Saved." }, { note: `Saved${key}1.` }, sent)).toEqual([]);
+  });
+
+  it("is not that it was taken, in whatever words", () => {
+    expect(oddKeys({ "A-1": "skipped", "B-2": "skipped" }, { "A-1": "OK", "B-2": "skipped" })).toEqual([]);
   });
 
   it("takes a number in a text for no key", () => {
