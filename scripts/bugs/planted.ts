@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 import { type Edit, hostile, one, type PlantedBug } from "./bug.ts";
 import { DECISION_BUGS } from "./decisions.ts";
+import { FOUND_BUGS } from "./found.ts";
 import { GUARD_BUGS } from "./guards.ts";
 import { LASTING_BUGS } from "./lasting.ts";
 import { MIRROR_BUGS } from "./mirror.ts";
@@ -260,6 +261,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...MIRROR_BUGS,
   ...GUARD_BUGS,
   ...DECISION_BUGS,
+  ...FOUND_BUGS,
   hostile("a count below the number of records accepts them all", "src/service/answer-counts.ts", [
     "    if (known?.of !== undefined || count >= size",
     "    if (size >= 0 || count >= size",

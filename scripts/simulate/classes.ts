@@ -1,4 +1,4 @@
-import { BESIDE } from "./forms.ts";
+import { BESIDE, SAYS_OF_RECORDS } from "./forms.ts";
 import { BODIES } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -106,7 +106,9 @@ const HOSTILE_KINDS: Classes = {
     "empty",
     "journal",
     "restore",
+    "leave out",
   ],
+  "form importAnswer": SAYS_OF_RECORDS,
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
@@ -123,6 +125,7 @@ const HOSTILE_KINDS: Classes = {
 /** What becomes of it in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
+  "left out": SAYS_OF_RECORDS,
   "late list": ["a change and its order"],
   restored: ["several orders go back", "one order goes back at most"],
 };

@@ -74,6 +74,10 @@ export function act(world: World, deed: Deed) {
       return;
     case "switch":
       return turn(world, deed.what, deed.ms);
+    case "leave out":
+      return leaveOut(world, deed);
+    case "wait":
+      return;
     case "lie":
     case "value":
     case "mend":
@@ -85,7 +89,6 @@ export function act(world: World, deed: Deed) {
     case "person":
     case "reload":
     case "restore":
-    case "wait":
       return actHostile(world, deed);
     default:
       return actAsErp(world, deed);
@@ -212,9 +215,24 @@ function turn(world: World, what: Switch, ms: number) {
   const patch = SWITCHED_ON[what];
   if (patch.reject !== undefined) world.hadRejects = true;
   world.service.setOptions(
-    patch.reject === undefined ? patch : { reject: { ...reject, ...patch.reject, how: world.forms.rejectHow } },
+    patch.reject === undefined
+      ? patch
+      : { reject: { ...reject, ...patch.reject, how: world.forms.rejectHow, feed: null } },
   );
   world.time.at(ms, () => turnOff(world, what));
+}
+
+/** Before some answers in the usual form nobody can tell what it says of a record that is not taken. */
+function leaveOut(world: World, { keys, ms }: Extract<Deed, { do: "leave out" }>) {
+  if (!world.isImportKnown("stocks")) return;
+  const skus = keys.map((key) => KEYS[key % KEYS.length] ?? KEYS[0]);
+  world.service.setOptions({ reject: { skus, how: "said", feed: "stocks" } });
+  for (const sku of skus) world.lies.noteLeftOut(`stocks ${sku}`);
+  world.coverage.count("left out", world.forms.importAnswer);
+  const { reject } = world.service.options;
+  world.time.at(ms, () => {
+    if (world.service.options.reject === reject) turnOff(world, "record refused");
+  });
 }
 
 function turnOff(world: World, what: Switch) {

@@ -44,7 +44,7 @@ export interface Forms {
   readonly gone: 404 | 410;
   readonly transitions: boolean;
   readonly statusRefusal: 409 | 422;
-  readonly importAnswer: "counts" | "success" | "empty" | "text";
+  readonly importAnswer: "counts" | "success" | "empty" | "text" | (typeof SAYS_OF_RECORDS)[number];
   readonly result: boolean;
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
@@ -71,6 +71,9 @@ export interface Forms {
   /** In which the ERP has made the file. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
+
+/** Forms of answers to imports that say of single records what became of them. */
+export const SAYS_OF_RECORDS = ["missing", "each", "by-key", "note", "echo"] as const;
 
 export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 

@@ -214,8 +214,8 @@ class Exchange {
 
   #answer(response: SandboxResponse | undefined, drawn: Fate | undefined) {
     const { time, random } = this.#line;
-    // A lie about how it went needs a service that has acted: what it has refused itself comes through.
-    const isRefused = drawn?.kind === "lie" && response !== undefined && response.status >= 300;
+    // A lie about how it went needs a service that has acted: what it has refused itself, or some record of it, comes through.
+    const isRefused = drawn?.kind === "lie" && response !== undefined && (response.status >= 300 || this.#isLeftOut());
     const fate = isRefused ? undefined : drawn;
     this.#sent.fate = fate;
     const { status, headers, body } =
@@ -238,6 +238,12 @@ class Exchange {
       this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: body.toString("utf8"), isTrue, isReadable });
       this.#handler.onResponseEnd?.(this.#controller, {});
     });
+  }
+
+  #isLeftOut(): boolean {
+    const { ledger, options } = this.#line.service;
+    const effect = ledger.entries.at(-1)?.effect;
+    return options.reject.how === "said" && effect?.kind === "import" && effect.rejected.length > 0;
   }
 
   #failAfter(ms: number, code: string, effect: "none" | "unknown") {

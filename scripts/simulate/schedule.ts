@@ -1,6 +1,7 @@
 import type { RequestKind } from "../../src/sandbox/messages.ts";
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
 import { BESIDE, chooseForms, type Forms, isUnsafe, namesBatches } from "./forms.ts";
+import { drawFound } from "./found.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 
@@ -59,6 +60,9 @@ export type Deed =
   | { do: "clock"; ms: number }
   | { do: "service clock"; ms: number }
   | { do: "switch"; what: Switch; ms: number }
+  /** The service takes these records no more, and says so beside the others in the usual form of its answers. */
+  | { do: "leave out"; keys: readonly number[]; ms: number }
+  | { do: "wait" }
   | HostileDeed;
 
 export type PersonDeed = "resume" | "approve" | "retry" | "sync";
@@ -79,8 +83,7 @@ export type HostileDeed =
   | { do: "person"; what: PersonDeed; name: string }
   | { do: "reload"; what: Reload; ms: number }
   /** The service is restored to how it was so long ago. */
-  | { do: "restore"; ms: number }
-  | { do: "wait" };
+  | { do: "restore"; ms: number };
 
 export type Step = Deed & { readonly after: number };
 
@@ -278,7 +281,9 @@ function makeUsual(seed: number): Schedule {
   if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
   if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
-  return { seed, world: "usual", forms: withEncoding(seed, forms), clockMs: 0, isGuarded: isGuarded(seed), steps };
+  const found = drawFound(seed, "usual", withEncoding(seed, forms));
+  steps.push(...found.steps);
+  return { seed, world: "usual", forms: found.forms, clockMs: 0, isGuarded: isGuarded(seed), steps };
 }
 
 /** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
@@ -325,7 +330,9 @@ function makeHostile(seed: number): Schedule {
   forms = usual.forms;
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
-  steps.push(...usual.steps);
+  const found = drawFound(seed, "hostile", forms);
+  forms = found.forms;
+  steps.push(...usual.steps, ...found.steps);
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed), steps };
 }
@@ -393,7 +400,7 @@ function countedShort(seed: number, forms: Forms): Forms {
   return { ...forms, importAnswer: "counts", chunk: 500, maxRecords: null, takenRecords: integerBetween(random, 1, 3) };
 }
 
-interface Apart {
+export interface Apart {
   forms: Forms;
   steps: Step[];
 }

@@ -16,14 +16,14 @@ import { DisciplineInvariants } from "./invariants/discipline.ts";
 import { GuardInvariants } from "./invariants/guard.ts";
 import { OrderInvariants } from "./invariants/orders.ts";
 import { PositionInvariants } from "./invariants/position.ts";
-import { PushInvariants } from "./invariants/pushes.ts";
+import { type ImportEffect, PushInvariants } from "./invariants/pushes.ts";
 import { StatusInvariants } from "./invariants/statuses.ts";
 import { JournalDisk } from "./journal.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { LightConnection } from "./light-store.ts";
 import type { Answer, Line, Sent, Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
-import type { Asked, CrashPoint, Fate, Schedule, WorldKind } from "./schedule.ts";
+import type { Asked, CrashPoint, Fate, FeedName, Schedule, WorldKind } from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
 import type { Lent } from "./workshop.ts";
@@ -59,6 +59,9 @@ export class World implements Scene, Line, CommitHooks {
   readonly forms: Forms;
   readonly lies = new Lies();
   readonly former = new Former();
+  /** What imports did, by the number of their request; until they were answered. */
+  readonly #imports = new Map<number, ImportEffect>();
+  #lastEffect: LedgerEntry["effect"] = null;
   /** True acceptances that the bridge was told of, by endpoint. */
   readonly #accepted = new Map<string, number>();
   readonly journal = new JournalDisk();
@@ -152,6 +155,11 @@ export class World implements Scene, Line, CommitHooks {
   /** The configuration as it is written now. */
   get loaded(): LoadedConfig {
     return this.#configure(this.changed);
+  }
+
+  /** It is known how imports of the feed are answered. */
+  isImportKnown(feed: FeedName): boolean {
+    return (this.#accepted.get(placeOf({ kind: "import", feed })) ?? 0) >= FORM_TIMES;
   }
 
   get life(): ProgramLife | undefined {
@@ -340,6 +348,8 @@ export class World implements Scene, Line, CommitHooks {
       this.statuses.onResult(life.number);
       this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
     }
+    // Meanwhile rows have other names.
+    if ((job === "stocks" || job === "prices") && this.changed.otherKey !== true) this.pushes.checkLeftOut(job);
     if ((counts["quarantined"] ?? 0) > 0) this.database.checkHeld();
     if (this.kind === "hostile" && (counts["refused"] ?? 0) > 0) this.pushes.checkBlamed(job, this);
   }
@@ -428,6 +438,7 @@ export class World implements Scene, Line, CommitHooks {
     if (route.kind !== "unknown") this.former.note(route.kind, response);
     this.lies.noteServed(route, request, { response, atMs: this.time.elapsedMs });
     if (route.kind === "updates") for (const change of this.racesAfter.splice(0)) change();
+    if (this.#lastEffect?.kind === "import") this.#imports.set(number, this.#lastEffect);
     if (life === this.life) this.#dies("answer", ` to ${route.kind}`);
   }
 
@@ -436,7 +447,11 @@ export class World implements Scene, Line, CommitHooks {
     const isOwn = sent.fate === undefined && told.kind === "answer" && told.status >= 400;
     if (isOwn && sent.route.kind === "confirm") this.hadRefusedConfirms = true;
     // One that names refused records says nothing of the usual form.
-    if (told.kind === "answer" && told.isTrue && !told.body.includes('"message"'))
+    const effect = this.#imports.get(sent.number);
+    this.#imports.delete(sent.number);
+    const isTrue = told.kind === "answer" && told.isTrue;
+    if (isTrue && effect !== undefined) this.pushes.onTold(effect);
+    if (isTrue && (effect === undefined || effect.rejected.length === 0) && !told.body.includes('"message"'))
       this.#accepted.set(placeOf(sent.route), (this.#accepted.get(placeOf(sent.route)) ?? 0) + 1);
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);
@@ -446,6 +461,7 @@ export class World implements Scene, Line, CommitHooks {
 
   #onEntry(entry: LedgerEntry): void {
     if (entry.status !== null) this.coverage.count("answered", `${entry.kind} ${entry.status}`);
+    this.#lastEffect = entry.effect;
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);
     this.pushes.onEntry(entry);
@@ -457,6 +473,6 @@ export class World implements Scene, Line, CommitHooks {
 /** From so many on it is known how an endpoint answers. */
 const FORM_TIMES = 3;
 
-function placeOf({ kind, feed }: Sent["route"]): string {
+function placeOf({ kind, feed }: Pick<Sent["route"], "kind" | "feed">): string {
   return `${kind} ${feed ?? ""}`;
 }

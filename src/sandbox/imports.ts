@@ -38,12 +38,13 @@ function textWithoutFile(record: JsonNode, property: string | null): string | un
   return `{${members.join(",")}}`;
 }
 
-function readRecord(record: JsonNode, { key: keys, file }: ImportOptions, site: Site): ImportRecord {
-  const { skus } = site.options.reject;
+function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportRecord {
+  const { key: keys, file } = options.imports[feed];
+  const { skus, feed: only } = options.reject;
   const parts = keys.map((property) => keyPart(record, property));
   const node = nodeAt(record, keys.slice(0, 1));
   const sku = node?.kind === "string" ? node.value : (node?.text ?? "");
-  const refused = skus === "all" || skus.includes(sku);
+  const refused = (skus === "all" || skus.includes(sku)) && (only ?? feed) === feed;
   const lacksKey = keys.length > 0 && (sku === "" || sku === "null");
   const text = textWithoutFile(record, file);
   const problem = lacksKey
@@ -94,7 +95,7 @@ export class ImportedFeeds {
     }
     const strange = list.items.findIndex((item) => item.kind !== "object");
     if (strange !== -1) return refuse(400, `${property}[${strange}] is not an object`);
-    const records = list.items.map((item) => readRecord(item, feedOptions, this.site));
+    const records = list.items.map((item) => readRecord(item, feed, this.site));
     return this.judge(records, feed, feedOptions);
   }
 
@@ -106,17 +107,17 @@ export class ImportedFeeds {
     }
     const parts = readForm(request.headers["content-type"] ?? "", request.body);
     if (typeof parts === "string") return refuse(400, parts);
-    return this.judge([readRecord(readJson(recordOfForm(parts)), imports[feed], this.site)], feed, imports[feed]);
+    return this.judge([readRecord(readJson(recordOfForm(parts)), feed, this.site)], feed, imports[feed]);
   }
 
   /** Refuses the request or its bad records, as `reject.how` says, and plans to accept the rest. */
   private judge(records: readonly ImportRecord[], feed: Feed, feedOptions: ImportOptions): Plan {
-    const bad = records.filter(({ problem }) => problem !== undefined);
+    const { how } = this.site.options.reject;
+    const bad = records.filter((each) => each.problem !== undefined && !this.isEchoed(each, feed));
     const { takenRecords } = this.site.options.limits;
-    const sound = bad.length === 0 ? records : records.filter(({ problem }) => problem === undefined);
+    const sound = bad.length === 0 ? records : records.filter((each) => !bad.includes(each));
     const good = takenRecords === null ? sound : sound.slice(0, takenRecords);
     const words = bad[0]?.problem ?? "";
-    const { how } = this.site.options.reject;
     if (bad.length > 0 && (how === "422" || how === "500")) return refuse(Number(how), words);
     if (bad.length > 0 && how === "success-false") {
       return answerText(200, JSON.stringify({ success: false, message: words }));
@@ -128,11 +129,13 @@ export class ImportedFeeds {
       rejected: bad.map(({ key, problem = "" }) => ({ key, message: problem })),
     };
     const changed = effect.accepted.filter(({ key, record }) => this.of(feed).get(key) !== record).length;
-    return { ...this.acceptance(good.length, changed, bad), effect, commit: () => this.accept(effect, feedOptions) };
+    const answer = this.acceptance(good.length, changed, bad) ?? answerText(200, this.sayOf(records, feed));
+    return { ...answer, effect, commit: () => this.accept(effect, feedOptions) };
   }
 
-  private acceptance(accepted: number, changed: number, bad: readonly ImportRecord[]): Plan {
-    if (bad.length > 0) {
+  /** Undefined where the answer says something of each record. */
+  private acceptance(accepted: number, changed: number, bad: readonly ImportRecord[]): Plan | undefined {
+    if (bad.length > 0 && this.site.options.reject.how !== "said") {
       const errors = bad.map(({ named, problem }) => `{${named},"message":${JSON.stringify(problem)}}`);
       return answerText(200, `{"accepted":${accepted},"errors":[${errors.join(",")}]}`);
     }
@@ -147,7 +150,46 @@ export class ImportedFeeds {
         return answerText(200, "");
       case "text":
         return answerText(200, "OK", { "content-type": "text/plain; charset=utf-8" });
+      default:
+        return undefined;
     }
+  }
+
+  private sayOf(records: readonly ImportRecord[], feed: Feed): string {
+    const bad = records.filter(({ problem }) => problem !== undefined).map(({ sku }) => sku);
+    const { importAnswer, imports } = this.site.options;
+    const [name = ""] = imports[feed].key;
+    switch (importAnswer) {
+      case "missing":
+        return JSON.stringify({ status: "ok", not_found: bad });
+      case "each":
+        return JSON.stringify({
+          results: records.map(({ sku, problem }) => ({ [name]: sku, status: problem === undefined ? 200 : 404 })),
+        });
+      case "by-key":
+        return JSON.stringify(
+          Object.fromEntries(records.map(({ sku, problem }) => [sku, problem === undefined ? "OK" : "NOT_FOUND"])),
+        );
+      case "note":
+        return JSON.stringify({
+          status: "ok",
+          note: bad.length === 0 ? "Saved." : `Saved. Unknown: ${bad.join(", ")}.`,
+        });
+      default:
+        return `{${JSON.stringify(imports[feed].property)}:[${records.map((each) => this.echoOf(each, feed)).join(",")}]}`;
+    }
+  }
+
+  /** It is there already, as it was sent. */
+  private isEchoed(record: ImportRecord, feed: Feed): boolean {
+    const { reject, importAnswer } = this.site.options;
+    return reject.how === "said" && importAnswer === "echo" && this.echoOf(record, feed) === record.text;
+  }
+
+  /** A record as it is now: one that was not taken as it was before, or with nothing of it. */
+  private echoOf({ key, text, problem }: ImportRecord, feed: Feed): string {
+    if (problem === undefined) return text;
+    return this.of(feed).get(key) ?? text.replace(/:\d[\d.]*(?=[,}])/g, ":0");
   }
 
   private accept(effect: ImportEffect, feedOptions: ImportOptions): void {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { checked } from "./checked.ts";
-import type { Feed } from "./messages.ts";
+import { FEEDS, type Feed } from "./messages.ts";
 
 const text = z.string().min(1);
 const texts = z.array(text).readonly();
@@ -20,6 +20,20 @@ export type Name = z.infer<typeof NAME>;
 
 /** The confirm of what was confirmed before, or of what was never handed out. */
 const CONFIRM_ANSWER = z.literal([200, 404, 409, 410]);
+
+/** The answer to an import. */
+const IMPORT_ANSWER = z.enum([
+  "counts",
+  "changes",
+  "success",
+  "empty",
+  "text",
+  "missing",
+  "each",
+  "by-key",
+  "note",
+  "echo",
+]);
 
 /** How the records of orders look. */
 const SHAPE = group({
@@ -203,12 +217,21 @@ const OPTIONS = group({
     refusal: z.literal([409, 422]).default(422),
   }),
   imports: group(IMPORTS),
-  /** `changes`: how many of the records differ from what it had. */
-  importAnswer: z.enum(["counts", "changes", "success", "empty", "text"]).default("counts"),
-  /** Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200, or makes the service fail. */
+  /**
+   * `counts`: how many were taken; `changes`: how many of them differ from what it had; `success`, `empty`, `text`: nothing of records;
+   * `missing`: a list of those that it does not have; `each`: a list of all, with a status; `by-key`: the same as an object; `note`: a
+   * sentence; `echo`: the records as they are now.
+   */
+  importAnswer: IMPORT_ANSWER.default("counts"),
+  /**
+   * Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200, or makes the service fail.
+   * `said`: itself, in the usual form of the answers, where that says something of records.
+   */
   reject: group({
     skus: z.union([texts, z.literal("all")], { error: 'expected a list of texts or "all"' }).default([]),
-    how: z.enum(["422", "500", "per-record", "success-false"]).default("422"),
+    how: z.enum(["422", "500", "per-record", "success-false", "said"]).default("422"),
+    /** The feed whose records they are; null: any. */
+    feed: z.enum(FEEDS).nullable().default(null),
   }),
   limits: group({
     /** A larger body is answered with 413; null: none is. */

@@ -172,6 +172,7 @@ function restore(world: World, atMs: number): void {
   const ids = versions.ids.filter((id) => service.statusOf(id) !== undefined);
   const before = new Map(ids.map((id) => [id, service.newestText(id)]));
   service.restore(atMs, world.pushes.shownAt(atMs));
+  world.pushes.forgetLeftOut();
   const stored = auditor.prepare("SELECT order_id, payload FROM orders WHERE removed_at IS NULL").raw().all();
   const changed = ids.filter((id) => service.newestText(id) !== before.get(id));
   for (const id of changed) if (service.statusOf(id) !== undefined) versions.noteRestored(id);

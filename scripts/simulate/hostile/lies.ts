@@ -126,6 +126,11 @@ export class Lies {
     for (const { name } of recordsOf(route, request, []) ?? []) this.#single.add(name);
   }
 
+  /** The service does not take this record, and says so of it beside others. */
+  noteLeftOut(name: string): void {
+    this.#single.add(name);
+  }
+
   /** Records of which the service has said something that may last, or says it still. */
   lasting(): ReadonlySet<string> {
     const met = Map.groupBy(this.told, ({ lie }) => lie);

@@ -2,17 +2,26 @@
  * What the site is given follows, for each key, the order in which the table had it; and ends with what it has now.
  */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import type { Effect } from "../../../src/sandbox/messages.ts";
 import { KEYS } from "../erp.ts";
 import { levelIn } from "../forms.ts";
 import type { Lies } from "../hostile/lies.ts";
 import type { Scene } from "../scene.ts";
 import type { FeedName } from "../schedule.ts";
 
+export type ImportEffect = Extract<Effect, { kind: "import" }>;
+
 const BLAMED = "SELECT reference FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NOT NULL";
 const IS_QUARANTINED = "SELECT 1 FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held'";
 
+const IS_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND k0 = @key
+  UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed AND CAST(k0 AS TEXT) = @key`;
+const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2 };
+
 export class PushInvariants {
   readonly #scene: Scene;
+  /** Rows of which the bridge was told last, as the service usually tells it, that they were not taken. */
+  readonly #leftOut = new Set<string>();
   /** Where in a key's history the site stands. */
   readonly #place = new Map<string, number>();
   /** Rows in quarantine that were looked at. */
@@ -33,8 +42,31 @@ export class PushInvariants {
     this.#shown.push({ atMs: service.now(), feed, records: new Map(service.imported(feed)) });
     for (const { record } of effect.accepted) {
       const values = JSON.parse(record) as Record<string, unknown>;
+      this.#leftOut.delete(`${feed} ${String(values["sku"])}`);
       this.#checkValue(feed, String(values["sku"]), this.#valueIn(feed, values));
     }
+  }
+
+  /** The bridge was told what became of these records. */
+  onTold({ feed, rejected }: Pick<ImportEffect, "feed" | "rejected">): void {
+    for (const { key } of rejected) this.#leftOut.add(`${feed} ${keyOf(key)}`);
+  }
+
+  /** After a pass: what the service has said that it did not take does not count as sent. */
+  checkLeftOut(feed: FeedName): void {
+    const { auditor, erp, fail } = this.#scene;
+    if (erp.isLocking) return;
+    for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
+      const isWaiting = auditor.prepare(IS_WAITING).get({ feed: FEED_IDS[feed], key }) !== undefined;
+      const [difference] = isWaiting ? [] : this.#differencesAt(feed, key);
+      if (difference !== undefined)
+        fail(9, `${difference}: it counts as sent, and the service has said that it was not taken`);
+    }
+  }
+
+  /** The service, and what it has said, are as they were before. */
+  forgetLeftOut(): void {
+    this.#leftOut.clear();
   }
 
   shownAt(atMs: number): Map<FeedName, ReadonlyMap<string, string>> {
@@ -89,24 +121,25 @@ export class PushInvariants {
 
   /** What is not on the site as it should be, as sentences; nothing where all is well. */
   differences(): string[] {
-    const { erp, service, forms, auditor } = this.#scene;
+    const { forms } = this.#scene;
     const feeds: FeedName[] = forms.prices ? ["stocks", "prices"] : ["stocks"];
-    return feeds.flatMap((feed) =>
-      KEYS.flatMap((key) => {
-        const { exists, value } = erp.current(feed, key);
-        const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
-        const shown =
-          found === undefined ? undefined : this.#valueIn(feed, JSON.parse(found[1]) as Record<string, unknown>);
-        if (!exists && (feed === "prices" || shown === undefined || shown === 0)) return [];
-        if (exists && isUnsendable(feed, value)) {
-          const isNamed = auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
-          return isNamed ? [] : [`${feed} ${key}: ${String(value)} here, and not in quarantine`];
-        }
-        if (this.#excused.has(`${feed} ${key}`)) return [];
-        if (exists && (value === null ? (shown ?? null) === null : shown === Number(value))) return [];
-        return [`${feed} ${key}: ${exists ? String(value) : "gone"} here, ${String(shown)} on the site`];
-      }),
-    );
+    return feeds.flatMap((feed) => KEYS.flatMap((key) => this.#differencesAt(feed, key)));
+  }
+
+  #differencesAt(feed: FeedName, key: string): string[] {
+    const { erp, service, auditor } = this.#scene;
+    const { exists, value } = erp.current(feed, key);
+    const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
+    const shown =
+      found === undefined ? undefined : this.#valueIn(feed, JSON.parse(found[1]) as Record<string, unknown>);
+    if (!exists && (feed === "prices" || shown === undefined || shown === 0)) return [];
+    if (exists && isUnsendable(feed, value)) {
+      const isNamed = auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
+      return isNamed ? [] : [`${feed} ${key}: ${String(value)} here, and not in quarantine`];
+    }
+    if (this.#excused.has(`${feed} ${key}`)) return [];
+    if (exists && (value === null ? (shown ?? null) === null : shown === Number(value))) return [];
+    return [`${feed} ${key}: ${exists ? String(value) : "gone"} here, ${String(shown)} on the site`];
   }
 }
 
