@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: {
-    alias: [{ find: /^.*\/platform\/child-program\.ts$/, replacement: path.resolve("test/support/child-program.ts") }],
+    alias: [{ find: /^.*\/child-program\.ts$/, replacement: path.resolve("test/support/child-program.ts") }],
   },
   test: {
     include: ["test/**/*.test.ts"],

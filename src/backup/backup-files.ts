@@ -1,7 +1,6 @@
 /* Calls to {@link HELPER}, the process that touches the folders of copies and of the journal. */
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { JournalNote } from "../batches/journal-batches.ts";
+import { childProgram } from "../platform/child-program.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { helperFor } from "../platform/helper-process.ts";
 import type { BackupFunctions } from "./backup-helper.ts";
@@ -10,7 +9,7 @@ import type { CopyReach } from "./copy-owner.ts";
 export type { BackupFunctions };
 
 /** Beside this file, in the sources and in the bundle alike. */
-export const HELPER = fileURLToPath(new URL(`./backup-helper${path.extname(import.meta.url)}`, import.meta.url));
+export const HELPER = childProgram("backup-helper", import.meta.url);
 
 /*
  * What a start looks up. Everything waits for it, for a few seconds at most.

@@ -3,7 +3,7 @@
  * has a process of its own do it.
  */
 import path from "node:path";
-import { fileURLToPath } from "node:url";
+import { childProgram } from "../platform/child-program.ts";
 import { helperFor } from "../platform/helper-process.ts";
 import type { ConfigFunctions } from "./config-helper.ts";
 import { loadConfig } from "./load.ts";
@@ -11,7 +11,7 @@ import { mirrorRouteOf, routeOf } from "./route.ts";
 import { noteReads, type ReadFiles } from "./small-file.ts";
 
 /** Beside this file, in the sources and in the bundle alike. */
-const HELPER = fileURLToPath(new URL(`./config-helper${path.extname(import.meta.url)}`, import.meta.url));
+const HELPER = childProgram("config-helper", import.meta.url);
 
 export interface Asked {
   file: string;

@@ -2,9 +2,8 @@
  * The rows of a feed that is read through, in steps. Those of another file come from a process of its own: that file may
  * lie on a disk that does not answer.
  */
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { m } from "../messages/messages.ts";
+import { childProgram } from "../platform/child-program.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import { type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
@@ -13,7 +12,7 @@ import type { SourceFunctions } from "./source-helper.ts";
 import { openSource } from "./source-reader.ts";
 
 /** Beside this file, in the sources and in the bundle alike. */
-const HELPER = fileURLToPath(new URL(`./source-helper${path.extname(import.meta.url)}`, import.meta.url));
+const HELPER = childProgram("source-helper", import.meta.url);
 /** A query that takes longer to its end would not be done before the next pass either. */
 const PROVEN_WITHIN_MS = 60_000;
 /** A statement may take long until it gives its first row; it has been run to its end within this before. */

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { m } from "../messages/messages.ts";
+import { childProgram } from "./child-program.ts";
 import { BridgeError } from "./errors.ts";
 import { helperFor } from "./helper-process.ts";
 import type { ProgramFunctions } from "./program-helper.ts";
@@ -12,7 +11,7 @@ const GRACE_MS = 2_000;
 /** Its own limit comes first, unless it cannot even be started. */
 const HELPER_WITHIN_MS = LIMIT_MS + 3 * GRACE_MS;
 /** Beside this file, in the sources and in the bundle alike. */
-const HELPER = fileURLToPath(new URL(`./program-helper${path.extname(import.meta.url)}`, import.meta.url));
+const HELPER = childProgram("program-helper", import.meta.url);
 /** All that a program is given of our surroundings: the rest may hold the client secret. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT"];
 

@@ -4,15 +4,14 @@
  * were committed. A file that changed in between is looked at again and its row absorbed anew: the newest wins. After a
  * crash at any point the files are simply looked at once more.
  */
-
-import { basename, extname } from "node:path";
+import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { Store } from "../../database/store.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
+import { childProgram } from "../../platform/child-program.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../../platform/helper-process.ts";
 import type { ColumnValue, FeedRules, SourceRow } from "../feed.ts";
@@ -40,7 +39,7 @@ import {
 import { type Look, unreadable } from "./read-image.ts";
 
 /** Beside this file, in the sources and in the bundle alike. */
-const HELPER = fileURLToPath(new URL(`./image-helper${extname(import.meta.url)}`, import.meta.url));
+const HELPER = childProgram("image-helper", import.meta.url);
 
 /** How much of a request is files. One image may be larger by itself. */
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
