@@ -13,8 +13,11 @@ import { nameOfScope } from "../scripts/simulate/hostile/grammar.ts";
 import { runSchedule } from "../scripts/simulate/run.ts";
 import { makeSchedule, type Schedule, type Step } from "../scripts/simulate/schedule.ts";
 import { shrink } from "../scripts/simulate/shrink.ts";
+import { Versions } from "../scripts/simulate/versions.ts";
 import { Workshop } from "../scripts/simulate/workshop.ts";
 import type { LoadedConfig } from "../src/config/load.ts";
+import { seededRandom } from "../src/sandbox/random.ts";
+import { SandboxService } from "../src/sandbox/service.ts";
 import { isWhole } from "./support/whole.ts";
 
 /** Always the same here; `npm run campaign:simulate` plays others. */
@@ -24,7 +27,8 @@ const RARE_SEED = 20_970;
 /** So many schedules are drawn and not played, and so many played twice. */
 const DRAWN = 3_000;
 const TWICE = isWhole ? 12 : 2;
-const YEAR_MS = 365 * 86_400_000;
+const DAY_MS = 86_400_000;
+const YEAR_MS = 365 * DAY_MS;
 /** So many lives meet every class of what may go wrong. */
 const SEEDS_OF_ALL = 700;
 const SEEDS = Number(process.env["SIMULATE_SEEDS"] ?? (isWhole ? SEEDS_OF_ALL : 30));
@@ -125,6 +129,27 @@ describe("a simulated life of a shop", () => {
     const shortest = await shrink(schedule, play);
     expect(shortest.schedule.steps.length).toBeLessThanOrEqual(2);
     expect(shortest.report.violation?.invariant).toBe(1);
+  });
+});
+
+describe("the versions of an order", () => {
+  it("are as late as the version that they repeat: a status that the order had already comes no sooner", () => {
+    let nowMs = 10 * DAY_MS;
+    const credentials = { clientId: "id", clientSecret: "secret" };
+    const service = new SandboxService({ credentials, now: () => nowMs, random: seededRandom(1), options: {} });
+    const versions = new Versions(service);
+    const id = service.createOrder({ status: "new" });
+    versions.note(id);
+    nowMs += 1_000;
+    service.changeOrder(id, { status: "cancelled", lateByMs: DAY_MS });
+    versions.note(id, nowMs - DAY_MS);
+    nowMs += 60_000;
+    versions.note(id);
+    expect(versions.latenessMs(id)).toBe(DAY_MS);
+    expect(versions.isStatusNew(id)).toBe(false);
+    service.changeOrder(id, { status: "new" });
+    versions.note(id);
+    expect(versions.latenessMs(id)).toBe(0);
   });
 });
 

@@ -12,6 +12,8 @@ interface Version {
   readonly madeMs: number;
 }
 
+type Parts = Pick<Version, "status" | "timestamp" | "lines">;
+
 /** Where in a record the simulated services keep what; the same in all of them. */
 interface Record {
   order_id?: unknown;
@@ -52,8 +54,12 @@ export class Versions {
     if (text === undefined) return;
     const versions = this.#orders.get(orderId) ?? [];
     this.#latestMs = Math.max(this.#latestMs, this.#service.now());
-    const times = { timestampMs, lateMs: this.#latestMs - timestampMs, madeMs: this.#service.now() };
     const parts = partsOf(JSON.parse(text) as Record);
+    const former = versions.at(-1);
+    // What repeats the version before it, as a status that the order had already does, brings nothing: it is as late as that one.
+    const isRepeated = former !== undefined && isSame(former, parts);
+    const shown = isRepeated ? former : { timestampMs, lateMs: this.#latestMs - timestampMs };
+    const times = { timestampMs: shown.timestampMs, lateMs: shown.lateMs, madeMs: this.#service.now() };
     const latest = this.#latestTimestamps.get(orderId);
     if (isBefore(parts.timestamp, latest)) this.#misleading.add(orderId);
     if (latest === undefined || isBefore(latest, parts.timestamp)) this.#latestTimestamps.set(orderId, parts.timestamp);
@@ -209,6 +215,10 @@ export function isBefore(one: string | undefined, other: string | undefined): bo
   return /^[\d.]+$/.test(one) ? Number(one) < Number(other) : one < other;
 }
 
-function partsOf({ status, updated_at, items }: Record): Pick<Version, "status" | "timestamp" | "lines"> {
+function isSame(one: Parts, other: Parts): boolean {
+  return one.status === other.status && one.timestamp === other.timestamp && one.lines === other.lines;
+}
+
+function partsOf({ status, updated_at, items }: Record): Parts {
   return { status: String(status), timestamp: String(updated_at), lines: JSON.stringify(items) };
 }
