@@ -19,7 +19,6 @@ import type { Step } from "./resolve-status.ts";
 import type { StatusSettler } from "./settle-status.ts";
 import {
   forgetOldEchoes,
-  hasOwedEchoes,
   loadNextRequests,
   loadOpenRequest,
   loadOwedEchoes,
@@ -62,6 +61,8 @@ export class SendStatuses implements Job {
   readonly #context: JobContext;
   readonly #settler: StatusSettler;
   readonly #waiting = new Map<bigint, Waiting>();
+  /** Orders that could not be read back: how often, and until when each waits (monotonic). */
+  readonly #unread = new Map<string, { times: number; untilMs: number }>();
 
   constructor(context: JobContext, settler: StatusSettler) {
     this.#context = context;
@@ -71,7 +72,7 @@ export class SendStatuses implements Job {
   async prepare(): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
     const { store } = this.#context;
     for (const id of this.#waiting.keys()) if (loadOpenRequest(store, id) === undefined) this.#forget(id);
-    return { counts: {}, hasWork: this.#loadDue(1).length > 0 || hasOwedEchoes(store) };
+    return { counts: {}, hasWork: this.#loadDue(1).length > 0 || this.#loadDueEchoes().length > 0 };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
@@ -224,9 +225,21 @@ export class SendStatuses implements Job {
     return this.#settler.accepted > accepted;
   }
 
+  /** Orders whose new status is to be read back now, oldest first. */
+  #loadDueEchoes(): ReadableOrder[] {
+    const { store, clock } = this.#context;
+    const owed = loadOwedEchoes(store, ECHOES_PER_PASS + this.#unread.size);
+    const ids = new Set(owed.map(({ orderId }) => orderId));
+    for (const orderId of this.#unread.keys()) if (!ids.has(orderId)) this.#unread.delete(orderId);
+    const nowMs = clock.monotonicMs();
+    return owed
+      .filter(({ orderId }) => (this.#unread.get(orderId)?.untilMs ?? nowMs) <= nowMs)
+      .slice(0, ECHOES_PER_PASS);
+  }
+
   async #readBackOwed(pass: Pass): Promise<void> {
     const { store, clock, isStopping } = this.#context;
-    const owed = loadOwedEchoes(store, ECHOES_PER_PASS);
+    const owed = this.#loadDueEchoes();
     if (owed.length === 0) return;
     await commit(this.#context, pass.signal, () => forgetOldEchoes(store, isoTime(clock.nowMs())));
     for (const order of owed) {
@@ -239,10 +252,13 @@ export class SendStatuses implements Job {
   async #readBack(order: ReadableOrder, pass: Pass): Promise<void> {
     try {
       await this.#settler.readBack(order, pass.counts, pass.signal);
+      this.#unread.delete(order.orderId);
       pass.echoBreaker.succeed();
     } catch (error) {
       if (reachOf(error) !== "record") throw error;
       pass.echoBreaker.fail();
+      const times = (this.#unread.get(order.orderId)?.times ?? 0) + 1;
+      this.#unread.set(order.orderId, { times, untilMs: this.#context.clock.monotonicMs() + statusRetryMs(times) });
       const { code, message } = asError(error);
       this.#context.log.debug(
         { orderId: order.orderId, errorCode: code },

@@ -53,10 +53,6 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
 
 const OPEN = "state IN ('pending', 'sending')";
-/** Whether the new status of some order must be read back. */
-export function hasOwedEchoes(store: Store): boolean {
-  return onlyValue<number>(store, "SELECT EXISTS (SELECT 1 FROM status_requests WHERE echo = 'owed')") === 1;
-}
 
 /**
  * The next request of each order, least tried first, so that an order that cannot be settled never keeps others

@@ -38,7 +38,7 @@ describe("our own status that comes back", () => {
     const bridge = await startStatusBridge(whole);
     const { ids, ask, send, run, sandbox, request } = bridge;
     ask(ids[0]!, "paid");
-    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 500 } });
     expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
     expect(request(1)).toMatchObject({ state: "sent", echo: "owed" });
     await run("updates");
@@ -107,7 +107,7 @@ describe("our own status that comes back", () => {
     const { ids, ask, send, run, sandbox, clock, request, pending, events, order } = await startStatusBridge(options);
     const id = ask(ids[0]!, "packed");
     // The order cannot be read until a manager has set it back.
-    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 500 } });
     await send();
     expect(request(id)).toMatchObject({ state: "sent", echo: "owed" });
     sandbox.faults.clear();
@@ -249,11 +249,31 @@ describe("our own status that comes back", () => {
     expect(effects()).toEqual(["new"]);
   });
 
+  it("is read back ever more seldom while the order cannot be read", async () => {
+    const { ids, ask, send, sandbox, clock, request } = await startStatusBridge();
+    const reads = () => sandbox.ledger.entries.filter(({ kind }) => kind === "snapshot").length;
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 1_000, do: { kind: "status", status: 500 } });
+    await send();
+    const before = reads();
+    for (let minutes = 0; minutes < 60; minutes++) {
+      clock.advance(MINUTE);
+      await send();
+    }
+    // After 1, 2, 4, 8 and then every 15 minutes.
+    expect((reads() - before) / before).toBe(7);
+    expect(request(id)).toMatchObject({ state: "sent", echo: "owed" });
+    sandbox.faults.clear();
+    clock.advance(15 * MINUTE);
+    await send();
+    expect(request(id)).toMatchObject({ echo: null });
+  });
+
   it("is read back before the next status of the order is decided", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, states, effects } = bridge;
     ask(ids[0]!, "paid");
-    bridge.sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    bridge.sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 500 } });
     await send();
     // Stored is still the former status, which is the one that is wanted now.
     ask(ids[0]!, "new");
@@ -267,7 +287,7 @@ describe("our own status that comes back", () => {
   it("is what the next status of the order starts from", async () => {
     const { ids, ask, send, sandbox, states, effects } = await startStatusBridge();
     ask(ids[0]!, "paid");
-    sandbox.faults.add({ match: { path: "snapshot" }, times: 6, do: { kind: "status", status: 500 } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 500 } });
     await send();
     sandbox.faults.clear();
     ask(ids[0]!, "packed");
