@@ -54,7 +54,7 @@ export function differencesOf(world: World): Difference[] {
       .prepare(sql)
       .pluck()
       .all()
-      .filter((row) => what !== WAITING || !isServedOlder(world, row));
+      .filter((row) => what !== WAITING || !(isServedOlder(world, row) || isGoneWithAll(world, row)));
     return rows.length === 0 ? [] : [{ what: `${what} (${rows.join(", ")})`, ...always }];
   });
   const pushed = pushes.differences().map((what) => ({ what, ...always }));
@@ -65,6 +65,23 @@ export function differencesOf(world: World): Difference[] {
 export function isServedOlder({ auditor, versions }: World, request: unknown): boolean {
   const orderId = auditor.prepare(SERVED_OLDER).pluck().get(request) as string | undefined;
   return orderId !== undefined && versions.isMisleading(orderId);
+}
+
+const GONE = `SELECT lower(order_id) FROM status_requests r WHERE id = ? AND EXISTS (SELECT 1 FROM status_requests b
+  WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state = 'pending' AND b.last_error LIKE '%is kept no longer%')`;
+
+/**
+ * The service keeps the order no longer, and since it says so it has answered for no order at all: a service out of order looks the same.
+ * Failed passes tell of it; the next order that can be read settles the request.
+ */
+function isGoneWithAll({ auditor, service, forms }: World, request: unknown): boolean {
+  const orderId = forms.retention ? (auditor.prepare(GONE).pluck().get(request) as string | undefined) : undefined;
+  if (orderId === undefined) return false;
+  const { entries } = service.ledger;
+  const gone = entries.findIndex(
+    ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(orderId),
+  );
+  return gone >= 0 && !entries.slice(gone).some(({ kind, status }) => kind === "snapshot" && status === 200);
 }
 
 const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error LIKE '%is older than what is stored%'`;
