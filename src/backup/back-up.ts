@@ -153,7 +153,7 @@ export class BackUp implements Job {
     this.#tellFuture(futureCopies(copies, nowMs).map(({ name }) => name));
     await this.#helper.call("removeCopies", this.#call, folder, names);
     const oldest = copies.find(({ name }) => !names.includes(name));
-    if (oldest !== undefined) await this.#pruneJournal(journal, oldest.madeMs);
+    if (oldest !== undefined) await this.#pruneJournal(journal, { ...oldest, file: path.join(folder, oldest.name) });
     return names.length;
   }
 
@@ -168,9 +168,9 @@ export class BackUp implements Job {
   }
 
   /** A journal that cannot be tidied up is reported by the pull as soon as it cannot be written. */
-  async #pruneJournal(journal: BatchJournal | undefined, oldestMs: number): Promise<void> {
+  async #pruneJournal(journal: BatchJournal | undefined, oldest: { file: string; madeMs: number }): Promise<void> {
     try {
-      await journal?.prune(oldestMs);
+      await journal?.prune(oldest);
     } catch (error) {
       this.#context.log.debug({ errorCode: asError(error).code }, m.backup.journalNotTidied);
     }

@@ -6,7 +6,7 @@ import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import { type CopyOptions, copyDatabase, type MadeCopy } from "./copy-database.ts";
 import { listCopies, prepareFolder, readRoom, removeCopies } from "./copy-folder.ts";
-import { findCopyOf, newestCopyOf } from "./copy-owner.ts";
+import { findCopyOf, newestCopyOf, readProgress } from "./copy-owner.ts";
 import { hasJournalOf, JournalWriter, newestEntryOf, pruneJournal } from "./journal-files.ts";
 
 const writer = new JournalWriter();
@@ -20,7 +20,9 @@ const functions = {
   beginEntry: plain((folder: string, nowMs: number) => writer.begin(folder, nowMs)),
   writeEntry: plain((folder: string, piece: Uint8Array) => writer.write(folder, piece)),
   endEntry: plain((folder: string) => writer.end(folder)),
-  pruneJournal: plain(pruneJournal),
+  pruneJournal: plain((folder: string, { file, madeMs }: { file: string; madeMs: number }, owner: Owner) =>
+    pruneJournal(folder, { madeMs, progress: readProgress(file) }, owner),
+  ),
   hasJournalOf: plain((folder: string, owner: Owner) => hasJournalOf(folder, owner)),
   newestEntryOf: plain(newestEntryOf),
   findCopyOf: plain(findCopyOf),

@@ -46,8 +46,8 @@ export class BatchJournal {
   }
 
   /** Removes what the oldest copy that is kept covers; of nobody else's. Returns how many files were removed. */
-  async prune(oldestCopyMs: number): Promise<number> {
-    return await this.#helper.call("pruneJournal", this.#call, this.#folder, oldestCopyMs, this.#owner);
+  async prune(oldest: { file: string; madeMs: number }): Promise<number> {
+    return await this.#helper.call("pruneJournal", this.#call, this.#folder, oldest, this.#owner);
   }
 
   async #write(head: Buffer, body: Buffer): Promise<void> {

@@ -38,8 +38,8 @@ export function newestCopyOf(folder: string, database: string): CopyReach | unde
   return found?.progress === undefined ? undefined : { ...found, progress: found.progress };
 }
 
-/** Undefined where it cannot be read. */
-function readProgress(file: string): Progress | undefined {
+/** How far the database had come that a copy shows; undefined where it cannot be read. */
+export function readProgress(file: string): Progress | undefined {
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });

@@ -8,6 +8,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import type { JournalNote } from "../batches/journal-batches.ts";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
+import type { Progress } from "../database/progress.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -50,23 +51,27 @@ function readFile(file: string): ReadFrames {
   }
 }
 
-/** Whose batches a file holds, by its first entry: another shop's bridge may keep its journal in the same folder. */
-function ownerOfFile(file: string): Owner {
+/** The note of a file's first entry; undefined where that is damaged. */
+function firstNoteOf(file: string): JournalNote | undefined {
   const head = Buffer.alloc(FIRST_NOTE_BYTES);
   const descriptor = openRegular(file, constants.O_RDONLY);
   try {
     const length = readSync(descriptor, head, 0, head.length, 0);
-    const note = readFirstNote(head.subarray(0, length));
-    return { account: note?.account, database: note?.database };
+    return readFirstNote(head.subarray(0, length));
   } finally {
     closeSync(descriptor);
   }
 }
 
+/** Another shop's bridge may keep its journal in the same folder. */
+function ownerOf(note: JournalNote | undefined): Owner {
+  return { account: note?.account, database: note?.database };
+}
+
 /** Whether a journal holds a batch that says that it is this owner's. A folder that is not there holds none. */
 export function hasJournalOf(folder: string, owner: Owner): boolean {
   try {
-    return listJournal(folder).some(({ name }) => ownerOfFile(path.join(folder, name)).account === owner.account);
+    return listJournal(folder).some(({ name }) => firstNoteOf(path.join(folder, name))?.account === owner.account);
   } catch {
     return false;
   }
@@ -135,16 +140,33 @@ export class JournalWriter {
   }
 }
 
+/** The oldest copy that is kept. `progress`: how far the database had come that it shows; undefined where it cannot be read. */
+export interface OldestCopy {
+  madeMs: number;
+  progress: Progress | undefined;
+}
+
 /**
  * Removes what the oldest copy that is kept covers. An entry is written before its batch is committed, so the last two files
- * before the copy stay.
+ * that it covers stay.
  * @returns how many files were removed.
  */
-export function pruneJournal(folder: string, oldestCopyMs: number, owner: Owner): number {
-  const files = listJournal(folder).filter(({ name }) => !isForeign(ownerOfFile(path.join(folder, name)), owner));
-  const covered = files.filter(({ startedMs }) => startedMs <= oldestCopyMs).slice(0, -2);
+export function pruneJournal(folder: string, oldest: OldestCopy, owner: Owner): number {
+  const covered = listJournal(folder)
+    .filter(({ name, startedMs }) => {
+      const note = firstNoteOf(path.join(folder, name));
+      return !isForeign(ownerOf(note), owner) && isCovered(note, startedMs, oldest);
+    })
+    .slice(0, -2);
   for (const { name } of covered) rmSync(path.join(folder, name), { force: true });
   return covered.length;
+}
+
+/** By what the database had come to; a clock that was ahead for a night gives each later file a name of the future. */
+function isCovered(note: JournalNote | undefined, startedMs: number, { madeMs, progress }: OldestCopy): boolean {
+  if (note?.reached === undefined || progress === undefined || note.database !== progress.database)
+    return startedMs <= madeMs;
+  return note.reached.batches < progress.batches;
 }
 
 async function beginFile(folder: string, nowMs: number): Promise<{ handle: FileHandle; file: string }> {

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { atOnce } from "../../src/answers/slices.ts";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
-import { JournalWriter, listJournal, readJournal } from "../../src/backup/journal-files.ts";
+import { JournalWriter, listJournal, pruneJournal, readJournal } from "../../src/backup/journal-files.ts";
 import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts";
 import { forgetUnjournaled, loadBatch, saveStoredBatch } from "../../src/batches/batch-rows.ts";
 import type { JournalEntry } from "../../src/batches/journal-batches.ts";
@@ -102,9 +102,31 @@ describe("the journal", () => {
       [0, 1, 2, 3, 4].map((n) => `before ${n}`).concat("after the clock was set back"),
     );
     const files = listJournal(folder);
-    expect(await second.prune(files[3]!.startedMs + 1)).toBe(2);
+    expect(await second.prune({ file: "no copy", madeMs: files[3]!.startedMs + 1 })).toBe(2);
     expect(listJournal(folder)).toEqual(files.slice(2));
-    expect(await second.prune(0)).toBe(0);
+    expect(await second.prune({ file: "no copy", madeMs: 0 })).toBe(0);
+  });
+
+  it("removes what the oldest copy covers after a night under a clock that was ahead", async () => {
+    const folder = tempFolder("journal");
+    const clock = new FakeClock();
+    const owner = { account: "shop", database: "d" };
+    const journal = new BatchJournal(folder, clock, owner);
+    clock.jump(365 * 24 * 3_600_000);
+    for (let batches = 0; batches < 6; batches++) {
+      const { note, body } = entry(`batch ${batches + 1}`);
+      await journal.append({ note: { ...note, reached: { batches, events: batches, passes: 1 } }, body });
+      if (batches === 0) clock.jump(-365 * 24 * 3_600_000);
+    }
+    const copyOf = (database: string, batches: number) => {
+      const progress = { database, batches, events: 100, passes: 100 };
+      return { madeMs: clock.nowMs(), progress };
+    };
+    expect(pruneJournal(folder, { madeMs: clock.nowMs(), progress: undefined }, owner)).toBe(0);
+    expect(pruneJournal(folder, copyOf("another", 6), owner)).toBe(0);
+    expect(pruneJournal(folder, copyOf("d", 4), owner)).toBe(2);
+    expect([...readJournal(folder)].flatMap(bodies)).toEqual([3, 4, 5, 6].map((n) => `batch ${n}`));
+    expect(pruneJournal(folder, copyOf("d", 4), owner)).toBe(0);
   });
 
   it("keeps no file that was not written to its end, and gives two writers of one moment a file each", async () => {
