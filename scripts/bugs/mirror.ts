@@ -55,7 +55,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       find: "INSERT INTO touched (shop, tbl) SELECT shop, TG_TABLE_NAME FROM shop_keys;",
       replace: "NULL;",
     },
-    "drizzle/postgres/0000_mirror.sql",
+    "drizzle/postgres/0004_notes.sql",
   ),
   tested(
     "test/mirror/trouble.test.ts",
