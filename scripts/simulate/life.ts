@@ -83,7 +83,7 @@ export class ProgramLife {
         : new LightStore(options.connection);
     // SQLite would wait for the ERP's lock in real time; the jobs wait in simulated time.
     this.store.db.pragma("busy_timeout = 0");
-    const client = createClient({ loaded, clock, dispatcher: new SimulatedNetwork(line, this) });
+    const client = createClient({ loaded, clock, admit: undefined, dispatcher: new SimulatedNetwork(line, this) });
     const log = logTo(options.onLog);
     this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping };
     checkAccount(this.store, loaded);

@@ -12,6 +12,7 @@ import { isLocked } from "../database/instance-lock.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { Fenced } from "../mirror/fenced.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
@@ -52,7 +53,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   if (online === true) {
     const asked = await call.progress.during(
       () => ({ what: m.check.askingService }),
-      () => probeService(loaded, systemClock),
+      () => probeService(loaded, systemClock).catch(fencedCheck),
     );
     results.push(...asked, ...(await checkMirror(loaded)));
   }
@@ -67,6 +68,12 @@ function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
   } catch (error) {
     return { check: "database", ok: false, message: inFull(asError(error)), exitCode: exitCodeOf(error) };
   }
+}
+
+/** Nothing is asked for a shop that another machine has. */
+function fencedCheck(thrown: unknown): CheckResult[] {
+  if (!(thrown instanceof Fenced)) throw thrown;
+  return [{ check: "service", ok: false, message: inFull(thrown), exitCode: exitCodeOf(thrown) }];
 }
 
 function inFull({ text, hint }: BridgeError): Message {

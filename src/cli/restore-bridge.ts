@@ -287,7 +287,8 @@ async function replay(options: BuildOptions, report: CarryReport): Promise<Resto
   const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0 };
   if (folder === null || !existsSync(folder)) return totals;
   options.onStep(m.restore.readingJournal);
-  const client = createClient({ loaded, clock });
+  // What comes from the journal is stored; nothing is asked.
+  const client = createClient({ loaded, clock, admit: undefined });
   const { signal } = new AbortController();
   const owner = ownerOf(store, loaded);
   const foreign = new Set<string>();

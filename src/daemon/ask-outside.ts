@@ -10,7 +10,9 @@ import { type Clock, isoTime } from "../platform/ports.ts";
 import { checkService, type ServiceCheck } from "../probe/check-service.ts";
 import type { ProbeOptions } from "../probe/probe.ts";
 import { type Explored, probeOpenQuestions } from "../probe/probe-service.ts";
+import type { ServiceClient } from "../service/client.ts";
 import { refuseOtherAccount } from "./account.ts";
+import { admissionOf } from "./admission.ts";
 import { buildReceivers } from "./build-watch.ts";
 
 /** Sends one message to every place that the configuration names; with the reason where it did not arrive. */
@@ -31,15 +33,22 @@ export function sendTestAlerts(
 /** Asks the service, harmlessly, whether it would let the bridge in. */
 export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
   const { config } = loaded;
-  const client = createClient({ loaded, clock });
   const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
+  const importPath = config.imports.stocks.path;
+  const { signal } = new AbortController();
+  return await asking(loaded, clock, (client) => checkService(client, { clock, follow, importPath, signal }));
+}
+
+/** @throws Fenced before anything is asked, or from where on nothing more is */
+async function asking<T>(loaded: LoadedConfig, clock: Clock, ask: (client: ServiceClient) => Promise<T>): Promise<T> {
+  const admit = admissionOf(loaded);
+  await admit();
+  const client = createClient({ loaded, clock, admit });
   try {
-    return await checkService(client, {
-      clock,
-      follow,
-      importPath: config.imports.stocks.path,
-      signal: new AbortController().signal,
-    });
+    return await ask(client);
+  } catch (error) {
+    await admit();
+    throw error;
   } finally {
     await client.close();
   }
@@ -72,12 +81,12 @@ async function explore(
 ): Promise<Explored> {
   const { config } = loaded;
   const service = { ...config.service, requests_per_second: perSecond };
-  const client = createClient({ loaded: { ...loaded, config: { ...config, service } }, clock: options.clock });
   try {
     if (store !== undefined) refuseOtherAccount(store, loaded);
-    return await probeOpenQuestions({ ...options, client, config, store });
+    return await asking({ ...loaded, config: { ...config, service } }, options.clock, (client) =>
+      probeOpenQuestions({ ...options, client, config, store }),
+    );
   } finally {
     store?.close();
-    await client.close();
   }
 }

@@ -132,7 +132,7 @@ export class Bridge {
       };
     });
     const clock = Liveness.clock(options.clock);
-    this.client = createClient({ ...options, clock });
+    this.client = createClient({ ...options, clock, admit: async () => await this.#mirror?.admit() });
     const { store, client } = this;
     const isStopping = () => {
       Liveness.beat();
@@ -155,9 +155,7 @@ export class Bridge {
         },
         onFenced: (error) => this.#endFenced(error),
       });
-      const mirror = this.#mirror;
-      if (mirror !== undefined) this.client.admit = () => mirror.admit();
-      const schedules = buildJobs(this.context, { ...options, mirror });
+      const schedules = buildJobs(this.context, { ...options, mirror: this.#mirror });
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
       this.#limits = new Map(
         schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
@@ -285,9 +283,16 @@ export class Bridge {
     return !this.#isStopping;
   }
 
-  /** One bounded pass of each job, in order, until it has drained what waits. */
+  /**
+   * One bounded pass of each job, in order, until it has drained what waits.
+   * @throws Fenced where another machine works for the shop
+   */
   async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void, only?: string): Promise<void> {
-    for (const name of names) onOutcome(outcomeOf(name, await this.runJob(name, only), this.client.hideSecrets));
+    for (const name of names) {
+      const result = await this.runJob(name, only);
+      if (this.#mirror?.fenced !== undefined) throw this.#mirror.fenced;
+      onOutcome(outcomeOf(name, result, this.client.hideSecrets));
+    }
   }
 
   /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */

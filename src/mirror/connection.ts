@@ -45,6 +45,22 @@ export interface LinkOptions {
   verify?: (query: MirrorTx["query"]) => Promise<void>;
 }
 
+/** What is asked beside the passes takes no longer. */
+const BRIEFLY_MS = 10_000;
+
+/** In a connection of its own, which ends with it. */
+export async function briefly<T>(options: LinkOptions, act: (link: MirrorLink) => Promise<T>): Promise<T> {
+  const link = new MirrorLink(options);
+  // Of the machine: it bounds what the network does.
+  const timer = setTimeout(() => link.close(), BRIEFLY_MS);
+  try {
+    return await act(link);
+  } finally {
+    clearTimeout(timer);
+    link.close();
+  }
+}
+
 export class MirrorLink {
   readonly #options: LinkOptions;
   #client: Client | undefined;

@@ -46,6 +46,18 @@ export function mayBeAtWork(
   return !claims.includes(writer) || (knownS !== undefined && heardAtS > knownS + BEHIND_MAX_S);
 }
 
+/**
+ * Whether a command may ask the service that claims nothing itself, as `probe` beside a daemon or without one: not on a database whose shop
+ * another instance has.
+ */
+export function judgeVisit(
+  seen: Pick<Position, "writer" | "writerNo" | "takeoverNo"> & { heardAtS: number; isSilent: boolean },
+  known: Known & { takeoverNo: number },
+): "free" | "taken over" | "at work" {
+  if (seen.takeoverNo > known.takeoverNo) return "taken over";
+  return mayBeAtWork(seen, known) ? "at work" : "free";
+}
+
 export function judgeWriter(
   { writer, writerNo, takeoverNo }: Pick<Position, "writer" | "writerNo" | "takeoverNo">,
   own: Claim,

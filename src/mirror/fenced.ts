@@ -42,14 +42,14 @@ export function saveFenced(store: Store, { shop, host, strays }: Pick<Fenced, "s
 }
 
 /**
- * Undefined where this machine works for the shop.
+ * Undefined where this machine works for the shop. `shop` null: whatever shop it worked for.
  * @throws Fenced where another machine has taken it over since this database was used last, and has been left what was taken here meanwhile
  */
-export function refuseFenced(store: Store, shop: string): Fenced | undefined {
+export function refuseFenced(store: Store, shop: string | null): Fenced | undefined {
   const saved = loadMirrorState(store, "fenced");
   const { shop: of, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
-  if (of !== shop) return undefined;
-  const fenced = new Fenced({ shop, host, isTakenOver: true, strays });
+  if (of === undefined || (shop !== null && of !== shop)) return undefined;
+  const fenced = new Fenced({ shop: of, host, isTakenOver: true, strays });
   if (strays !== null) throw fenced;
   return fenced;
 }

@@ -3,6 +3,7 @@ import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import { deleteRows } from "../database/queries.ts";
 import { mirrorState } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Known } from "./fence.ts";
 
 /**
  * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
@@ -54,6 +55,16 @@ export function forgetMirrorState(store: Store, key: MirrorStateKey): void {
   deleteRows(store, mirrorState, { key });
 }
 
+/** What this database knows of the claims to its shop. */
+export function loadKnown(store: Store): Known {
+  const claims = loadMirrorState(store, "claims");
+  const heard = loadMirrorState(store, "heard");
+  return {
+    claims: claims === undefined ? undefined : (JSON.parse(claims) as string[]),
+    heardAtS: heard === undefined ? undefined : Number(heard),
+  };
+}
+
 /** PostgreSQL is older than it was: the ERP's rows are gone through. What a person had approved was of another state. Inside a transaction. */
 export function noteRestored(store: Store, at: string): void {
   saveMirrorState(store, "restored", at);
@@ -68,6 +79,8 @@ export function switchMirror(store: Store, isOn: boolean): void {
     startRefill(store);
   } else {
     deleteMeta(store, "mirror_on");
+    // Without a mirror nothing says who works for the shop, and nothing could take it over.
+    forgetMirrorState(store, "fenced");
     store.prepare("DELETE FROM mirror_changes WHERE kind <> 'request'").run();
   }
 }

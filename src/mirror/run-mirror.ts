@@ -9,12 +9,12 @@ import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
+import { briefly, type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
 import { type Claim, judgeWriter, mayBeAtWork } from "./fence.ts";
 import { Fenced } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
-import { forgetMirrorState, loadMirrorState, noteRestored, saveMirrorState } from "./mirror-state.ts";
+import { forgetMirrorState, loadKnown, loadMirrorState, noteRestored, saveMirrorState } from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession } from "./part.ts";
 import { firstPosition } from "./plan-down.ts";
 import {
@@ -38,8 +38,6 @@ const RECORD_IDLE_MS = 60_000;
 /** What one pass takes at most: between two, a shop that is busy all the time says how it stands. */
 const PASS_MS = 10_000;
 const ROUNDS_MAX = 200;
-/** How long a start asks who works for the shop: an old server that comes back would otherwise work beside the one that took its place. */
-const LEARN_MS = 10_000;
 /** How often a start looks whether another instance is at work. */
 const WATCH_MS = 1_000;
 /** Claims that are remembered: a PostgreSQL that was restored may show an earlier one. */
@@ -123,6 +121,11 @@ export class RunMirror implements Job {
     this.#link.close();
   }
 
+  /** Another instance works for the shop: no request leaves. */
+  get fenced(): Fenced | undefined {
+    return this.#fenced;
+  }
+
   /**
    * Before each request to the service. The first one waits until it is known who works for the shop, or until that cannot be learnt soon;
    * none leaves once another instance does.
@@ -140,7 +143,7 @@ export class RunMirror implements Job {
 
   /** In a connection of its own: a pass may be under way. */
   async #learn(): Promise<void> {
-    const look = () => this.#apart((link) => lookAtPosition(link, this.#options.self.shop));
+    const look = () => briefly(this.#options.link, (link) => lookAtPosition(link, this.#options.self.shop));
     try {
       const seen = await look();
       if (seen === undefined) return;
@@ -175,41 +178,19 @@ export class RunMirror implements Job {
 
   #isOtherAtWork(seen: Seen): boolean {
     if (this.#claim.writerNo !== undefined || seen.writer === this.#claim.writer) return false;
-    return mayBeAtWork(seen, { claims: this.#loadClaims(), heardAtS: this.#loadHeard() });
-  }
-
-  #loadClaims(): string[] | undefined {
-    const claims = loadMirrorState(this.#context.store, "claims");
-    return claims === undefined ? undefined : (JSON.parse(claims) as string[]);
-  }
-
-  #loadHeard(): number | undefined {
-    const heard = loadMirrorState(this.#context.store, "heard");
-    return heard === undefined ? undefined : Number(heard);
+    return mayBeAtWork(seen, loadKnown(this.#context.store));
   }
 
   /** Before it is made: a start after a crash knows its own claim. */
   async #noteClaim(seen: Seen, signal: AbortSignal): Promise<void> {
     if (this.#isClaimNoted) return;
     const { store } = this.#context;
-    const claims = [...new Set([this.#claim.writer, ...(this.#loadClaims() ?? [])])].slice(0, CLAIMS_MAX);
+    const claims = [...new Set([this.#claim.writer, ...(loadKnown(store).claims ?? [])])].slice(0, CLAIMS_MAX);
     await commit(this.#context, signal, () => {
       saveMirrorState(store, "claims", JSON.stringify(claims));
       saveMirrorState(store, "heard", String(seen.heardAtS));
     });
     this.#isClaimNoted = true;
-  }
-
-  async #apart<T>(act: (link: MirrorLink) => Promise<T>): Promise<T> {
-    const link = new MirrorLink(this.#options.link);
-    // Of the machine: it bounds what the network does.
-    const timer = setTimeout(() => link.close(), LEARN_MS);
-    try {
-      return await act(link);
-    } finally {
-      clearTimeout(timer);
-      link.close();
-    }
   }
 
   /** No request leaves from here on; what was taken meanwhile is left for the other machine, and this one ends. */
@@ -220,11 +201,11 @@ export class RunMirror implements Job {
   }
 
   async #leave(error: Fenced): Promise<Fenced> {
-    const { self, onFenced } = this.#options;
+    const { link, self, onFenced } = this.#options;
     let ended = error;
     try {
       if (error.strays === null)
-        ended = error.withStrays(await this.#apart((link) => leaveStrays(link, this.#context.store, self)));
+        ended = error.withStrays(await briefly(link, (own) => leaveStrays(own, this.#context.store, self)));
     } catch (thrown) {
       this.#context.log.warn(
         { errorCode: asError(thrown).code },

@@ -8,9 +8,11 @@ const USER_AGENT = "erp-bridge";
 export interface ClientSources extends Pick<ClientOptions, "dispatcher"> {
   loaded: LoadedConfig;
   clock: Clock;
+  /** Rejects where another instance works for the shop; undefined: whoever calls cannot be one of two. */
+  admit: (() => Promise<void>) | undefined;
 }
 
-export function createClient({ loaded, clock, dispatcher }: ClientSources): ServiceClient {
+export function createClient({ loaded, clock, admit, dispatcher }: ClientSources): ServiceClient {
   const { service } = loaded.config;
   return new ServiceClient({
     baseUrl: service.base_url,
@@ -25,6 +27,7 @@ export function createClient({ loaded, clock, dispatcher }: ClientSources): Serv
     route: routeOf(loaded.config),
     userAgent: USER_AGENT,
     clock,
+    admit,
     ...(dispatcher === undefined ? {} : { dispatcher }),
   });
 }

@@ -43,6 +43,8 @@ export interface ClientOptions {
   route?: Route;
   /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
   dispatcher?: Dispatcher;
+  /** Asked before each request leaves, once its turn has come; rejects where none may leave. */
+  admit?: (() => Promise<void>) | undefined;
 }
 
 export interface ServiceRequest {
@@ -132,8 +134,6 @@ export class ServiceClient {
   /** How often in a row each record was answered with a wait. */
   readonly #waits = new Map<string, number>();
   readonly #dates = new ServedDates();
-  /** Asked before each request leaves, once its turn has come; rejects where none may leave. */
-  admit: (() => Promise<void>) | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -240,7 +240,7 @@ export class ServiceClient {
   async turn(request: Omit<ServiceRequest, "turn">): Promise<Turn> {
     try {
       await this.#pacer.turn(request.signal);
-      await this.admit?.();
+      await this.#options.admit?.();
       return { sinceMs: this.clock.monotonicMs() };
     } catch (error) {
       throw this.#error("stopped", request, m.service.stoppedBefore, { cause: error, effect: "none" });

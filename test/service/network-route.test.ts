@@ -110,7 +110,7 @@ function clientOf(baseUrl: string, service: Record<string, unknown> = {}) {
   const own = { base_url: baseUrl, client_id: "shop-1", client_secret: "s3cret-of-shop", ...service };
   const text = JSON.stringify({ service: own, database: { path: "bridge.db" } });
   const loaded = parseConfig({ text, file: path.join(folder, "config.yaml"), env: {} });
-  const client = createClient({ loaded, clock: systemClock });
+  const client = createClient({ loaded, clock: systemClock, admit: undefined });
   onTestFinished(() => client.close());
   return client;
 }
