@@ -8,15 +8,9 @@ import { m } from "../messages/messages.ts";
 import type { LinkOptions, MirrorTx } from "./connection.ts";
 import { MirrorLink } from "./connection.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
-import {
-  type AppliedToMirror,
-  compareVersions,
-  inspect,
-  mirrorMigrations,
-  SHOP_TABLES,
-  touchTriggers,
-} from "./schema-version.ts";
-import { TOUCHED_TABLES, touchedKey } from "./up/erp-tables.ts";
+import { type AppliedToMirror, compareVersions, inspect, mirrorMigrations, SHOP_TABLES } from "./schema-version.ts";
+import { triggersOf } from "./triggers.ts";
+import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
 /** Two at once would make the same roles: the second waits for the first. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtext('erp-bridge mirror init'))";
@@ -133,17 +127,18 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
   for (const statement of statements) await tx.run(statement);
 }
 
-/** Triggers and policies that a table has lost, as one that was brought back alone; also under a session that replicates or restores they note. */
+/** Triggers and policies that a table has lost, as one that was brought back alone. */
 async function armTables(tx: MirrorTx): Promise<void> {
   for (const table of TOUCHED_TABLES) {
     const there = await tx.query<{ name: string; enabled: string }>(
       "SELECT tgname AS name, tgenabled AS enabled FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal",
       [table],
     );
-    for (const trigger of touchTriggers(table)) {
-      const found = there.find(({ name }) => name === trigger);
-      if (found === undefined) await tx.run(touchTrigger(table, trigger));
-      if (found?.enabled !== "A") await tx.run(`ALTER TABLE ${table} ENABLE ALWAYS TRIGGER ${trigger}`);
+    for (const { name, create, isAlways } of triggersOf(table)) {
+      const found = there.find((trigger) => trigger.name === name);
+      if (found === undefined) await tx.run(create);
+      const isEnabled = found?.enabled === "A" || (!isAlways && (found === undefined || found.enabled === "O"));
+      if (!isEnabled) await tx.run(`ALTER TABLE ${table} ENABLE ${isAlways ? "ALWAYS " : ""}TRIGGER ${name}`);
     }
   }
   for (const table of SHOP_TABLES) {
@@ -153,16 +148,6 @@ async function armTables(tx: MirrorTx): Promise<void> {
     const own = "(SELECT my_shops())::text[]";
     await tx.run(`CREATE POLICY own_shops ON ${table} USING (shop = ANY (${own}) OR '*' = ANY (${own}))`);
   }
-}
-
-function touchTrigger(table: string, trigger: string): string {
-  const event = trigger.slice("touch_".length).toUpperCase();
-  const tables: Record<string, string> = {
-    INSERT: "REFERENCING NEW TABLE AS new_rows",
-    UPDATE: "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows",
-    DELETE: "REFERENCING OLD TABLE AS old_rows",
-  };
-  return `CREATE TRIGGER ${trigger} AFTER ${event} ON ${table} ${tables[event] ?? ""} FOR EACH STATEMENT EXECUTE FUNCTION touch('${touchedKey(table)}')`;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { LinkOptions, MirrorTx } from "./connection.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
+import { triggersOf } from "./triggers.ts";
 import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
 /** The first with views that run with the reader's rights. */
@@ -64,12 +65,6 @@ export async function verifySchema(query: MirrorTx["query"], place: Place): Prom
     throw wrongSchema(m.mirror.disarmed({ at, schema, tables: tables.join(", ") }), m.mirror.initHint);
 }
 
-/** What notes that somebody writes a table of the ERP's; without one of these a shop never hears of it. */
-export function touchTriggers(table: string): readonly string[] {
-  const each = ["touch_insert", "touch_update", "touch_delete"];
-  return table === "status_requests" ? each : [...each, "touch_truncate"];
-}
-
 /** Tables whose rows are of one shop. */
 export const SHOP_TABLES = [
   ...[
@@ -89,10 +84,7 @@ export const SHOP_TABLES = [
 
 /** Tables that were brought back without what belongs to them, or in which somebody has switched it off. */
 async function findDisarmed(query: MirrorTx["query"], schema: string): Promise<string[]> {
-  const wanted = SHOP_TABLES.map((name) => ({
-    name,
-    triggers: TOUCHED_TABLES.includes(name) ? touchTriggers(name) : [],
-  }));
+  const wanted = SHOP_TABLES.map((name) => ({ name, triggers: triggersOf(name).map((trigger) => trigger.name) }));
   const rows = await query<{ name: string }>(
     `SELECT w.name FROM json_to_recordset($2::json) AS w(name text, triggers json)
      LEFT JOIN pg_class c ON c.relname = w.name AND c.relnamespace = to_regnamespace(quote_ident($1))

@@ -145,7 +145,7 @@ describeWithPostgres("mirror init", () => {
     const change = (sql: string) => cluster.query(name, `SET search_path = erp_bridge; ${sql}`);
     const triggers = () =>
       change(
-        "SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname LIKE 'touch%' ORDER BY 1, 2",
+        "SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal AND tgrelid = ANY ('{stock, prices, images, erp_orders, status_requests}'::regclass[]) ORDER BY 1, 2",
       );
     const before = await triggers();
     const meet = async () => {
@@ -162,6 +162,25 @@ describeWithPostgres("mirror init", () => {
     await init(database);
     expect(await meet()).toBeUndefined();
     expect(await triggers()).toBe(before);
+    for (const trigger of [
+      "note_block ON erp_orders",
+      "forget_refusal ON erp_orders",
+      "note_known ON status_requests",
+    ]) {
+      const [row = "", table = ""] = trigger.split(" ON ");
+      const alter = `ALTER TABLE ${table}`;
+      for (const loss of [
+        `DROP TRIGGER ${trigger}`,
+        `${alter} DISABLE TRIGGER ${row}`,
+        `${alter} ENABLE REPLICA TRIGGER ${row}`,
+      ]) {
+        await change(loss);
+        expect(await meet(), loss).toMatchObject({ id: "mirror.disarmed", params: { tables: table } });
+        await init(database);
+        expect(await meet(), loss).toBeUndefined();
+        expect(await triggers()).toBe(before);
+      }
+    }
     await change("SET session_replication_role = replica; INSERT INTO stock (shop, sku) VALUES ('north', 'A')");
     expect(await change("SELECT tbl, k0, k1 FROM touched")).toBe("stock|A|");
   });

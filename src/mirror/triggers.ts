@@ -1,0 +1,47 @@
+/* The triggers of the mirror's tables in PostgreSQL: what the shops rely on is looked at on every new connection, and given back by `mirror init`. */
+import { TOUCHED_TABLES, touchedKey } from "./up/erp-tables.ts";
+
+interface Trigger {
+  name: string;
+  create: string;
+  /** Also in a session that replicates or restores. */
+  isAlways: boolean;
+}
+
+const EVENTS: Readonly<Record<string, string>> = {
+  INSERT: "REFERENCING NEW TABLE AS new_rows",
+  UPDATE: "REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows",
+  DELETE: "REFERENCING OLD TABLE AS old_rows",
+  TRUNCATE: "",
+};
+
+/** What notes that somebody writes a table of the ERP's; without one of these a shop never hears of it. */
+function touchTriggers(table: string): Trigger[] {
+  const events = Object.entries(EVENTS).filter(([event]) => event !== "TRUNCATE" || table !== "status_requests");
+  return events.map(([event, rows]) => {
+    const name = `touch_${event.toLowerCase()}`;
+    const create = `CREATE TRIGGER ${name} AFTER ${event} ON ${table} ${rows} FOR EACH STATEMENT EXECUTE FUNCTION touch('${touchedKey(table)}')`;
+    return { name, create, isAlways: true };
+  });
+}
+
+/** What completes a row that the ERP writes; one that is replicated or restored has its values. */
+const ROW_TRIGGERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  erp_orders: {
+    note_block: "BEFORE INSERT OR UPDATE OF state ON erp_orders FOR EACH ROW WHEN (NEW.state = 'blocked')",
+    forget_refusal: "BEFORE UPDATE ON erp_orders FOR EACH ROW WHEN (OLD.error IS NOT NULL)",
+  },
+  status_requests: {
+    note_known: "BEFORE INSERT ON status_requests FOR EACH ROW WHEN (NEW.known_revision IS NULL)",
+  },
+};
+
+export function triggersOf(table: string): readonly Trigger[] {
+  if (!TOUCHED_TABLES.includes(table)) return [];
+  const ofRows = Object.entries(ROW_TRIGGERS[table] ?? {}).map(([name, when]) => ({
+    name,
+    create: `CREATE TRIGGER ${name} ${when} EXECUTE FUNCTION ${name}()`,
+    isAlways: false,
+  }));
+  return [...touchTriggers(table), ...ofRows];
+}
