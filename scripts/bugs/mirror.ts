@@ -167,10 +167,10 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       },
       {
         file: CONNECTION,
-        find: "return (await this.#client.query(sql, params as unknown[])).rowCount ?? 0;",
-        replace: `return (await this.client.query(sql, params as unknown[]).catch(async () => {
+        find: "return (await sendOn(this.#client, sql, params)).rowCount ?? 0;",
+        replace: `return (await sendOn(this.client, sql, params).catch(async () => {
         this.client = await this.#again();
-        return await this.client.query(sql, params as unknown[]);
+        return await sendOn(this.client, sql, params);
       })).rowCount ?? 0;`,
       },
     ],

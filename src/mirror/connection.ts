@@ -5,18 +5,16 @@
  */
 import { Socket } from "node:net";
 import { rootCertificates } from "node:tls";
-import type { Client, ClientConfig } from "pg";
+import type { Client, ClientConfig, QueryResult } from "pg";
 import type { MirrorTarget } from "../config/mirror.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { MirrorError, mirrorErrorOf } from "./mirror-error.ts";
+import { lockTimeoutMs, MirrorError, mirrorErrorOf } from "./mirror-error.ts";
 
 /** Until the connection stands. */
 const CONNECT_MS = 10_000;
 /** PostgreSQL itself ends a statement that takes too long; an answer that is lost is waited for no longer. */
 const ANSWER_GRACE_MS = 5_000;
-/** A lock is somebody else's long transaction: the next pass tries again. */
-const LOCK_MS = 5_000;
 
 /** A Buffer: in PostgreSQL's binary form. */
 export type Param = string | number | boolean | null | Buffer | readonly (string | number | null)[];
@@ -134,7 +132,7 @@ export class MirrorLink {
       await queryOn(client, SETTINGS, [
         this.#options.schema,
         `${this.#options.timeoutMs}`,
-        `${Math.min(LOCK_MS, this.#options.timeoutMs / 2)}`,
+        `${lockTimeoutMs(this.#options.timeoutMs)}`,
         `${this.#options.timeoutMs * 2}`,
       ]);
       await this.#options.verify?.(async (sql, params = []) => await queryOn(client, sql, params));
@@ -148,7 +146,7 @@ export class MirrorLink {
   }
 
   #explain(thrown: unknown, doing: Message, isCommit = false) {
-    return mirrorErrorOf(thrown, { ...this.#options, doing, isCommit });
+    return mirrorErrorOf(thrown, { ...this.#options, doing, isCommit, tookMs: TOOK_MS.get(thrown as object) });
   }
 }
 
@@ -199,8 +197,21 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   ...[20, 21, 23, 26].map((oid) => [oid, Number] as const),
 ]);
 
+/** How long the statements took that failed. */
+const TOOK_MS = new WeakMap<object, number>();
+
+async function sendOn(client: Client, sql: string, params: readonly Param[] = []): Promise<QueryResult> {
+  const sentMs = performance.now();
+  try {
+    return await client.query(sql, params as unknown[]);
+  } catch (thrown) {
+    if (thrown instanceof Error) TOOK_MS.set(thrown, performance.now() - sentMs);
+    throw thrown;
+  }
+}
+
 async function queryOn<Row>(client: Client, sql: string, params: readonly Param[]): Promise<Row[]> {
-  const { rows } = await client.query(sql, params as unknown[]);
+  const { rows } = await sendOn(client, sql, params);
   return rows as Row[];
 }
 
@@ -230,7 +241,7 @@ class OpenTransaction implements MirrorTx {
   async run(sql: string, params: readonly Param[] = []): Promise<number> {
     this.#refuseOver();
     try {
-      return (await this.#client.query(sql, params as unknown[])).rowCount ?? 0;
+      return (await sendOn(this.#client, sql, params)).rowCount ?? 0;
     } catch (thrown) {
       throw this.#explain(thrown);
     }

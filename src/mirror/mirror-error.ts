@@ -9,21 +9,28 @@ import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 
 export type MirrorCode = Extract<ErrorCode, `mirror_${string}`>;
 
+interface MirrorErrorDetails {
+  hint?: Message;
+  cause?: unknown;
+  sqlState?: string | undefined;
+  isOutcomeUnknown?: boolean;
+  isTooLong?: boolean;
+}
+
 export class MirrorError extends BridgeError {
   /** PostgreSQL's code; undefined where it has said nothing. */
   readonly sqlState: string | undefined;
   /** A COMMIT left and no answer came: the position says what became of it. */
   readonly isOutcomeUnknown: boolean;
+  /** PostgreSQL has ended a statement that took too long. */
+  readonly isTooLong: boolean;
 
-  constructor(
-    code: MirrorCode,
-    text: Message,
-    more: { hint?: Message; cause?: unknown; sqlState?: string | undefined; isOutcomeUnknown?: boolean } = {},
-  ) {
+  constructor(code: MirrorCode, text: Message, more: MirrorErrorDetails = {}) {
     super(code, text, more);
     this.name = "MirrorError";
     this.sqlState = more.sqlState;
     this.isOutcomeUnknown = more.isOutcomeUnknown === true;
+    this.isTooLong = more.isTooLong === true;
   }
 
   /** Whether it is about a value: the rows of a statement are then sent apart. */
@@ -39,7 +46,7 @@ export function isOfData(sqlState: string | undefined): boolean {
 
 /** Codes and classes of SQLSTATE, the longest first. */
 const BY_STATE: readonly (readonly [prefix: string, code: MirrorCode])[] = [
-  ["57014", "mirror_slow"], // statement_timeout
+  ["57014", "mirror_slow"], // statement_timeout, or pg_cancel_backend
   ["55P03", "mirror_slow"], // lock_timeout
   ["25P03", "mirror_slow"], // idle_in_transaction_session_timeout
   ["25006", "mirror_read_only"],
@@ -79,6 +86,10 @@ export interface Met {
   /** What was being done. */
   doing: Message;
   isCommit?: boolean;
+  /** For one statement. */
+  timeoutMs: number;
+  /** How long the statement took that failed; absent where none was sent. */
+  tookMs?: number | undefined;
 }
 
 /** The code of what was thrown; pure. */
@@ -104,7 +115,7 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
   const { user } = met.target;
   const words: Record<MirrorCode, [text: Message, hint?: Message]> = {
     mirror_away: [m.mirror.away({ at, why }), m.mirror.awayHint],
-    mirror_slow: [m.mirror.slow({ at, why }), m.mirror.slowHint],
+    mirror_slow: slowWords(sqlState, { ...met, at, why }),
     mirror_full: [m.mirror.full({ at, why }), m.mirror.fullHint],
     mirror_read_only: [m.mirror.readOnly({ at }), m.mirror.readOnlyHint],
     mirror_access: [m.mirror.access({ at, user, why }), m.mirror.accessHint],
@@ -122,8 +133,38 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
     cause: thrown,
     sqlState,
     isOutcomeUnknown,
+    isTooLong: isTimeOver(sqlState, met),
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+/** A lock is somebody else's long transaction: the next pass tries again. */
+const LOCK_MS = 5_000;
+/** The server's clock and this machine's differ by less. */
+const CLOCK_SHARE = 0.98;
+
+export function lockTimeoutMs(timeoutMs: number): number {
+  return Math.min(LOCK_MS, timeoutMs / 2);
+}
+
+/** The limit of a statement and somebody's pg_cancel_backend have one code, and words of the server's language: the time tells which it was. */
+function isTimeOver(sqlState: string | undefined, { timeoutMs, tookMs }: Pick<Met, "timeoutMs" | "tookMs">): boolean {
+  return sqlState === "57014" && (tookMs === undefined || tookMs >= timeoutMs * CLOCK_SHARE);
+}
+
+function slowWords(
+  sqlState: string | undefined,
+  { at, why, timeoutMs, tookMs }: Pick<Met, "timeoutMs" | "tookMs"> & { at: string; why: string },
+): [text: Message, hint: Message] {
+  const seconds = (ms: number) => Math.round(ms / 100) / 10;
+  if (sqlState === undefined) return [m.mirror.slow({ at, why }), m.mirror.slowHint];
+  if (isTimeOver(sqlState, { timeoutMs, tookMs }))
+    return [m.mirror.tooLong({ at, seconds: seconds(timeoutMs) }), m.mirror.tooLongHint];
+  if (sqlState === "57014") return [m.mirror.cancelled({ at, why }), m.mirror.cancelledHint];
+  if (sqlState === "55P03")
+    return [m.mirror.locked({ at, seconds: seconds(lockTimeoutMs(timeoutMs)) }), m.mirror.lockedHint];
+  if (sqlState === "25P03") return [m.mirror.silentHere({ at, why }), m.mirror.silentHereHint];
+  return [m.mirror.gaveWay({ at, why }), m.mirror.gaveWayHint];
 }
 
 function partsOf(thrown: unknown): { code: string | undefined; message: string } {

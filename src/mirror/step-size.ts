@@ -1,7 +1,5 @@
 import { MirrorError } from "./mirror-error.ts";
 
-/** PostgreSQL has ended a statement that took too long. */
-const TOO_LONG = "57014";
 const LEAST_SHARE = 1 / 4096;
 
 /**
@@ -20,7 +18,6 @@ export class StepSize {
   }
 
   noteFailed(error: unknown): void {
-    if (error instanceof MirrorError && error.sqlState === TOO_LONG)
-      this.#share = Math.max(LEAST_SHARE, this.#share / 4);
+    if (error instanceof MirrorError && error.isTooLong) this.#share = Math.max(LEAST_SHARE, this.#share / 4);
   }
 }

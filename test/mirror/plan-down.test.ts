@@ -112,11 +112,30 @@ describe("errors", () => {
     ["SASL: SCRAM-SERVER-FINAL-MESSAGE: server signature does not match", "mirror_access"],
   ])("%s is %s", (words, expected) => expect(codeOf(new Error(words))).toBe(expected));
 
+  const target = { host: "db", port: 5432, user: "north", password: "s3cret", database: "chain", tls: true };
+  const met = { target, shop: "north", schema: "erp_bridge", doing: m.mirror.committing, timeoutMs: 10_000 };
+
+  it.each([
+    ["57014", 10_001, "tooLong"],
+    ["57014", 2_000, "cancelled"],
+    ["55P03", 5_001, "locked"],
+    ["25P03", 20, "silentHere"],
+    ["40P01", 1_000, "gaveWay"],
+    ["40001", 1_000, "gaveWay"],
+  ])("%s after %s ms says: %s", (code, tookMs, words) => {
+    const error = mirrorErrorOf(thrown(code), { ...met, tookMs }) as MirrorError;
+    expect([error.code, error.text, error.hint, error.isTooLong]).toMatchObject([
+      "mirror_slow",
+      { id: `mirror.${words}` },
+      { id: `mirror.${words}Hint` },
+      words === "tooLong",
+    ]);
+  });
+
   it("say of a COMMIT that was not answered that its outcome is unknown, and hold no password", () => {
-    const target = { host: "db", port: 5432, user: "north", password: "s3cret", database: "chain", tls: true };
-    const met = { target, shop: "north", schema: "erp_bridge", doing: m.mirror.committing, isCommit: true };
-    const lost = mirrorErrorOf(thrown("ECONNRESET"), met) as MirrorError;
-    const refused = mirrorErrorOf(thrown("40001"), met) as MirrorError;
+    const committing = { ...met, isCommit: true };
+    const lost = mirrorErrorOf(thrown("ECONNRESET"), committing) as MirrorError;
+    const refused = mirrorErrorOf(thrown("40001"), committing) as MirrorError;
     expect([lost.isOutcomeUnknown, refused.isOutcomeUnknown]).toEqual([true, false]);
     expect(JSON.stringify([lost.text, lost.hint, refused.text])).not.toContain("s3cret");
   });

@@ -112,10 +112,27 @@ describeWithPostgres("the way down under trouble", () => {
     await other.query(`BEGIN; SELECT 1 FROM erp_bridge.positions WHERE shop = '${SHOP}' FOR UPDATE`);
     const { error } = await shop.run("mirror");
     await other.end();
-    expect(error).toMatchObject({ code: "mirror_slow", sqlState: "55P03" });
+    expect(error).toMatchObject({ code: "mirror_slow", text: { id: "mirror.locked" }, sqlState: "55P03" });
     await shop.mirror();
     await expectMirrored(shop);
   });
+
+  it("tells a statement that took too long from one that a person has cancelled", async () => {
+    const shop = await startMirroredShop({ settings: { mirror: { timeout: "1s" } } });
+    createOrders(shop, 1);
+    await shop.run("orders");
+    await shop.there(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
+      CREATE TRIGGER wait BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION wait()`);
+    expect((await shop.run("mirror")).error).toMatchObject({ text: { id: "mirror.tooLong" }, isTooLong: true });
+    const cancel =
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'erp-bridge' AND query LIKE 'INSERT INTO orders %'";
+    const running = shop.run("mirror");
+    for (let ended = false; !ended; ) ended = (await shop.there(cancel)).includes("t");
+    expect((await running).error).toMatchObject({ text: { id: "mirror.cancelled" }, isTooLong: false });
+    await shop.there("DROP TRIGGER wait ON orders");
+    await shop.mirror();
+    await expectMirrored(shop);
+  }, 60_000);
 
   it("leaves out an order that PostgreSQL refuses in every form, and says so", async () => {
     const shop = await startMirroredShop();

@@ -18,8 +18,25 @@ export const mirror = {
   awayHint:
     "Orders, changes and feeds go on without it; the mirror catches up by itself. Is the server running, and the way to it open?",
   slow: ({ at, why }: { at: string; why: string }) => `PostgreSQL at ${at} does not answer in time (${why}).`,
-  slowHint:
-    "Look there for long transactions and locks (pg_stat_activity); mirror.timeout says how long a statement may take.",
+  slowHint: "The next pass connects anew. Is the server overloaded, or the way to it interrupted?",
+  tooLong: ({ at, seconds }: { at: string; seconds: number }) =>
+    `PostgreSQL at ${at} has broken off a statement that took longer than ${seconds} s.`,
+  tooLongHint:
+    "The next pass takes a quarter as much. Where it stays so, look there for what keeps the server busy (pg_stat_activity), or raise mirror.timeout.",
+  locked: ({ at, seconds }: { at: string; seconds: number }) =>
+    `In PostgreSQL at ${at} another transaction keeps rows of the mirror's locked (longer than ${seconds} s).`,
+  lockedHint:
+    "The next pass tries again. Where it stays so, look there for a transaction that nobody ends: SELECT pid, usename, xact_start, query FROM pg_stat_activity ORDER BY xact_start; pg_terminate_backend(pid) ends it.",
+  cancelled: ({ at, why }: { at: string; why: string }) =>
+    `Somebody has cancelled a statement of the mirror's in PostgreSQL at ${at} (${why}).`,
+  cancelledHint:
+    "The next pass repeats it. Where it stays so, find the person or the program there that calls pg_cancel_backend, and have it spare application_name erp-bridge.",
+  silentHere: ({ at, why }: { at: string; why: string }) =>
+    `PostgreSQL at ${at} has ended a transaction in which nothing came from this machine for long (${why}).`,
+  silentHereHint: "The next pass repeats it. Was this machine suspended, or short of processor time?",
+  gaveWay: ({ at, why }: { at: string; why: string }) =>
+    `PostgreSQL at ${at} has broken off a transaction in favour of another one (${why}).`,
+  gaveWayHint: "The next pass repeats it; nothing is to be done.",
   full: ({ at, why }: { at: string; why: string }) => `PostgreSQL at ${at} has no room: ${why}.`,
   fullHint: "Its disk or memory is full, or max_connections is reached: each shop keeps one connection.",
   readOnly: ({ at }: { at: string }) => `PostgreSQL at ${at} takes no writes: it is a standby, or set to read only.`,

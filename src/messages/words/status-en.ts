@@ -46,7 +46,7 @@ export const statusEn = {
     redirected: "the service points to another address",
     request_refused: "the service refuses the request",
     mirror_away: "the mirror's PostgreSQL cannot be reached",
-    mirror_slow: "the mirror's PostgreSQL does not answer in time",
+    mirror_slow: "a statement in the mirror's PostgreSQL was broken off",
     mirror_full: "the mirror's PostgreSQL has no room",
     mirror_read_only: "the mirror's PostgreSQL takes no writes",
     mirror_access: "the mirror's PostgreSQL does not let the bridge in",

@@ -43,7 +43,7 @@ export const statusRu = {
     redirected: "сервис отсылает на другой адрес",
     request_refused: "сервис отклоняет запрос",
     mirror_away: "нет связи с PostgreSQL зеркала",
-    mirror_slow: "PostgreSQL зеркала не отвечает вовремя",
+    mirror_slow: "запрос в PostgreSQL зеркала прерван",
     mirror_full: "у PostgreSQL зеркала нет места",
     mirror_read_only: "PostgreSQL зеркала не принимает запись",
     mirror_access: "PostgreSQL зеркала не пускает программу",
