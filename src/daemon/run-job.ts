@@ -96,8 +96,17 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
     // What asks for a hold itself ends none: it may be the same one.
-    if (plan === undefined && (isLetIn || isAnswered(error))) await gate.passed(admission, signal);
+    if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
+  }
+}
+
+/** Where it cannot be written that the holds are over, they stand until the next probe, and the pass says what it failed at. */
+async function endTried(admission: Admission, { log }: JobContext, gate: HoldGate, signal: AbortSignal): Promise<void> {
+  try {
+    await gate.passed(admission, signal);
+  } catch (error) {
+    log.debug({ errorCode: asError(error).code }, "The end of a hold could not be written.");
   }
 }
 
