@@ -93,6 +93,24 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/service/part-words.test.ts",
+    "an answer that tells of a part in a fraction taken for an acceptance",
+    { in: "fractionsOf", find: "few < many && few < size &&", replace: "few < 0 &&" },
+    "src/service/part-words.ts",
+  ),
+  tested(
+    "test/service/part-words.test.ts",
+    "an answer that counts records as not found taken for an acceptance",
+    { in: "findPart", find: "|| isFailed(segment)", replace: "" },
+    "src/service/part-words.ts",
+  ),
+  tested(
+    "test/feeds/unknown-answers.test.ts",
+    "an error accepted because a person has accepted a part",
+    { in: "withDoubt", find: 'why: "part"', replace: 'why: "words"' },
+    "src/feeds/send-request.ts",
+  ),
+  tested(
     "test/completeness/empty-list.test.ts",
     "a count believed at first sight",
     { in: "countsRecords", find: "return equal !== undefined ||", replace: "return equal !== -1 ||" },

@@ -10,12 +10,13 @@ import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { type Acceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import type { ShortCount } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readImportResult } from "../service/import-result.ts";
 import { sendImport, turnOfImport } from "../service/imports.ts";
+import { readPartWords } from "../service/part-words.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
@@ -119,8 +120,7 @@ export class SendRequest {
       for (const { id } of rows) pass.short.add(id);
       return { ...refused(`${short.name}: ${short.count} of ${counted.size}`), short };
     }
-    const doubt = short && { why: "counts" as const, words: `${short.name}: ${short.count}` };
-    const acceptance = result.acceptance && (doubt === undefined ? result.acceptance : { ...result.acceptance, doubt });
+    const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
     const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), entries);
     // What it says of some records alone is found out for each of them.
     const [odd] = judged?.odd ?? [];
@@ -278,6 +278,16 @@ export function entryOf(row: OutboxRow): Entry {
 /** The service may have taken it, and nothing of that request is still on its way. */
 export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
+}
+
+/** What the answer says of a part of the records speaks against an acceptance of the whole. */
+function withDoubt(
+  acceptance: Acceptance & { kind: "accepted" },
+  { short, body, entries }: { short: ShortCount | undefined; body: Buffer; entries: readonly Entry[] },
+): Acceptance & { kind: "accepted" } {
+  if (short !== undefined) return { ...acceptance, doubt: { why: "counts", words: `${short.name}: ${short.count}` } };
+  const words = acceptance.doubt === undefined ? readPartWords(body, acceptance.root, entries) : undefined;
+  return words === undefined ? acceptance : { ...acceptance, doubt: { why: "part", words } };
 }
 
 /** The halves of a divided request are named by these. */

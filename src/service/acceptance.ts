@@ -18,9 +18,9 @@ export type Acceptance =
   /** The service says that something was wrong, in a form that names no record. Counts as 422. */
   | { kind: "error"; words: string; root?: ScannedJson };
 
-/** `counts`: none of what was sent was taken. `words`: a word that stands in errors. */
+/** `counts`: none of what was sent was taken. `words`: a word that stands in errors. `part`: of several records some were not taken. */
 export interface Doubt {
-  why: "counts" | "words";
+  why: "counts" | "words" | "part";
   words: string;
 }
 

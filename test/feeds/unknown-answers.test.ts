@@ -92,6 +92,80 @@ describe("an import that is answered with 200 and another no", () => {
     expect(holds()).toEqual([]);
   });
 
+  /** A service that takes all records but one, and says how many those were. */
+  function leaveOut(feeds: Awaited<ReturnType<typeof startFeeds>>, say: (taken: number, of: number) => string) {
+    const { service } = feeds.sandbox;
+    const handle = service.handle.bind(service);
+    const trouble = { leavesOut: undefined as string | undefined };
+    service.handle = (request) => {
+      if (!request.path.includes("/import/")) return handle(request);
+      const { stocks } = JSON.parse(request.body.toString()) as { stocks: { sku: string }[] };
+      const taken = stocks.filter(({ sku }) => sku !== trouble.leavesOut);
+      const response = handle({ ...request, body: Buffer.from(JSON.stringify({ stocks: taken })) });
+      return { ...response, body: Buffer.from(say(taken.length, stocks.length)) };
+    };
+    return trouble;
+  }
+
+  it.each<[(taken: number, of: number) => string]>([
+    [(taken, of) => JSON.stringify({ status: "ok", progress: `${taken}/${of}` })],
+    [(taken, of) => `Обновлено: ${taken}, не найдено: ${of - taken}`],
+    [(taken, of) => JSON.stringify({ ok: true, message: `updated ${taken} of ${of}` })],
+    [(taken, of) => JSON.stringify({ processed: `${taken}/${of}` })],
+  ])("says that a part was taken, and keeps the request in doubt: %s", async (say) => {
+    for (const before of [0, 4]) {
+      const feeds = await startFeeds();
+      const { erp, run, minute, rows, clock, holds, level, quarantined } = feeds;
+      const trouble = leaveOut(feeds, say);
+      for (let round = 0; round < before; round++) {
+        erp.exec("DELETE FROM stock");
+        fillStock(erp, 3, round + 1);
+        expect(await run("stocks")).toMatchObject({ outcome: "done" });
+      }
+      trouble.leavesOut = "S-3";
+      erp.exec("DELETE FROM stock");
+      fillStock(erp, 3, 20);
+      expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "answer_unknown" } });
+      expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+      expect(rows<{ detail: string }>("SELECT detail FROM holds")[0]?.detail).toMatch(/2\/3|2 of 3|не найдено: 1/);
+      for (let minutes = 0; minutes < 60; minutes++) await minute();
+      expect(level("S-3")).not.toBe(20);
+      expect(rows("SELECT 1 FROM feed_outbox WHERE record LIKE '%S-3%'")).toHaveLength(1);
+      trouble.leavesOut = undefined;
+      clock.advance(2 * HOUR_MS);
+      for (let minutes = 0; minutes < 10; minutes++) await minute();
+      expect(level("S-3")).toBe(20);
+      expect(rows("SELECT 1 FROM feed_outbox")).toEqual([]);
+      expect([holds(), quarantined().filter(({ state }) => state === "held")]).toEqual([[], []]);
+    }
+  });
+
+  it("says that a part was taken, which a person accepts; an error in the same form is none", async () => {
+    const { erp, sandbox, run, minute, clock, holds, bridge, rows } = await startFeeds();
+    const said = (message: string) =>
+      sandbox.faults.add({
+        match: { path: "import" },
+        when: "after",
+        times: "forever",
+        do: answer(JSON.stringify({ message })),
+      });
+    const part = said("Updated 2, skipped 1");
+    fillStock(erp, 3, 5);
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    bridge.store.write(() => acceptForms(bridge.store, [ENDPOINT.import("/api/v1/import/stocks")]));
+    clock.advance(HOUR_MS);
+    await minute();
+    erp.exec("UPDATE stock SET quantity = 6");
+    await run("stocks");
+    expect(rows("SELECT 1 FROM feed_outbox")).toEqual([]);
+    sandbox.faults.remove(part);
+    said("The database is down");
+    erp.exec("UPDATE stock SET quantity = 7");
+    await run("stocks");
+    expect(rows("SELECT 1 FROM feed_outbox")).toHaveLength(3);
+  });
+
   it("counts as usual when all requests got it for as long as the usual one was seen", async () => {
     const { erp, sandbox, minute, clock, holds, rows } = await startUsed();
     clock.advance(48 * HOUR_MS);

@@ -1,0 +1,210 @@
+/*
+ * What in an answer to an import says in words, or in a fraction, that a part of the records was taken: `"progress": "2/3"`,
+ * `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. Beside a word that says that all is well it speaks against an acceptance all the same.
+ * Counts under names of their own are compared in `answer-counts.ts`. Pure.
+ */
+
+import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
+import { shortWords } from "./service-error.ts";
+
+/** A text of an answer, or a number of it. */
+interface Told {
+  /** Of its member, in words: `not found`. Empty where it is the whole answer, or stands in a list. */
+  label: string;
+  text: string;
+  isNumber: boolean;
+}
+
+const TEXT_BYTES = 1_200;
+const NAME_MAX = 40;
+const LEVELS = 3;
+const TEXTS_MAX = 100;
+/** Elements of a list of texts. */
+const LISTED_MAX = 20;
+
+const NUMBER = String.raw`(?<![\p{L}\d_./-]|\d:)(\d{1,9})(?![\p{L}\d_%/]|[.,:-]\d)`;
+const WORD_START = String.raw`(?<![\p{L}\d_])`;
+const WORD_END = String.raw`(?![\p{L}\d_])`;
+/** What became of records that are not there, in the service or in the request. */
+const MISSING_WORDS = [
+  "not ?(?:found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded)",
+  "missing|absent|nonexistent|unknown|unmatched|unrecogni[sz]ed",
+  String.raw`не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\p{L}*`,
+  String.raw`отсутству\p{L}*|неизвестн\p{L}*`,
+].join("|");
+const FAILED_WORDS = [
+  MISSING_WORDS,
+  "fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|skipped|ignored|omitted|dropped|lost",
+  String.raw`не удалось|отклон\p{L}*|отказ\p{L}*|отвергнут\p{L}*|пропу(?:щен|ск)\p{L}*|ошиб\p{L}*|сбо[йеяюи]\p{L}*`,
+  String.raw`неверн\p{L}*|некорректн\p{L}*|проигнорирован\p{L}*|потерян\p{L}*`,
+].join("|");
+const FAILED = new RegExp(`${WORD_START}(?:${FAILED_WORDS})${WORD_END}`, "giu");
+/** A member whose number counts such records, and nothing else. */
+const MISSING_NAME = new RegExp(
+  `^(?:(?:num|number|count|total)(?: of)? )?(?:${MISSING_WORDS})(?: (?:count|total|records|items|rows|articles|products|skus|keys))?$`,
+  "iu",
+);
+/** Records that had that value before. A count of changes says nothing of them. */
+const SAME =
+  /(?<!\p{L})(?:unchanged|changed|same|identical|equal|up[ -]to[ -]date|already|без изменени\p{L}*|(?:не ?)?изменил\p{L}*|(?:не ?)?измен[её]н\p{L}*|совпада\p{L}*|актуальн\p{L}*|уже)(?!\p{L})/giu;
+/** A record is one of these: they count a request together. */
+const EITHER =
+  /(?<!\p{L})(?:creat|insert|add|new|updat|созда|добавл|нов|обновл)\p{L}*|(?<!\p{L})(?:unchanged|same|identical|без изменени\p{L}*|не ?измен\p{L}*)(?!\p{L})/giu;
+const COUNTED =
+  /(?<!\p{L})(?:updat|process|accept|import|sav|stor|creat|insert|load|receiv|appl|writ|complet|succe|done|ok|progress|обновл|обработ|принят|импорт|сохран|созда|загру|получ|запис|успе|готов|выполн|прогресс)\p{L}*/iu;
+/** A fraction of something else: `page 1 of 3`. */
+const ELSE =
+  "(?:pages?|parts?|chunks?|batch(?:es)?|steps?|stages?|attempts?|tr(?:y|ies)|retr(?:y|ies)|requests?|limits?|quota|rate|version|level|score|date|day|month|time|files?|shops?|stores?|warehouses?|workers?|threads?|queue|nodes?|страниц|част|пакет|шаг|этап|попыт|запрос|лимит|верси|дат|день|месяц|врем|файл|магазин|склад|поток|очеред)";
+const ELSE_BEFORE = new RegExp(String.raw`(?<!\p{L})${ELSE}\p{L}*[\s:=#№(]*$`, "iu");
+const ELSE_AFTER = new RegExp(String.raw`^\s*${ELSE}\p{L}*`, "iu");
+const NONE = /(?<!\p{L})(?:no|not|none|without|zero|нет|без|ни)(?!\p{L})/iu;
+
+const WHOLE = "([1-9]\\d{0,8}|0)";
+const NOT_INSIDE = String.raw`(?<![\p{L}\d_./-]|\d:)`;
+const NOT_ON = String.raw`(?![\p{L}\d_%/]|[.,:-]\d)`;
+const FRACTION = new RegExp(
+  String.raw`${NOT_INSIDE}${WHOLE}(?:\s*/\s*|\s+(?:\p{L}{3,}\s+)?(?:out\s+of|of|из)\s+(?:(?:the|all|всех)\s+)?)${WHOLE}${NOT_ON}`,
+  "giu",
+);
+/** `Из 3 записей обновлено 2` */
+const OF_WHOLE = new RegExp(
+  String.raw`${WORD_START}(?:of|из)\s+(?:(?:the|all|всех)\s+)?${WHOLE}(?:\s+\p{L}+){0,3}[\s:]+${WHOLE}${NOT_ON}`,
+  "giu",
+);
+
+/** A status of its own. */
+const PARTIAL =
+  /^\W*(?:partial(?:ly)?(?:[ _-](?:success|succeeded|accepted|processed|updated|imported|saved|completed?|ok|content))?|частичн\p{L}*(?: \p{L}+)?)\W*$/iu;
+const PARTIAL_FLAG = /^(?:is )?(?:partial|incomplete|truncated)$/;
+
+/**
+ * Undefined, or the text in short that says that the service has taken a part of the records.
+ * @param root of the answer's JSON, where it is JSON
+ * @param sent the records of the request: what an answer repeats of them says nothing
+ */
+export function readPartWords(
+  body: Buffer,
+  root: Span | undefined,
+  sent: readonly { record: string; key: readonly string[] }[],
+): string | undefined {
+  const told = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readTold(body, root);
+  const part = findPart(told, sent.length, (text) => isRepeated(text, sent));
+  return part === undefined ? undefined : shortWords(part.label === "" ? part.text : `${part.label}: ${part.text}`);
+}
+
+function isRepeated(text: string, sent: readonly { record: string }[]): boolean {
+  const literal = JSON.stringify(text);
+  return sent.some(({ record }) => record.includes(literal));
+}
+
+/** What says it of a request of so many records. */
+function findPart(told: readonly Told[], size: number, isOwn: (text: string) => boolean): Told | undefined {
+  const all = told.map((each) => ({ each, segments: segmentsOf(each) }));
+  const flat = all.flatMap(({ segments }) => segments.flatMap(clausesOf));
+  const either = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, EITHER))));
+  const same = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, SAME))));
+  const isShort = (clause: string) =>
+    fractionsOf(clause, size).some(({ part, isEither }) => (isEither ? either : part + same) < size);
+  const isFailed = (segment: string) =>
+    segment.search(SAME) < 0 && countsAt(segment, FAILED).some((count) => count > 0);
+  return all.find(({ each: { label, text, isNumber }, segments }) => {
+    if (isNumber) return Number(text) > 0 && MISSING_NAME.test(label);
+    const isPart =
+      PARTIAL.test(text) || segments.some((segment) => clausesOf(segment).some(isShort) || isFailed(segment));
+    return isPart && !isOwn(text);
+  })?.each;
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+/** What is said at once: a bare number or fraction is one of its member. */
+function segmentsOf({ label, text }: Told): string[] {
+  if (!/(?!of|из)\p{L}{2}/u.test(text)) return [label === "" ? text : `${label}: ${text}`];
+  return text.split(/[,;|\n\r]+\s*|\.(?:\s|$)/).filter((segment) => segment.trim() !== "");
+}
+
+/** Without what stands in brackets, and that by itself. */
+function clausesOf(segment: string): string[] {
+  return segment.split(/[()]/);
+}
+
+/** The numbers that stand beside such a word: `skipped: 1`, `1 article not found`. */
+function countsAt(segment: string, words: RegExp): number[] {
+  const text = segment.replace(FRACTION, "$1");
+  const isNumberFirst = /^[^\p{L}\d]*\d/u.test(text);
+  return [...text.matchAll(words)].flatMap((found) => {
+    const after = text.slice(found.index + found[0].length);
+    const before = text.slice(0, found.index);
+    const called = read(AFTER_COLON, after);
+    const next = read(AFTER, after);
+    const former = read(BEFORE, before);
+    return called ?? (isNumberFirst ? (former ?? next) : (next ?? former)) ?? [];
+  });
+}
+
+const AFTER_COLON = new RegExp(String.raw`^((?:\s+\p{L}+){0,2})\s*[:=–—-]\s*${NUMBER}`, "u");
+const AFTER = new RegExp(String.raw`^()[\s(]+${NUMBER}`, "u");
+const BEFORE = new RegExp(String.raw`${NUMBER}((?:[\s(]+\p{L}+){0,2})[\s(]+$`, "u");
+
+function read(pattern: RegExp, text: string): number | undefined {
+  const found = pattern.exec(text);
+  if (found === null) return undefined;
+  const [words = "", number = ""] = pattern === BEFORE ? [found[2], found[1]] : [found[1], found[2]];
+  return NONE.test(words) ? undefined : Number(number);
+}
+
+/** Fractions of so many records, or of more, in which fewer were taken. */
+function fractionsOf(segment: string, size: number): { part: number; isEither: boolean }[] {
+  if (segment.search(SAME) >= 0 || segment.search(FAILED) >= 0) return [];
+  const isEither = segment.search(EITHER) >= 0;
+  const rest = segment.replace(FRACTION, " ");
+  const found = [
+    ...[...segment.matchAll(FRACTION)].map((match) => ({ match, part: match[1], whole: match[2] })),
+    ...[...rest.matchAll(OF_WHOLE)].map((match) => ({ match, part: match[2], whole: match[1] })),
+  ];
+  return found.flatMap(({ match, part, whole }) => {
+    const [few, many] = [Number(part), Number(whole)];
+    const end = match.index + match[0].length;
+    const isElse = ELSE_BEFORE.test(segment.slice(0, match.index)) || ELSE_AFTER.test(segment.slice(end));
+    const isOfRequest = few < many && few < size && (many === size || (many > size && COUNTED.test(segment)));
+    return isOfRequest && !isElse ? [{ part: few, isEither }] : [];
+  });
+}
+
+/** The texts and numbers of the answer itself. Lists of objects are lists of records. */
+function readTold(body: Buffer, root: Span): Told[] {
+  const told: Told[] = [];
+  const add = (label: string, value: Span, level: number) => {
+    const kind = kindOf(body, value);
+    if (kind === "string") told.push(plain(label, headOf(body, value, TEXT_BYTES)));
+    if (kind === "number") told.push({ label, text: textOf(body, value), isNumber: true });
+    if (kind === "boolean" && PARTIAL_FLAG.test(label) && textOf(body, value) === "true")
+      told.push(plain(label, "partial"));
+    if (kind === "array") {
+      for (const element of elementsOf(body, value).slice(0, LISTED_MAX))
+        if (kindOf(body, element) === "string") told.push(plain("", headOf(body, element, TEXT_BYTES)));
+    }
+    if (kind !== "object" || level >= LEVELS) return;
+    someMember(body, value, (member) => {
+      if (member.key.length <= NAME_MAX) add(inWords(member.key), member.value, level + 1);
+      return told.length >= TEXTS_MAX;
+    });
+  };
+  add("", root, 0);
+  return told;
+}
+
+function plain(label: string, text: string): Told {
+  return { label, text, isNumber: false };
+}
+
+/** `notFound_count` is `not found count`. */
+function inWords(name: string): string {
+  return name
+    .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
+    .replace(/[_\-.\s]+/g, " ")
+    .trim()
+    .toLowerCase();
+}
