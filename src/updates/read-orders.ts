@@ -199,6 +199,8 @@ export class ReadOrders {
     const found = await updates.look(version, owed.attempts, signal);
     const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
     const isLast = listing === "unknown" && this.#isLastTry(owed);
+    if (listing === "listed" && this.#isLastTry(owed))
+      await commit(this.#context, signal, () => this.#endDebt(owed));
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
   }
@@ -227,11 +229,13 @@ export class ReadOrders {
     const isHeld = this.#reader.isHeld(answer);
     // A read that no record asked for has nothing else to keep.
     if (isHeld && owed.record !== "") this.#keepChange(owed, m.updates.snapshotUnusable, at);
-    // What no record asked for is asked for again by whoever did: an hour later, or at night.
-    const isOver = this.#isLastTry(owed) || (isHeld && owed.record === "");
+    const isLastTry = this.#isLastTry(owed);
+    // What no record asked for is asked for again by whoever did: an hour later, or at night. An older answer ends the read only once the changes
+    // were asked about it: a request that fails on the way there, or a crash, ends nothing.
+    const isOver = isHeld ? isLastTry || owed.record === "" : isLastTry && current !== null;
     this.#readAfterUnit(owed, answer);
     if (!isHeld) this.#learnLag(owed, answer, stored);
-    const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, { isOver, current });
+    const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, current);
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
@@ -285,18 +289,14 @@ export class ReadOrders {
   }
 
   /** The timestamp of the change that announced the order, where the answer has not seen it: a replica may lag behind. */
-  #newerAnnounced(
-    owed: QueuedRead,
-    answer: OrderAnswer,
-    { isOver, current }: { isOver: boolean; current: string | null },
-  ): string | undefined {
+  #newerAnnounced(owed: QueuedRead, answer: OrderAnswer, current: string | null): string | undefined {
     if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
     const announced = this.#timestampOf(owed);
     const own = this.#reader.timestampOf(answer);
     const isBehind =
       isOlder(own, announced, this.#timezone) &&
       !isWithinLag(loadLag(this.#context.store), { announced, own }, this.#timezone);
-    if (isBehind && isOver && current === null) this.#vain += 1;
+    if (isBehind && current === null && owed.attempts + 1 === TRIES_MAX) this.#vain += 1;
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
