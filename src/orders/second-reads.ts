@@ -57,7 +57,7 @@ export function queueSecondRead(
   const timestamp = order.timestamp === null ? undefined : parseTimestamp(order.timestamp, timezone);
   const askedMs = Date.parse(order.askedAt);
   if (timestamp === undefined || askedMs >= Number(timestamp.latestNs / 1_000_000n) + DAY_MS) return false;
-  const endNs = endOfUnitNs(timestamp, loadOthers(store, timestamp, timezone));
+  const endNs = endOfStepNs(store, timestamp, timezone);
   if (endNs === undefined) return false;
   const unitEndMs = Number(endNs / 1_000_000n);
   if (askedMs >= unitEndMs) return false;
@@ -72,6 +72,11 @@ export function queueSecondRead(
     )
     .run(order.orderId, isoTime(dueMs), isoTime(endMs), Number(order.isNews));
   return changes > 0;
+}
+
+/** When no later change can have the same timestamp any more, as far as the newest orders show; undefined below a second. */
+export function endOfStepNs(store: Store, timestamp: Timestamp, timezone: string): bigint | undefined {
+  return endOfUnitNs(timestamp, loadOthers(store, timestamp, timezone));
 }
 
 /** None where the timestamp itself goes in steps of less than a minute. */

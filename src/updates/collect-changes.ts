@@ -90,6 +90,11 @@ export class ChangeCollector {
     return this.#orders.has(orderId);
   }
 
+  /** Whether a change of this time waits that was not known before. */
+  hasNewsOf(ns: bigint): boolean {
+    return this.#waiting.values().some(({ unseenTimestamps }) => unseenTimestamps?.includes(ns) === true);
+  }
+
   /** Whether the pass has brought a record that does not say whose it is. */
   get hasUnnamed(): boolean {
     return this.#unusable.values().some(({ record }) => isUnnamed(record));

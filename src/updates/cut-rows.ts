@@ -33,19 +33,31 @@ export interface Cut {
   isFound?: boolean | undefined;
   /** The largest timestamp that was served: the watermark once the search is over. Without a text: none was. */
   high: { text: string; ns: bigint };
+  /** The search began when all up to this instant that pages of one timestamp may have left out could be read (`tie-rows.ts`). */
+  tieNs?: bigint | undefined;
   /** Between these times the service could not be asked. */
   skipped?: { from: string; to: string } | undefined;
   /** The service's time up to which changes are covered once the search is over. */
   covered?: string | undefined;
 }
 
+type Written = Omit<Cut, "high" | "tieNs"> & { high: { text: string; ns: string }; tieNs?: string };
+
 export function loadCut(store: Store): Cut | undefined {
-  const written = loadMetaJson<Omit<Cut, "high"> & { high: { text: string; ns: string } }>(store, "cut");
-  return written && { ...written, high: { text: written.high.text, ns: BigInt(written.high.ns) } };
+  const written = loadMetaJson<Written>(store, "cut");
+  if (written === undefined) return undefined;
+  const { high, tieNs, ...cut } = written;
+  return {
+    ...cut,
+    high: { text: high.text, ns: BigInt(high.ns) },
+    ...(tieNs !== undefined && { tieNs: BigInt(tieNs) }),
+  };
 }
 
 export function saveCut(store: Store, cut: Cut): void {
-  saveMetaJson(store, "cut", { ...cut, high: { text: cut.high.text, ns: String(cut.high.ns) } });
+  const { high, tieNs } = cut;
+  const written = { ...cut, high: { text: high.text, ns: String(high.ns) }, tieNs: tieNs?.toString() };
+  saveMetaJson(store, "cut", written);
 }
 
 export function deleteCut(store: Store): void {

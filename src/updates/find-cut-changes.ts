@@ -1,6 +1,6 @@
 /*
- * Looks for changes that a page has left out, because the service answers the newest first and so many a page: open orders are
- * read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
+ * Looks for changes that a page has left out, because the service answers the newest first and so many a page, or has more of one timestamp than
+ * a page holds: open orders are read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
  * of each of those orders is over or queued. After a crash the search goes on where it was.
  */
 
@@ -23,6 +23,7 @@ import {
   saveCut,
 } from "./cut-rows.ts";
 import { type FollowRules, mayMove } from "./follow.ts";
+import { deleteTie, loadTie } from "./tie-rows.ts";
 
 /** Reads that wait at one time, so that those of new changes are not kept waiting. */
 const READS_AHEAD = 100;
@@ -56,7 +57,8 @@ export class FindCutChanges {
       if (waiting >= READS_AHEAD) return true;
       if ((await this.#requestSome(cut, signal)) || waiting > 0) return true;
       await commit(this.#context, signal, () => this.#beginNext(cut));
-      if (cut.isShown && loadCut(store) === undefined) log.info({}, m.updates.cutSettled);
+      const isTold = cut.isShown || cut.tieNs !== undefined;
+      if (isTold && loadCut(store) === undefined) log.info({}, m.updates.cutSettled);
     }
   }
 
@@ -64,7 +66,8 @@ export class FindCutChanges {
   async show(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const cut = loadCut(store);
-    if (cut === undefined || (cut.isShown && cut.isFound)) return;
+    // Of pages of one timestamp a hold of their own says it (`tie-rows.ts`).
+    if (cut === undefined || cut.size === 0 || (cut.isShown && cut.isFound)) return;
     await commit(this.#context, signal, () =>
       this.save({ ...cut, isShown: true, isFound: true }, isoTime(clock.nowMs())),
     );
@@ -91,12 +94,13 @@ export class FindCutChanges {
   /** One stage is over: the other one, the first once more, or the end. */
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
-    const { stage, again, high, covered, lacks, isFound } = cut;
+    const { stage, again, high, covered, lacks, isFound, tieNs } = cut;
     if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, CLOSED_MAX) });
     else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
     if (stage === "open" || again) return;
     deleteCut(store);
     deleteHold(store, "updates", "cut");
+    if (tieNs !== undefined && (loadTie(store)?.toNs ?? tieNs) <= tieNs) deleteTie(store);
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
     const at = isoTime(clock.nowMs());
     if (covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, at);

@@ -26,7 +26,7 @@ import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { isPositionRefused, ReadPages } from "./read-pages.ts";
 import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
-import { endTie } from "./step-over.ts";
+import { endTie, findTieOver } from "./step-over.ts";
 import { StorePass, SWEEP_STREAM } from "./store-pass.ts";
 
 interface Followed {
@@ -246,9 +246,12 @@ export class FollowUpdates implements Job {
     const covered =
       isComplete && rest === undefined ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
     const { timezone } = follow;
-    const cut = planCut({ standing: loadCut(store), at, watermark, timezone, high, found, skipped, covered });
-    if (found?.verdict === "cut" && !found.isMixed) pass.learned = learnCut(pass.learned, found.size);
     const { form } = pass.learned;
+    // Positions of the service's own go on behind any timestamp.
+    const isByToken = token !== undefined || (watermark !== undefined && isToken(watermark, form, timezone));
+    const tieNs = isByToken || pass.isTieOver ? undefined : findTieOver(this.#context, pass);
+    const cut = planCut({ standing: loadCut(store), at, watermark, timezone, high, found, skipped, covered, tieNs });
+    if (found?.verdict === "cut" && !found.isMixed) pass.learned = learnCut(pass.learned, found.size);
     const position = planPosition(
       { watermark, token, high, serviceNow, serviceDate, form, isCut: cut !== undefined },
       follow,

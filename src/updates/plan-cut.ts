@@ -24,14 +24,22 @@ export interface CutFacts {
   found: Found | undefined;
   /** Between these times the service could not be asked. */
   skipped: { from: string; to: string } | undefined;
+  /** Up to this instant pages of one timestamp may have left out changes, and no later change can bear it any more. */
+  tieNs: bigint | undefined;
   /** The service's time up to which changes are covered once the search is over. */
   covered: string | undefined;
 }
 
 /** Undefined where there is none. A search that stands begins once more where another page was cut meanwhile. */
 export function planCut(facts: CutFacts): Cut | undefined {
-  const { standing, at, high, found, skipped } = facts;
-  if (skipped !== undefined) return planSkipped(facts, skipped);
+  const { standing, skipped, covered, tieNs } = facts;
+  const cut = skipped === undefined ? planFound(facts) : plan(facts, { isShown: true, skipped, covered });
+  if (tieNs === undefined || tieNs <= (cut?.tieNs ?? -1n)) return cut;
+  // What was read before nothing more could bear that timestamp is read once more.
+  return cut === undefined ? plan(facts, { tieNs }) : { ...cut, tieNs, again: cut.again || standing !== undefined };
+}
+
+function planFound({ standing, at, high, found }: CutFacts): Cut | undefined {
   if (found === undefined || high === undefined) {
     const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
     return isLater ? { ...standing, high } : standing;
@@ -43,18 +51,17 @@ export function planCut(facts: CutFacts): Cut | undefined {
   return {
     ...standing,
     again: true,
+    size: standing.size || size,
+    isMixed: standing.isMixed ?? isMixed,
     isShown: standing.isShown || isShown,
     high: high.ns > standing.high.ns ? high : standing.high,
   };
 }
 
-/** The changes between the position and the `since` that was answered are looked for as those that a page left out. */
-function planSkipped(
-  { standing, at, watermark, timezone, high, covered }: CutFacts,
-  skipped: { from: string; to: string },
-): Cut {
+/** A search for what no page shows the size of: what lies before the `since` that was answered, or behind pages of one timestamp. */
+function plan({ standing, at, watermark, timezone, high }: CutFacts, more: Partial<Cut>): Cut {
   const reached = high ?? standing?.high ?? { text: watermark ?? "", ns: instantOf(watermark, timezone) ?? 0n };
-  const begun = { since: at, size: 0, stage: "open", after: 0, again: false } as const;
+  const begun = { since: at, size: 0, stage: "open", after: 0, again: false, isShown: false } as const;
   const search = standing === undefined ? begun : { ...standing, again: true };
-  return { ...search, isShown: true, high: reached, skipped, covered };
+  return { ...search, high: reached, ...more };
 }

@@ -199,8 +199,7 @@ export class ReadOrders {
     const found = await updates.look(version, owed.attempts, signal);
     const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
     const isLast = listing === "unknown" && this.#isLastTry(owed);
-    if (listing === "listed" && this.#isLastTry(owed))
-      await commit(this.#context, signal, () => this.#endDebt(owed));
+    if (listing === "listed" && this.#isLastTry(owed)) await commit(this.#context, signal, () => this.#endDebt(owed));
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
   }

@@ -5,10 +5,12 @@
 
 import { resolvePath } from "../answers/json-path.ts";
 import type { Span } from "../answers/json-text.ts";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import type { CompletenessCheck } from "../completeness/check-completeness.ts";
 import { countEmptyRecords, withoutMore } from "../completeness/list-metadata.ts";
 import { m } from "../messages/messages.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { endOfStepNs } from "../orders/second-reads.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
@@ -155,7 +157,7 @@ export class ReadPages {
 
   /** From a time less the overlap, then from the largest timestamp of each page. */
   async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
-    const { watermark, rules, rest } = pass;
+    const { rules, rest } = pass;
     const hasTokens = this.#options.rules.next !== null;
     const { pagesMax = PAGES_MAX } = this.#options;
     const first = rest === undefined ? await this.#first.readFirst(pass, from, serviceNow) : undefined;
@@ -192,9 +194,15 @@ export class ReadPages {
         return true;
       }
       // Of pages that hold one change each nothing distinguishes a tie from the limit.
-      if (verdict.next === "step over" && page.timestamps.length > 1 && isLater(verdict.timestamp, watermark, rules)) {
+      if (verdict.next === "step over" && page.timestamps.length > 1 && this.#isTieNew(pass, verdict.timestamp)) {
+        const { timestamp } = verdict;
         const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
-        tie = { timestamp: verdict.timestamp, count: page.timestamps.length, range, servedAt };
+        tie = {
+          timestamp,
+          count: page.timestamps.length,
+          range: { ...range, overNs: this.#overNs(timestamp, range) },
+          servedAt,
+        };
         if (verdict.isFull) await raiseTie(this.#context, tie, { pass, path });
       }
       asked = verdict.asked;
@@ -203,6 +211,19 @@ export class ReadPages {
     }
     pass.asked = asked;
     return false;
+  }
+
+  /** What comes up to the end of a minute may bear a timestamp that the position has already. */
+  #isTieNew({ changes, watermark, rules }: Pass, timestamp: string): boolean {
+    const ns = instantOf(timestamp, rules.timezone);
+    return isLater(timestamp, watermark, rules) || (ns !== undefined && changes.hasNewsOf(ns));
+  }
+
+  #overNs(timestamp: string, { toNs }: { toNs: bigint }): bigint {
+    const { timezone } = this.#options.follow;
+    const parsed = parseTimestamp(timestamp, timezone);
+    const endNs = parsed && endOfStepNs(this.#context.store, parsed, timezone);
+    return endNs !== undefined && endNs > toNs ? endNs : toNs;
   }
 
   /**

@@ -5,10 +5,12 @@
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
 import type { Asked, FollowRules, Page } from "./follow.ts";
-import { isLater } from "./follow.ts";
+import { instantOf, isLater } from "./follow.ts";
 import type { Pass } from "./follow-pass.ts";
-import { deleteTie, saveTie, type TieRange } from "./tie-rows.ts";
+import { isWholeDownTo } from "./page-cover.ts";
+import { deleteTie, loadTie, saveTie, type TieRange } from "./tie-rows.ts";
 
 /** A page that was stepped over, until the next one shows whether something was left behind it. */
 export interface Tie {
@@ -36,6 +38,19 @@ export async function raiseTie(
   if (isNew) log.error({ timestamp, count }, detail);
 }
 
+/** Up to which instant orders are read for what such pages have left out: once no later change can lie there. */
+export function findTieOver(
+  { store, clock, client }: Pick<JobContext, "store" | "clock" | "client">,
+  { high }: Pick<Pass, "high">,
+): bigint | undefined {
+  const tie = loadTie(store);
+  // Without a `Date` this machine's clock says it, or a later change.
+  const nowNs = instantOf(client.serviceNow ?? isoTime(clock.nowMs()), "UTC");
+  const shownNs = client.serviceNow === undefined ? high?.ns : undefined;
+  const isOver = (ns: bigint | undefined) => tie !== undefined && ns !== undefined && ns >= tie.overNs;
+  return isOver(nowNs) || isOver(shownNs) ? tie?.toNs : undefined;
+}
+
 export async function endTie(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
   if (await commit(context, signal, () => deleteTie(store))) log.info({}, m.updates.tieServed);
@@ -53,6 +68,6 @@ export function provesCut({ timestamps }: Page, { timestamp, servedAt }: Tie, ru
 
 /** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
 export function showsWhole({ timestamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
-  if (tie === undefined || asked.ns >= tie.fromNs) return false;
+  if (tie === undefined || asked.ns >= tie.fromNs || !isWholeDownTo(timestamps, tie.fromNs - 1n)) return false;
   return timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs > tie.toNs);
 }

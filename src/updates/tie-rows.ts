@@ -12,6 +12,8 @@ import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 export interface TieRange {
   fromNs: bigint;
   toNs: bigint;
+  /** The service's time from which on no later change lies in it. */
+  overNs: bigint;
 }
 
 /**
@@ -27,18 +29,18 @@ export function saveTie(store: Store, tie: { at: string; detail: Message; range:
   if (range === undefined || !(isNew || known !== undefined)) deleteMeta(store, "tie");
   else {
     const fromNs = isNew || known === undefined || range.fromNs < known.fromNs ? range.fromNs : known.fromNs;
-    const toNs = isNew || known === undefined || range.toNs > known.toNs ? range.toNs : known.toNs;
-    saveMetaJson(store, "tie", [String(fromNs), String(toNs)]);
+    const { toNs, overNs } = isNew || known === undefined || range.toNs > known.toNs ? range : known;
+    saveMetaJson(store, "tie", [fromNs, toNs, overNs].map(String));
   }
   return isNew;
 }
 
 export function loadTie(store: Store): TieRange | undefined {
-  const range = loadMetaJson<[string, string]>(store, "tie");
-  return range && { fromNs: BigInt(range[0]), toNs: BigInt(range[1]) };
+  const range = loadMetaJson<[from: string, to: string, over?: string]>(store, "tie");
+  return range && { fromNs: BigInt(range[0]), toNs: BigInt(range[1]), overNs: BigInt(range[2] ?? range[1]) };
 }
 
-/** Everything in the range has been served and stored since. Returns whether the row changed. */
+/** Everything in the range has been served and stored since, or its orders were read. Returns whether the row changed. */
 export function deleteTie(store: Store): boolean {
   deleteMeta(store, "tie");
   return deleteHold(store, "updates", "tie");

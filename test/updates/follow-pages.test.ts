@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { parseTimestamp } from "../../src/answers/timestamp.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { showsWhole } from "../../src/updates/step-over.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { itSome, some } from "../support/whole.ts";
 
 const statuses = (test: Followed) => new Set(test.ids.map((id) => test.statusOf(id).status));
 const tie = (test: Followed) =>
   test.rows<{ detail: string }>("SELECT detail FROM holds WHERE area = 'updates' AND reason = 'tie'");
+
+const alarms = (test: Followed) => test.logs.filter(({ level }) => level === "error").map(({ message }) => message);
 
 /** Changes carry whole orders, so that a pass is its pages alone. */
 async function startBurst(service: SandboxOptionsPatch, spreadMs: number, count: number): Promise<Followed> {
@@ -61,21 +65,22 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
 
 describe("more changes of one timestamp than a page holds", () => {
   itSome(1)(["inclusive", "exclusive"] as const)(
-    "raise an alarm, and later changes are followed on: %s",
+    "raise an alarm, are found order by order, and later changes are followed on: %s",
     async (boundary) => {
       const test = await startBurst({ updates: { boundary } }, 1, 300);
       const first = test.watermark();
       await test.poll();
-      expect(tie(test)).toEqual([
-        { detail: expect.stringMatching(/full page of 100 changes carries the timestamp 2026-03-01T.*resume updates/) },
+      expect(alarms(test)).toEqual([
+        expect.stringMatching(/full page of 100 changes carries the timestamp 2026-03-01T.*read one by one/),
       ]);
       expect(test.watermark()).not.toBe(first);
-      expect(test.ids.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(100);
+      expect(statuses(test)).toEqual(new Set(["paid"]));
+      expect(tie(test)).toEqual([]);
       const later = test.ids.at(-1)!;
       test.change(later, { status: "shipped" });
       await test.poll();
       expect(test.statusOf(later).status).toBe("shipped");
-      expect(test.logs.filter(({ level }) => level === "error")).toHaveLength(1);
+      expect(alarms(test)).toHaveLength(1);
     },
   );
 
@@ -91,8 +96,8 @@ describe("more changes of one timestamp than a page holds", () => {
       for (const id of after) test.change(id, { status: "paid" }, 10);
       await test.poll();
       expect([...before, ...after].filter((id) => test.statusOf(id).status !== "paid")).toEqual([]);
-      expect(tied.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(100);
-      expect(tie(test)).toHaveLength(1);
+      expect(tied.filter((id) => test.statusOf(id).status !== "paid")).toEqual([]);
+      expect(alarms(test)).toHaveLength(1);
     },
   );
 
@@ -125,7 +130,38 @@ describe("more changes of one timestamp than a page holds", () => {
     test.change(test.ids[149]!, { status: "shipped" });
     await test.poll();
     expect(test.statusOf(test.ids[149]!).status).toBe("shipped");
-    expect(tie(test)).toEqual([{ detail: expect.stringMatching(/full page of 40 changes/) }]);
+    expect(alarms(test)).toEqual([expect.stringMatching(/full page of 40 changes/)]);
+    expect(test.ids.slice(0, 60).filter((id) => test.statusOf(id).status !== "shipped")).toEqual([]);
+  });
+
+  // A page in the order of ids, of a service whose times are cut to the minute: what is made later in that minute takes the place of others or none.
+  it.each([
+    ["before any of them is known", 25],
+    ["when the position bears their time already", 5],
+  ])("are found once their minute is over, where more of them come %s", async (_, before) => {
+    const test = await startFollowed(30, {
+      service: { precision: "min", updates: { keeps: "first-ids", order: "ids", pageLimit: 12, carry: "whole" } },
+      settings: { updates: { carry: "whole", overlap: "30s" } },
+    });
+    await test.poll();
+    test.clock.advance(3_600_000 - (test.clock.nowMs() % 60_000));
+    const [first, later] = [test.ids.slice(0, before), test.ids.slice(before)];
+    for (const id of first) test.change(id, { status: "paid" }, 100);
+    await test.poll(5_000);
+    for (const id of later) test.change(id, { status: "paid" }, 100);
+    for (let polls = 0; polls < 3; polls++) await test.poll(10_000);
+    expect(alarms(test)).toHaveLength(1);
+    expect(tie(test)).toHaveLength(1);
+    expect(statuses(test).size).toBe(2);
+    // A restart forgets nothing of it.
+    await test.restart();
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    expect(statuses(test)).toEqual(new Set(["paid"]));
+    expect(tie(test)).toEqual([]);
+    const { length } = test.sinces();
+    const read = test.snapshots();
+    await test.poll();
+    expect([test.sinces().length - length <= 3, test.snapshots() - read]).toEqual([true, 0]);
   });
 });
 
@@ -164,19 +200,45 @@ describe("changes that appear between two questions", () => {
 });
 
 describe("a tie", () => {
-  it("is over once a page shows its changes and what follows them", async () => {
-    const test = await startBurst({ updates: { pageLimit: 40 } }, 1, 60);
+  const at = (...seconds: number[]) => seconds.map((s) => parseTimestamp(`2026-03-01T12:00:${10 + s}Z`, "UTC")!);
+  const page = (...seconds: number[]) => ({ timestamps: at(...seconds).map((t) => ({ ...t, text: "" })), fresh: 0 });
+  const asked = (s: number) => ({ since: "", ns: at(s)[0]!.instantNs, isKnownTimestamp: false });
+  const tied = { fromNs: at(5)[0]!.instantNs, toNs: at(6)[0]!.instantNs, overNs: at(6)[0]!.instantNs };
+  const inOrderOfIds = [9, 5, 7, 5, 9, 5, 7, 5, 9, 5, 7, 5];
+
+  it.each<[string, number[], boolean]>([
+    ["rises from before it to behind it", [4, 5, 5, 7], true],
+    ["ends with it", [4, 5, 5], false],
+    ["is so full that its order may hide what was cut", inOrderOfIds, false],
+    ["comes newest first, and may have been cut in it", [9, 9, 8, 8, 7, 7, 6, 6, 5, 5], false],
+    ["comes newest first, and goes down behind it", [9, 9, 8, 8, 7, 7, 6, 6, 5, 4], true],
+  ])("is over or not where a page %s", (_, seconds, isOver) => {
+    expect(showsWhole(page(...seconds), asked(3), tied)).toBe(isOver);
+    expect(showsWhole(page(...seconds), asked(5), tied)).toBe(false);
+    expect(showsWhole(page(...seconds), asked(3), undefined)).toBe(false);
+  });
+
+  it("of an earlier version is looked for, too, and one that a page shows to be whole is not", async () => {
+    const test = await startBurst({}, 1_000, 60);
     await test.poll();
-    expect(tie(test)).toHaveLength(1);
-    test.change(test.ids[59]!, { status: "shipped" });
+    const insert = () => {
+      const { db } = test.bridge.store;
+      db.exec(
+        `INSERT INTO holds (area, scope, reason, since) VALUES ('updates', 'flow', 'tie', '2026-03-01T12:00:00.000Z')`,
+      );
+      db.exec(
+        `INSERT OR REPLACE INTO meta (key, value) VALUES ('tie', '["1772300000000000000","1772300000001000000"]')`,
+      );
+    };
+    insert();
+    const before = test.snapshots();
     await test.poll();
-    await test.sweep();
-    expect(tie(test)).toHaveLength(1);
-    await test.restart();
-    test.sandbox.service.setOptions({ updates: { pageLimit: 100 } });
+    expect(tie(test)).toEqual([]);
+    expect(test.snapshots() - before).toBe(60);
+    insert();
     await test.sweep();
     expect(tie(test)).toEqual([]);
-    expect(test.rows("SELECT 1 FROM orders WHERE status = 'new'")).toEqual([]);
+    expect(test.snapshots() - before).toBe(60);
   });
 });
 

@@ -20,6 +20,7 @@ const facts: CutFacts = {
   high: high(9n),
   found: undefined,
   skipped: undefined,
+  tieNs: undefined,
   covered: undefined,
 };
 const cut = { verdict: "cut", size: 30, isMixed: true } as const;
@@ -60,6 +61,19 @@ describe("the search for changes that were left out", () => {
       "begins there without any position",
       { skipped, high: undefined, watermark: undefined },
       { high: { text: "", ns: 0n } },
+    ],
+    [
+      "begins for pages of one timestamp",
+      { tieNs: 8n },
+      { size: 0, isShown: false, again: false, tieNs: 8n, high: high(9n) },
+    ],
+    ["goes on where it has begun for them", { standing: { ...standing, tieNs: 8n }, tieNs: 8n }, { again: false }],
+    ["begins once more for others", { standing: { ...standing, tieNs: 7n }, tieNs: 8n }, { again: true, tieNs: 8n }],
+    ["is one search for both", { found: cut, tieNs: 8n }, { size: 30, again: false, isShown: true, tieNs: 8n }],
+    [
+      "shows how much a later page has held",
+      { standing: { ...standing, size: 0, tieNs: 8n }, found: cut },
+      { size: 30, again: true, isMixed: true, isShown: true },
     ],
     [
       "begins once more there",

@@ -113,34 +113,37 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
   });
 
-  it.each(["the order", "the changes"])("counts after a day also where %s could not be asked at the last try", async (what) => {
-    const test = await startWithIll(1);
-    const [id] = test.ids as [string];
-    const old = test.sandbox.service.newestText(id)!;
-    test.change(id, { status: "paid" });
-    await test.poll();
-    test.ill.set(id, raw(old));
-    test.unlisted.add(id);
-    await test.run("reconcile");
-    const tries = () => test.rows<{ attempts: number }>("SELECT attempts FROM owed_reads")[0]?.attempts;
-    for (let hours = 0; tries() !== 29 && hours < 60; hours++) await test.poll(HOUR_MS);
-    let reads = 0;
-    const busy: FaultAction = { kind: "status", status: 429, body: '{"error":"busy"}' };
-    test.ill.get = (key) => {
-      if (key !== id) return undefined;
-      reads += 1;
-      // They are asked between the two reads of the order.
-      if (what === "the changes" && reads === 1) test.sandbox.faults.add({ match: { path: "updates" }, do: busy });
-      return what === "the order" && reads === 2 ? busy : raw(old);
-    };
-    test.clock.advance(HOUR_MS);
-    await test.run("updates");
-    expect(reads).toBeGreaterThan(0);
-    expect(test.statusOf(id).status).toBe("paid");
-    for (let hours = 0; hours < 3; hours++) await test.poll(HOUR_MS);
-    expect(test.statusOf(id).status).toBe("new");
-    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
-  });
+  it.each(["the order", "the changes"])(
+    "counts after a day also where %s could not be asked at the last try",
+    async (what) => {
+      const test = await startWithIll(1);
+      const [id] = test.ids as [string];
+      const old = test.sandbox.service.newestText(id)!;
+      test.change(id, { status: "paid" });
+      await test.poll();
+      test.ill.set(id, raw(old));
+      test.unlisted.add(id);
+      await test.run("reconcile");
+      const tries = () => test.rows<{ attempts: number }>("SELECT attempts FROM owed_reads")[0]?.attempts;
+      for (let hours = 0; tries() !== 29 && hours < 60; hours++) await test.poll(HOUR_MS);
+      let reads = 0;
+      const busy: FaultAction = { kind: "status", status: 429, body: '{"error":"busy"}' };
+      test.ill.get = (key) => {
+        if (key !== id) return undefined;
+        reads += 1;
+        // They are asked between the two reads of the order.
+        if (what === "the changes" && reads === 1) test.sandbox.faults.add({ match: { path: "updates" }, do: busy });
+        return what === "the order" && reads === 2 ? busy : raw(old);
+      };
+      test.clock.advance(HOUR_MS);
+      await test.run("updates");
+      expect(reads).toBeGreaterThan(0);
+      expect(test.statusOf(id).status).toBe("paid");
+      for (let hours = 0; hours < 3; hours++) await test.poll(HOUR_MS);
+      expect(test.statusOf(id).status).toBe("new");
+      expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+    },
+  );
 
   it("is no reason to ask for ever where changes bear other times than their orders", async () => {
     const test = await startWithIll(8);

@@ -106,7 +106,10 @@ export const conditionsEn = {
   hold_rate_limit: hold("rate limit", BY_ITSELF),
   hold_refused: hold("refused"),
   hold_hand_out_lost: hold("hand-out lost", COMPARED),
-  hold_tie: hold("tie", COMPARED),
+  hold_tie: hold(
+    "tie",
+    "It ends by itself once orders were read one by one. Where changes carry no time, put that right; then:",
+  ),
   hold_behind: hold("behind", BY_ITSELF),
   hold_cut: hold("cut"),
   hold_unread: hold("unread", FIT),

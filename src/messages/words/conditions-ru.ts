@@ -90,7 +90,9 @@ export const conditionsRu = {
   hold_rate_limit: hold(BY_ITSELF),
   hold_refused: hold(),
   hold_hand_out_lost: hold(COMPARED),
-  hold_tie: hold(COMPARED),
+  hold_tie: hold(
+    "Кончается само, когда заказы прочитаны по одному. Если у изменений нет времени, исправьте это; затем:",
+  ),
   hold_behind: hold(BY_ITSELF),
   hold_cut: hold(),
   hold_unread: hold(FIT),
