@@ -1,3 +1,4 @@
+import { contentDigest } from "../records/compare-snapshot.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 
 /** Records that are remembered; of a batch with more nothing is. */
@@ -5,37 +6,59 @@ const RECORDS_MAX = 20_000;
 /** A queue that was restored, or a lease that ran out, brings a batch again under another name once. */
 const TIMES_MAX = 2;
 
+/** A batch as it was read. */
+interface Read {
+  bytes: Buffer;
+  records: readonly AnswerRecord[];
+}
+
 /**
  * Batches that bring what others brought before, under a name of their own each time. They are counted in memory: a restart
- * costs two rows more for each.
+ * costs two rows more for each, or three where the service writes its records in another order of keys each time.
  */
 export class RepeatedBatches {
-  /** How many rows a record, as it was written, stands in, and the first of them. */
+  /** How many rows a record, as it was written or by what it says, stands in, and the first of them. */
   readonly #met = new Map<string, { times: number; batch: number }>();
+  /** Orders of which a record was written before. */
+  readonly #known = new Set<string>();
 
   /** The row in which the batch stands already; undefined: it has something new, or is not repeated so often. */
-  find(records: readonly AnswerRecord[]): number | undefined {
-    const [first] = records.map((record) => this.#met.get(keyOf(record)));
-    if (first === undefined || records.length > RECORDS_MAX) return undefined;
-    const isRepeated = records.every((record) => (this.#met.get(keyOf(record))?.times ?? 0) >= TIMES_MAX);
-    return isRepeated ? first.batch : undefined;
+  find({ bytes, records }: Read): number | undefined {
+    if (records.length > RECORDS_MAX) return undefined;
+    let batch: number | undefined;
+    for (const record of records) {
+      const met = this.#keysOf(bytes, record).find((key) => (this.#met.get(key())?.times ?? 0) >= TIMES_MAX);
+      if (met === undefined) return undefined;
+      batch ??= this.#met.get(met())?.batch;
+    }
+    return batch;
   }
 
   /** A batch was stored in a row of its own. */
-  note(records: readonly AnswerRecord[], batch: number): void {
+  note({ bytes, records }: Read, batch: number): void {
     if (records.length > RECORDS_MAX) return;
-    for (const key of new Set(records.map(keyOf))) {
+    const keys = records.flatMap((record) => this.#keysOf(bytes, record).map((key) => key()));
+    for (const key of new Set(keys)) {
       const met = this.#met.get(key);
       this.#met.delete(key);
       this.#met.set(key, met === undefined ? { times: 1, batch } : { ...met, times: met.times + 1 });
     }
-    for (const key of this.#met.keys()) {
-      if (this.#met.size <= RECORDS_MAX) break;
-      this.#met.delete(key);
-    }
+    for (const record of records) if (record.ok) this.#known.add(record.orderId);
+    dropOldest(this.#met);
+    dropOldest(this.#known);
+  }
+
+  /** What a record says is looked at only where one of its order was written before. */
+  #keysOf(bytes: Buffer, record: AnswerRecord): (() => string)[] {
+    const written = () => record.hash.toString("latin1");
+    if (!record.ok || !this.#known.has(record.orderId)) return [written];
+    return [written, () => `says ${contentDigest(bytes, record.span, []).toString("latin1")}`];
   }
 }
 
-function keyOf({ hash }: AnswerRecord): string {
-  return hash.toString("latin1");
+function dropOldest(of: Map<string, unknown> | Set<string>): void {
+  for (const key of of.keys()) {
+    if (of.size <= RECORDS_MAX) return;
+    of.delete(key);
+  }
 }

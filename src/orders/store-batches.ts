@@ -350,7 +350,7 @@ export class StoreBatches {
         if (done.stored === undefined) continue;
         if (!done.stored.seenBefore) {
           count(pass, "batches", 1);
-          this.#repeated.note(read.records, done.stored.row.id);
+          this.#repeated.note(read, done.stored.row.id);
         }
         return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
       }
@@ -362,10 +362,10 @@ export class StoreBatches {
   }
 
   /** The row of a batch that was stored before: as it is, or under another name again and again. */
-  #findKnown({ fingerprint, records }: ReadBatch, { fresh }: Origin): BatchRow | undefined {
+  #findKnown(read: ReadBatch, { fresh }: Origin): BatchRow | undefined {
     const { store } = this.#context;
-    const known = loadBatch(store, fingerprint);
-    const id = known === undefined && fresh ? this.#repeated.find(records) : undefined;
+    const known = loadBatch(store, read.fingerprint);
+    const id = known === undefined && fresh ? this.#repeated.find(read) : undefined;
     const row = id === undefined ? known : loadBatchOf(store, id);
     return row?.state === "unread" ? undefined : row;
   }

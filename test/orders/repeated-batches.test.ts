@@ -7,7 +7,7 @@ const ORDER = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "
 const orderOf = (n: number) => ({ ...ORDER, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
 
 /** A service that hands out the same orders under a new name each time, whatever it is told. */
-async function startLeased(confirmStatus = 200) {
+async function startLeased(confirmStatus = 200, write: (order: object) => object = (order) => order) {
   const t = await startTestBridge();
   const orders = [orderOf(0), orderOf(1)];
   let leases = 0;
@@ -21,7 +21,7 @@ async function startLeased(confirmStatus = 200) {
     });
     if (request.path.endsWith("/orders")) {
       leases += 1;
-      return answer(200, { batch_id: `lease-${leases}`, orders });
+      return answer(200, { batch_id: `lease-${leases}`, orders: orders.map(write) });
     }
     if (!request.path.endsWith("/confirm")) return handle(request);
     handle(request);
@@ -50,6 +50,19 @@ describe("the same orders under a new batch id each time", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
     expect(errors.slice(0, 10)).toEqual(errors.slice(0, 10).map(() => null));
     expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
+  });
+
+  it("are the same with their keys in another order", async () => {
+    let turn = 0;
+    const t = await startLeased(200, (order) => {
+      const members = Object.entries(order);
+      const first = ++turn % members.length;
+      return Object.fromEntries([...members.slice(first), ...members.slice(0, first)]);
+    });
+    await t.run("orders");
+    expect(t.leases()).toBeLessThan(6);
+    await poll(t, 10);
+    expect(batchStates(t)).toHaveLength(3);
   });
 
   it("are confirmed by the name under which they came last", async () => {
