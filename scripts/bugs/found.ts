@@ -40,4 +40,49 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ["&& isLong && !isOfRecords", "&& isLong"],
     { forms: { importAnswer: ["missing", "by-key"] }, step: { do: "leave out", ms: [6 * 3_600_000, 30 * 3_600_000] } },
   ),
+  {
+    ...one(
+      "unknown words beside an empty list read as nothing new",
+      "src/completeness/empty-form.ts",
+      "if (times < USUAL_TIMES) return [];",
+      "if (times >= 0) return [];",
+    ),
+    draws: { step: { do: "lie", lie: { body: "empty otherwise" } } },
+  },
+  {
+    ...one(
+      "a named batch without orders never confirmed",
+      "src/completeness/check-completeness.ts",
+      'if (isDue && names.usual !== "named") return "due";',
+      'if (isDue && names.usual === "named") return "due";',
+    ),
+    draws: { step: { do: "empty batch" } },
+  },
+  {
+    ...one(
+      "changes before a watermark that is ahead never asked for",
+      "src/updates/look-near.ts",
+      "return this.#context.clock.monotonicMs() >= this.#dueMs &&",
+      "return this.#context.clock.monotonicMs() < this.#dueMs &&",
+    ),
+    draws: { step: { do: "skew", ms: [3 * 3_600_000, 24 * 3_600_000, 365 * 24 * 3_600_000] } },
+  },
+  {
+    ...one(
+      "the same orders under another name taken for others",
+      "src/orders/repeated-batches.ts",
+      "if (records.length > RECORDS_MAX) return undefined;",
+      "if (records.length >= 0) return undefined;",
+    ),
+    draws: { step: { do: "forget confirms" } },
+  },
+  {
+    ...one(
+      "the same orders in another order of keys taken for others",
+      "src/orders/repeated-batches.ts",
+      "if (!record.ok || !this.#known.has(record.orderId)) return [written];",
+      "if (!record.ok || record.orderId !== null) return [written];",
+    ),
+    draws: { forms: { shuffleKeys: true }, step: { do: "forget confirms" } },
+  },
 ];

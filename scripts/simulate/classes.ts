@@ -107,7 +107,11 @@ const HOSTILE_KINDS: Classes = {
     "journal",
     "restore",
     "leave out",
+    "empty batch",
+    "skew",
+    "forget confirms",
   ],
+  "form leases": ["true", "false"],
   "form importAnswer": SAYS_OF_RECORDS,
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
@@ -126,6 +130,8 @@ const HOSTILE_KINDS: Classes = {
 const HOSTILE_MET: Classes = {
   limited: ASKED,
   "left out": SAYS_OF_RECORDS,
+  "empty otherwise": ["orders", "updates"],
+  skewed: ["a change after it"],
   "late list": ["a change and its order"],
   restored: ["several orders go back", "one order goes back at most"],
 };

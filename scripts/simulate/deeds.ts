@@ -76,6 +76,13 @@ export function act(world: World, deed: Deed) {
       return turn(world, deed.what, deed.ms);
     case "leave out":
       return leaveOut(world, deed);
+    case "empty batch":
+      return world.service.createEmptyBatch();
+    case "skew":
+      return skew(world, deed.ms, deed.forMs);
+    case "forget confirms":
+      world.service.setOptions({ confirmsForgotten: true });
+      return void world.time.at(deed.ms, () => world.service.setOptions({ confirmsForgotten: false }));
     case "wait":
       return;
     case "lie":
@@ -222,6 +229,16 @@ function turn(world: World, what: Switch, ms: number) {
   world.time.at(ms, () => turnOff(world, what));
 }
 
+function skew(world: World, ms: number, forMs: number) {
+  const { service, time } = world;
+  const turnBy = (by: number) => service.setOptions({ clockOffsetMs: service.options.clockOffsetMs + by });
+  turnBy(ms);
+  time.at(forMs, () => {
+    turnBy(-ms);
+    world.skewOverMs = service.options.clockOffsetMs === 0 ? service.now() : undefined;
+  });
+}
+
 /** Before some answers in the usual form nobody can tell what it says of a record that is not taken. */
 function leaveOut(world: World, { keys, ms }: Extract<Deed, { do: "leave out" }>) {
   if (!world.isImportKnown("stocks")) return;
@@ -259,6 +276,7 @@ export function endFaults(world: World) {
   world.races = [];
   world.racesAfter = [];
   world.erp.unlock();
+  world.service.setOptions({ confirmsForgotten: false });
   world.lies.endPassing();
   for (const what of Object.keys(SWITCHED_ON) as Switch[]) turnOff(world, what);
 }

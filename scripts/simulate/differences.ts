@@ -167,7 +167,7 @@ export function staleOrders(world: World): Difference[] {
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
     const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
     const isOurs = forms.next === "none" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
-    const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0;
+    const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
     return [
       {
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,
@@ -176,6 +176,23 @@ export function staleOrders(world: World): Difference[] {
       },
     ];
   });
+}
+
+/** The position lies so far ahead of the machine's clock that this shows it. */
+const SHOWN_AHEAD_MS = 3_600_000;
+
+/** Whether the newest version was made, with the time of that moment, after the service's clock had been wrong. */
+function isSinceSkew({ versions, skewOverMs }: World, id: string): boolean {
+  const newest = versions.newest(id);
+  if (newest === undefined || skewOverMs === undefined || newest.madeMs < skewOverMs) return false;
+  return newest.timestampMs === newest.madeMs;
+}
+
+/** Whether a position that is ahead of the service can be noticed, or it is not ahead. */
+export function isSeenAhead({ position, machine, time, service }: World): boolean {
+  const { aheadMs } = position;
+  if (machine.wallOffsetMs !== 0 || service.options.clockOffsetMs !== 0) return false;
+  return aheadMs === undefined || aheadMs > time.trueMs + SHOWN_AHEAD_MS;
 }
 
 /** What `since` can tell apart, in milliseconds; 0: less than one. */

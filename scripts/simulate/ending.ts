@@ -16,6 +16,7 @@ const POLLS_MAX = 15;
 const LATE_LOOKS = 12;
 /** Some requests of one order, each of which is given up only after a day. */
 const REFUSED_HOURS_MAX = 120;
+const EMPTY_HOURS_MAX = 3;
 /** A pass that takes longer than this has lost its way. */
 const SECONDS_MAX = 600;
 
@@ -44,6 +45,7 @@ export async function end(world: World): Promise<Losses> {
   for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
   // Where a confirm names nothing, only a further answer tells that none is missing any more.
   createOrder(world);
+  await waitForEmpty(world);
   await poll(world, "polls", (each) => each.isExpectedByPolls);
   await waitForRefusals(world);
   const losses = await settleLosses(world);
@@ -58,6 +60,21 @@ export async function end(world: World): Promise<Losses> {
   const wrong = world.statuses.listWrong();
   if (wrong.length > 0) world.fail(12, wrong.join("; "));
   return losses;
+}
+
+/** Nobody can tell at once whether a batch has lost its orders, or is how the service says nothing: that takes an hour. */
+async function waitForEmpty(world: World): Promise<void> {
+  for (let hours = 0; hours < EMPTY_HOURS_MAX && world.service.hasEmptyBatch; hours++) {
+    await world.time.pass(2 * MINUTE_MS);
+    world.isTicking = false;
+    await rest(world);
+    world.time.skip(LONGEST_HOLD_MS);
+    world.isTicking = true;
+    await world.time.pass(3 * MINUTE_MS);
+    await rest(world);
+  }
+  if (world.service.hasEmptyBatch && world.emptiness.isBatchKnown)
+    world.fail(4, "a batch without orders is not confirmed, and keeps others back");
 }
 
 /** A status that the service refuses is asked again until it has accepted another one meanwhile. */

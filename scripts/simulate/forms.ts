@@ -68,6 +68,8 @@ export interface Forms {
   /** How long after it was made a change is listed, and whose timestamp it bears then. */
   readonly lagMs: 0 | 20_000 | 240_000;
   readonly lagStamp: "order" | "entry";
+  /** Each hand-out of a batch has a name of its own. */
+  readonly leases: boolean;
   /** In which the ERP has made the file. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
@@ -148,6 +150,7 @@ export function chooseForms(random: Random): Forms {
     beside: "nothing",
     lagMs: 0,
     lagStamp: "order",
+    leases: false,
     encoding: "UTF-8",
     emptySince: one("refused", "beginning"),
     confirmIds: null,
@@ -170,6 +173,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     batchOverlap: forms.overlap,
     batchTwice: forms.twice,
     batchBeside: forms.beside,
+    batchLeases: forms.leases,
     confirmForm: forms.confirm,
     confirmRepeated: forms.confirmRepeated,
     emptyForm: forms.empty,

@@ -3,7 +3,8 @@
  * rest of a life stays what it was.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { type Forms, SAYS_OF_RECORDS } from "./forms.ts";
+import { type Forms, isUnsafe, SAYS_OF_RECORDS } from "./forms.ts";
+import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
 
 const SECOND = 1_000;
@@ -18,7 +19,13 @@ interface Found {
   readonly draw: (random: Random, forms: Forms, world: WorldKind) => Apart | undefined;
 }
 
-const FOUND: readonly Found[] = [{ tag: 0x5a1d, shares: { usual: 0.03, hostile: 0.12 }, draw: leftOut }];
+const FOUND: readonly Found[] = [
+  { tag: 0x5a1d, shares: { usual: 0.03, hostile: 0.12 }, draw: leftOut },
+  { tag: 0x5a2e, shares: { usual: 0.02, hostile: 0.08 }, draw: emptyOtherwise },
+  { tag: 0x5a3f, shares: { usual: 0.02, hostile: 0.06 }, draw: emptyBatch },
+  { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
+  { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
+];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
   const all: Apart = { forms, steps: [] };
@@ -32,6 +39,15 @@ export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
   }
   return all;
 }
+
+const pass = (): Step => ({ after: PASS, do: "wait" });
+const orders = (count: number): Step => ({ after: 0, do: "orders", count });
+/** Answers without anything, by which it is known how those look. */
+const idle = (times: number): Step[] => Array.from({ length: times }, pass);
+const change = (random: Random): Step => {
+  const what = pickOne(random, ["status", "lines"] as const);
+  return { after: 2 * SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
+};
 
 /** A record that the service does not take is told of beside the others, in the usual form of the answers. */
 function leftOut(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
@@ -48,14 +64,96 @@ function leftOut(random: Random, forms: Forms, world: WorldKind): Apart | undefi
     key,
     how,
   });
-  const after = (): Step => ({ after: PASS, do: "wait" });
   // Three answers tell what is usual.
-  const steps = [0, 1, 2].flatMap((turn): Step[] => [write(turn), write(turn + 1), after()]);
+  const steps = [0, 1, 2].flatMap((turn): Step[] => [write(turn), write(turn + 1), pass()]);
   steps.push({ after: 0, do: "leave out", keys, ms });
   for (const key of keys) steps.push(write(key, random() < 0.4 ? "zero" : "upsert"));
   if (random() < 0.7) steps.push(write(integerBetween(random, 0, 3)));
-  steps.push(after());
-  if (random() < 0.5) steps.push(write(integerBetween(random, 0, 3)), after());
+  steps.push(pass());
+  if (random() < 0.5) steps.push(write(integerBetween(random, 0, 3)), pass());
   if (random() < 0.7) steps.push({ after: ms, do: "wait" });
   return { forms: { ...forms, importAnswer: pickOne(random, SAYS_OF_RECORDS) }, steps };
+}
+
+/** Beside an empty list stands what never stood there, while there are orders, or changes. */
+function emptyOtherwise(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
+  // Beside a list alone, or where there is no list, stands nothing.
+  if (forms.bare || (forms.empty !== "list" && forms.empty !== "null")) return undefined;
+  const on = pickOne(random, ["orders", "updates", "updates"] as const);
+  const spans = world === "usual" ? [3 * MINUTE, 14 * MINUTE] : [3 * MINUTE, 25 * MINUTE, HOUR, 6 * HOUR];
+  const ms = pickOne(random, spans);
+  const words = integerBetween(random, 0, EMPTY_WORDS.length - 1);
+  const lie = {
+    on,
+    status: 200,
+    body: "empty otherwise",
+    when: "before",
+    of: "all",
+    ageMs: words,
+    retryAfter: null,
+  } as const;
+  return {
+    forms,
+    steps: [
+      orders(2),
+      ...idle(6),
+      { after: 0, do: "lie", lie: { ...lie, span: { ms } } },
+      orders(1),
+      change(random),
+      pass(),
+      { after: 0, do: "night" },
+      pass(),
+      { after: ms, do: "wait" },
+    ],
+  };
+}
+
+/** A batch that has lost its orders, and others behind it. */
+function emptyBatch(random: Random, forms: Forms): Apart | undefined {
+  if (forms.confirm !== "batch_id" || forms.batchId === "none" || forms.bare || isUnsafe(forms)) return undefined;
+  const steps = [orders(1), ...idle(5), { after: 0, do: "empty batch" } as const, orders(integerBetween(random, 1, 3))];
+  if (random() < 0.3) steps.push({ after: 0, do: "empty batch" }, orders(1));
+  if (random() < 0.7) steps.push({ after: 75 * MINUTE, do: "wait" });
+  return { forms, steps };
+}
+
+/** The service says nowhere what its clock shows, which is wrong for a while. */
+function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
+  // Of a cursor no time is known.
+  if (forms.next !== "none") return undefined;
+  const ms = pickOne(random, [-24 * HOUR, -HOUR, -20 * SECOND, 20 * SECOND, 3 * HOUR, 24 * HOUR, 365 * 24 * HOUR]);
+  const forMs = pickOne(random, world === "usual" ? [5 * MINUTE, HOUR] : [5 * MINUTE, HOUR, 6 * HOUR, 30 * HOUR]);
+  return {
+    forms: { ...forms, date: false },
+    steps: [
+      orders(3),
+      change(random),
+      ...idle(2),
+      { after: 0, do: "skew", ms, forMs },
+      change(random),
+      ...idle(2),
+      ...(random() < 0.5 ? [orders(1), change(random)] : []),
+      { after: forMs, do: "wait" },
+      change(random),
+      pass(),
+    ],
+  };
+}
+
+/** A batch is served under another name each time, and what confirms it is forgotten for a while. */
+function renamed(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
+  if (forms.confirm !== "batch_id" || forms.batchId === "none" || forms.bare || isUnsafe(forms)) return undefined;
+  const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 14 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
+  return {
+    forms: { ...forms, leases: true },
+    steps: [
+      orders(integerBetween(random, 1, 3)),
+      ...(random() < 0.5 ? [pass()] : []),
+      { after: 0, do: "forget confirms", ms },
+      orders(integerBetween(random, 1, 2)),
+      pass(),
+      ...(random() < 0.5 ? [orders(1)] : []),
+      { after: ms, do: "wait" },
+    ],
+  };
 }

@@ -62,6 +62,12 @@ export type Deed =
   | { do: "switch"; what: Switch; ms: number }
   /** The service takes these records no more, and says so beside the others in the usual form of its answers. */
   | { do: "leave out"; keys: readonly number[]; ms: number }
+  /** A batch without orders, before the next new ones. */
+  | { do: "empty batch" }
+  /** The service's clock is so far ahead for a while; it says so nowhere. */
+  | { do: "skew"; ms: number; forMs: number }
+  /** Confirms are answered well, and forgotten. */
+  | { do: "forget confirms"; ms: number }
   | { do: "wait" }
   | HostileDeed;
 

@@ -13,6 +13,7 @@ import { isCached, isOfBefore, type Lie, lacksValues, nameOfScope, queuedForMs }
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
+import { EmptinessInvariants } from "./invariants/emptiness.ts";
 import { GuardInvariants } from "./invariants/guard.ts";
 import { OrderInvariants } from "./invariants/orders.ts";
 import { PositionInvariants } from "./invariants/position.ts";
@@ -72,6 +73,8 @@ export class World implements Scene, Line, CommitHooks {
   readonly restored: { atMs: number; madeMs: number; orders: readonly string[] }[] = [];
   /** Until then statuses wait in the service's queue. */
   queuedUntilMs = 0;
+  /** Since when, by its own clock, the service's clock is right again that was wrong and said so nowhere. */
+  skewOverMs: number | undefined;
   /** Of an endpoint that answers few requests. */
   #answeredAtMs: number[] = [];
   /** The service itself has refused single records, or confirms. */
@@ -92,6 +95,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly guard: GuardInvariants;
   readonly discipline: DisciplineInvariants;
   readonly statuses: StatusInvariants;
+  readonly emptiness: EmptinessInvariants;
   readonly database: DatabaseInvariants;
   violation: Violation | undefined;
   /** Failed passes of the pull, and holds that ever stood: what an operator was told. */
@@ -149,6 +153,7 @@ export class World implements Scene, Line, CommitHooks {
     this.guard = new GuardInvariants(this);
     this.discipline = new DisciplineInvariants(this);
     this.statuses = new StatusInvariants(this);
+    this.emptiness = new EmptinessInvariants(this);
     this.database = new DatabaseInvariants(this);
   }
 
@@ -227,6 +232,7 @@ export class World implements Scene, Line, CommitHooks {
     this.discipline.onStart(life);
     this.position.onStart();
     this.orders.onStart();
+    this.emptiness.onStart();
     this.triggerAll();
   }
 
@@ -343,6 +349,7 @@ export class World implements Scene, Line, CommitHooks {
     if (error !== null && result.hold !== undefined) this.coverage.count("hold", result.hold.reason);
     this.rescued += counts["rescued"] ?? 0;
     this.discipline.onResult(life, job, result);
+    this.emptiness.onResult(job, result);
     if (job === "statuses") {
       const runner = life.entries.find((entry) => entry.runner.name === job)?.runner;
       this.statuses.onResult(life.number);
@@ -457,6 +464,7 @@ export class World implements Scene, Line, CommitHooks {
     this.position.onTold(sent, told);
     this.discipline.onTold(sent, told);
     this.statuses.onTold(sent, told);
+    this.emptiness.onTold(sent, told);
   }
 
   #onEntry(entry: LedgerEntry): void {

@@ -7,10 +7,12 @@ import { emptyAnswer, readBody, type Site, shuffleOf } from "./site.ts";
 
 interface Batch {
   /** The JSON literal of its id; null where batches have none. */
-  readonly id: string | null;
+  id: string | null;
   orders: StoredOrder[];
   handedOutAtMs: number;
   confirmed: boolean;
+  /** It holds no orders, and is a batch all the same. */
+  readonly isEmpty: boolean;
 }
 
 /** Odd numbers above 2 to the 53rd, which no JavaScript number can hold. */
@@ -81,11 +83,24 @@ export class HandOuts {
   private readonly batches: Batch[] = [];
   private open: Batch[] = [];
   private readonly byId = new Map<string, Batch>();
+  private names = 0;
+  /** Batches without orders that were not handed out yet. */
+  private emptyOnes = 0;
   /** Orders by the id as it stood in a served record, which in an invalid record may be anything. */
   private readonly byWrittenId = new Map<string, StoredOrder>();
 
   constructor(site: Site) {
     this.site = site;
+  }
+
+  /** Before the next new orders a batch comes that has none. */
+  addEmpty(): void {
+    this.emptyOnes += 1;
+  }
+
+  /** Whether a batch without orders waits to be handed out or confirmed. */
+  get hasEmpty(): boolean {
+    return this.emptyOnes > 0 || this.open.some(({ isEmpty }) => isEmpty);
   }
 
   planHandOut(): Plan {
@@ -100,14 +115,15 @@ export class HandOuts {
     const served = this.servedRecords(orders);
     const list = `[${served.map(({ text }) => text).join(",")}]`;
     const bare = options.shape.batch.length === 0;
+    const id = options.batchLeases && this.open.includes(batch) ? this.nextName() : batch.id;
     const properties: Property[] = [{ path: options.shape.batch, text: list }];
-    if (batch.id !== null) properties.unshift({ path: options.shape.batchId, text: batch.id });
+    if (id !== null) properties.unshift({ path: options.shape.batchId, text: id });
     properties.push(...besideList(orders, served.length, options));
     return {
       ...answerText(200, bare ? list : writeObject(properties)),
       served,
-      effect: { kind: "handed-out", batchId: batch.id, orderIds: [...new Set(orders.map(({ id }) => id))] },
-      commit: () => this.handOut(batch, orders),
+      effect: { kind: "handed-out", batchId: id, orderIds: [...new Set(orders.map((order) => order.id))] },
+      commit: () => this.handOut(batch, orders, id),
     };
   }
 
@@ -121,6 +137,7 @@ export class HandOuts {
     if (!named.known && options.confirmUnknown !== 200) {
       return refuse(options.confirmUnknown, "there is no such batch or order to confirm");
     }
+    if (options.confirmsForgotten) return answerText(200, '{"ok":true}');
     const batches = named.batches.filter((batch) => !batch.confirmed);
     const orders = named.orders.filter((order) => !order.confirmed);
     if (batches.length === 0 && orders.length === 0) {
@@ -148,7 +165,7 @@ export class HandOuts {
   /** The open batch that was handed out longest ago, with what of it is still to be confirmed. */
   private oldestOpen(): { batch: Batch; orders: StoredOrder[] } | undefined {
     const waits = (order: StoredOrder) => !order.deleted && !order.confirmed;
-    const open = this.open.filter((batch) => batch.orders.some(waits));
+    const open = this.open.filter((batch) => batch.isEmpty || batch.orders.some(waits));
     const [first, ...others] = open;
     if (first === undefined) return undefined;
     const batch = others.reduce((oldest, each) => (each.handedOutAtMs < oldest.handedOutAtMs ? each : oldest), first);
@@ -157,14 +174,18 @@ export class HandOuts {
 
   private newBatch(): { batch: Batch; orders: StoredOrder[] } | undefined {
     const { options, book } = this.site;
+    const begun = { id: this.nextName(), orders: [], handedOutAtMs: this.site.now(), confirmed: false };
+    if (this.emptyOnes > 0) return { batch: { ...begun, isEmpty: true }, orders: [] };
     const fresh = book.waiting(options.batchSize);
     if (fresh.length === 0) return undefined;
     const before = this.batches.at(-1)?.orders.filter((order) => !order.deleted) ?? [];
     const overlap = options.batchOverlap === 0 ? [] : before.slice(-options.batchOverlap);
-    const kind = options.shape.batch.length === 0 ? "none" : options.batchIdKind;
-    const id = batchIdLiteral(this.batches.length, kind);
-    const batch = { id, orders: [], handedOutAtMs: this.site.now(), confirmed: false };
-    return { batch, orders: [...overlap, ...fresh] };
+    return { batch: { ...begun, isEmpty: false }, orders: [...overlap, ...fresh] };
+  }
+
+  private nextName(): string | null {
+    const { options } = this.site;
+    return batchIdLiteral(this.names, options.shape.batch.length === 0 ? "none" : options.batchIdKind);
   }
 
   private servedRecords(orders: readonly StoredOrder[]): ServedRecord[] {
@@ -178,12 +199,16 @@ export class HandOuts {
     return [...records, { orderId: first.id, text, whole: true }];
   }
 
-  private handOut(batch: Batch, orders: StoredOrder[]): void {
-    if (!this.open.includes(batch)) {
+  private handOut(batch: Batch, orders: StoredOrder[], id: string | null): void {
+    const isNew = !this.open.includes(batch);
+    if (isNew || id !== batch.id) this.names += 1;
+    if (isNew) {
       this.open.push(batch);
       this.batches.push(batch);
-      if (batch.id !== null) this.byId.set(batch.id, batch);
+      if (batch.isEmpty) this.emptyOnes -= 1;
     }
+    batch.id = id;
+    if (id !== null) this.byId.set(id, batch);
     batch.orders = orders;
     batch.handedOutAtMs = this.site.now();
     for (const order of orders) {
@@ -232,7 +257,7 @@ export class HandOuts {
     for (const order of orders) order.confirmed = true;
     for (const batch of batches) batch.confirmed = true;
     const confirmed = (batch: Batch) =>
-      batch.confirmed || batch.orders.every((order) => order.confirmed || order.deleted);
+      batch.confirmed || (!batch.isEmpty && batch.orders.every((order) => order.confirmed || order.deleted));
     for (const batch of this.open) batch.confirmed = confirmed(batch);
     this.open = this.open.filter((batch) => !batch.confirmed);
   }

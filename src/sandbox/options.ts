@@ -173,6 +173,10 @@ const OPTIONS = group({
    * have; their ids; that nothing is missing; that nothing was left out.
    */
   batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
+  /** Each hand-out of a batch names it anew; every name of it is good for a confirm. */
+  batchLeases: z.boolean().default(false),
+  /** Confirms are answered well, and forgotten. */
+  confirmsForgotten: z.boolean().default(false),
   /**
    * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was handed out so far; `everything`
    * also what no batch has held yet, which is then never handed out.

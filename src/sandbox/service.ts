@@ -96,6 +96,16 @@ export class SandboxService {
     return this.book.create(draft).id;
   }
 
+  /** A batch without orders comes before the next new ones. */
+  createEmptyBatch(): void {
+    this.handOuts.addEmpty();
+  }
+
+  /** Whether a batch without orders waits to be handed out or confirmed. */
+  get hasEmptyBatch(): boolean {
+    return this.handOuts.hasEmpty;
+  }
+
   /** Gives an order a new version. Throws on an unknown id. */
   changeOrder(orderId: string, patch: ChangePatch): void {
     this.book.change(orderId, patch);

@@ -28,6 +28,27 @@ describe("hand-outs", () => {
     expect(sandbox.ledger.confirmedOrderIds()).toEqual(new Set(ids.slice(0, 2)));
   });
 
+  it("names a batch anew with each hand-out, takes each of its names, and forgets confirms if told", async () => {
+    const { sandbox, ids, idsOf } = await withOrders(2, { batchLeases: true, confirmsForgotten: true });
+    const [first, second] = [await get(sandbox), await get(sandbox)];
+    expect([first.json.batch_id, second.json.batch_id]).toEqual(["batch-1", "batch-2"]);
+    expect((await post(sandbox, CONFIRM, { batch_id: "batch-2" })).status).toBe(200);
+    expect(idsOf(await get(sandbox))).toEqual(ids);
+    sandbox.service.setOptions({ confirmsForgotten: false });
+    expect((await post(sandbox, CONFIRM, { batch_id: "batch-1" })).status).toBe(200);
+    expect(idsOf(await get(sandbox))).toEqual([]);
+  });
+
+  it("hands out a batch without orders until it is confirmed", async () => {
+    const { sandbox, ids, idsOf } = await withOrders(1);
+    sandbox.service.createEmptyBatch();
+    for (let turn = 0; turn < 2; turn++) expect((await get(sandbox)).json).toEqual({ batch_id: "batch-1", orders: [] });
+    expect(sandbox.service.hasEmptyBatch).toBe(true);
+    await post(sandbox, CONFIRM, { batch_id: "batch-1" });
+    expect(sandbox.service.hasEmptyBatch).toBe(false);
+    expect(idsOf(await get(sandbox))).toEqual(ids);
+  });
+
   it("hands out the following batch, and unconfirmed ones again only after the time", async () => {
     const { sandbox, clock, ids, idsOf } = await withOrders(4, { handOut: "next", redeliverAfterMs: 1000 });
     expect(idsOf(await get(sandbox))).toEqual(ids.slice(0, 2));

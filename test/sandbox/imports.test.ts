@@ -130,6 +130,29 @@ describe("imports", () => {
     expect(sandbox.ledger.effects("import")[0]?.rejected).toHaveLength(2);
   });
 
+  it.each([
+    ["missing", { status: "ok", not_found: ["A"] }],
+    [
+      "each",
+      {
+        results: [
+          { sku: "A", status: 404 },
+          { sku: "B", status: 200 },
+        ],
+      },
+    ],
+    ["by-key", { A: "NOT_FOUND", B: "OK" }],
+    ["note", { status: "ok", note: "Saved. Unknown: A." }],
+    ["echo", { stocks: [{ ...two.stocks[0], quantity: 0 }, two.stocks[1]] }],
+  ] as const)("says in the usual form of its answers which record it has left out: %s", async (importAnswer, said) => {
+    const sandbox = await sandboxFor({
+      options: { importAnswer, reject: { skus: ["A"], how: "said", feed: "stocks" } },
+    });
+    expect((await pushTo(sandbox, "stocks", two)).json).toEqual(said);
+    expect([...sandbox.service.imported("stocks").keys()]).toEqual([importKey("B", "")]);
+    expect(sandbox.ledger.effects("import")[0]?.rejected).toHaveLength(1);
+  });
+
   it("says success: false in a 200, and refuses all if told", async () => {
     const sandbox = await sandboxFor({ options: { reject: { skus: "all", how: "success-false" } } });
     expect((await pushTo(sandbox, "stocks", two)).json).toMatchObject({ success: false });

@@ -43,6 +43,8 @@ export const BODIES = [
   ...(["no value", "status elsewhere", "lines elsewhere"] as const),
   /** The last order of a batch is missing in its list, and what stands beside the list says so. */
   "part",
+  /** Beside an empty list stands what stood beside none before. */
+  "empty otherwise",
   /** Changes have their id under another key, or do not say at all whose they are. */
   ...(["id elsewhere", "no id"] as const),
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
@@ -116,6 +118,7 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "status elsewhere": ["orders", "updates", "snapshot"],
   "lines elsewhere": ["orders", "updates", "snapshot"],
   part: ["orders"],
+  "empty otherwise": ["orders", "updates"],
   "id elsewhere": ["updates"],
   "no id": ["updates"],
   "next empty": ["updates"],
@@ -176,7 +179,7 @@ export function lacksIds({ body }: Lie): boolean {
 
 /** These begin after what makes them known: they are drawn with it. */
 const APART: ReadonlySet<LieBody> = new Set<LieBody>([
-  ...(["cached with its date", "no value", "status elsewhere", "lines elsewhere", "part"] as const),
+  ...(["cached with its date", "no value", "status elsewhere", "lines elsewhere", "part", "empty otherwise"] as const),
 ]);
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);

@@ -345,6 +345,8 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from(withoutLast(text));
     case "contradicted":
       return Buffer.from(`{${contradicted(lie.on, scene.number)}}`);
+    case "empty otherwise":
+      return Buffer.from(`{${emptyRight(lie.on, forms)},${EMPTY_WORDS[lie.ageMs] ?? ""}}`);
     case "nothing new":
       return Buffer.from(forms.bare ? "[]" : `{${emptyRight(lie.on, forms)}}`);
     default:
@@ -417,6 +419,17 @@ function contradicted(on: Asked, number: number): string {
   // Inside what holds the list, or around it.
   return number % 2 === 0 ? `"data":{"${list}":[],${beside}}` : `"data":{"${list}":[]},${beside}`;
 }
+
+/** What never stood beside an empty list before. */
+export const EMPTY_WORDS = [
+  ...[
+    '"warnings":["ER_LOCK_WAIT"]',
+    '"maintenance":true',
+    '"code":"E_BUSY"',
+    '"message":"The archive is being rebuilt"',
+  ],
+  ...['"meta":{"state":"rebuilding"}', '"notice":"Сведения готовятся"'],
+] as const;
 
 const LINES = '"items":[';
 

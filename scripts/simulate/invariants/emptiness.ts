@@ -1,0 +1,133 @@
+/*
+ * An empty list beside what stood beside none before says nothing: no position moves, no batch counts as confirmed, and it is told after
+ * some minutes. The same orders under ever new names are asked for no more often than others, and stand in few rows.
+ */
+import type { RunResult } from "../../../src/daemon/run-job.ts";
+import type { Sent, Told } from "../network.ts";
+import type { Scene } from "../scene.ts";
+
+/** From so many answers on it is known what usually stands beside an empty list. */
+const KNOWN_TIMES = 5;
+/** So long it may be over with the next answer. */
+const BRIEF_MS = 11 * 60_000;
+const EMPTY = /"(?:orders|updates)":(?:\[\]|null)/;
+
+const POSITIONS = "SELECT stream, value FROM watermarks WHERE stream IN ('updates', 'sweep') ORDER BY stream";
+const OPEN = "SELECT id FROM batches WHERE state = 'stored'";
+const CONFIRMED = "SELECT id FROM batches WHERE state = 'confirmed'";
+const ROWS = "SELECT count(*) FROM batches WHERE order_count > 0";
+/** Rows that each life of the program may make of a batch. */
+const ROWS_OF_LIFE = 3;
+/** A pass asks so often for orders that it has just been given. */
+const AGAIN_MAX = 6;
+
+type Endpoint = "orders" | "updates";
+
+interface Met {
+  readonly positions: string;
+  readonly open: readonly number[];
+  isConfirmAnswered: boolean;
+}
+
+export class EmptinessInvariants {
+  readonly #scene: Scene;
+  readonly #times: Record<Endpoint, number> = { orders: 0, updates: 0 };
+  /** What stood when the pass that is under way met such an answer. */
+  readonly #met: Partial<Record<Endpoint, Met>> = {};
+  /** Since when nothing else came in this life. */
+  readonly #sinceMs: Partial<Record<Endpoint, number>> = {};
+  /** Answers without orders and without a name, before the first that has one. */
+  #unnamed = 0;
+  #hasNamed = false;
+  #lives = 0;
+  /** Orders that the pass under way was given last, and how often. */
+  #given = { ids: "", times: 0 };
+  /** Orders that came together. */
+  readonly #batches = new Set<string>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  onStart(): void {
+    this.#lives += 1;
+    this.#given = { ids: "", times: 0 };
+    for (const on of ["orders", "updates"] as const) {
+      delete this.#met[on];
+      delete this.#sinceMs[on];
+    }
+  }
+
+  onTold({ route: { kind }, fate }: Sent, told: Told): void {
+    if (kind === "confirm" && told.kind === "answer" && this.#met.orders !== undefined)
+      this.#met.orders.isConfirmAnswered = true;
+    if ((kind !== "orders" && kind !== "updates") || told.kind !== "answer") return;
+    const { auditor, time } = this.#scene;
+    if (kind === "orders") this.#noteGiven(told.body);
+    if (kind === "orders" && told.isTrue) this.#noteUnnamed(told.body);
+    if (fate?.kind !== "lie" || fate.lie.body !== "empty otherwise") {
+      delete this.#met[kind];
+      if (told.status < 300) delete this.#sinceMs[kind];
+      if (told.isTrue && told.status === 200 && EMPTY.test(told.body)) this.#times[kind] += 1;
+      return;
+    }
+    if (this.#times[kind] < KNOWN_TIMES) return;
+    this.#sinceMs[kind] ??= time.elapsedMs;
+    this.#scene.coverage.count("empty otherwise", kind);
+    const open = auditor.prepare(OPEN).pluck().all() as number[];
+    this.#met[kind] ??= { positions: this.#positions(), open, isConfirmAnswered: false };
+  }
+
+  /**
+   * Whether a named batch without orders is known to be one. Where others may come before it, and nothing without a name came, it looks like
+   * the one name that a service gives to all its empty answers: then it keeps nothing back, and may be served for ever.
+   */
+  get isBatchKnown(): boolean {
+    return this.#scene.forms.handOut === "repeat" || this.#unnamed >= KNOWN_TIMES;
+  }
+
+  #noteUnnamed(body: string): void {
+    if (body.includes('"order_id"')) return;
+    if (body.includes('"batch_id"')) this.#hasNamed = true;
+    else if (!this.#hasNamed) this.#unnamed += 1;
+  }
+
+  #noteGiven(body: string): void {
+    const ids = [...body.matchAll(/"order_id":("[^"]*"|\d+)/g)].map(([, id]) => id).join();
+    if (ids !== "") this.#batches.add(ids);
+    this.#given = { ids, times: ids !== "" && ids === this.#given.ids ? this.#given.times + 1 : 0 };
+    if (this.#given.times > AGAIN_MAX) this.#scene.fail(15, "one pass asks for the same orders again and again");
+  }
+
+  onResult(job: string, { error, outcome }: RunResult): void {
+    if (job !== "orders" && job !== "updates") return;
+    if (job === "orders") this.#checkRows();
+    const { fail, auditor, time } = this.#scene;
+    const met = this.#met[job];
+    delete this.#met[job];
+    if (met === undefined) return;
+    const what = `${job}: an empty list beside unknown words`;
+    if (job === "updates" && this.#positions() !== met.positions)
+      fail(7, `${what} moved a position: ${met.positions}, then ${this.#positions()}`);
+    const confirmed = new Set(auditor.prepare(CONFIRMED).pluck().all() as number[]);
+    const settled = met.isConfirmAnswered ? [] : met.open.filter((id) => confirmed.has(id));
+    if (job === "orders" && settled.length > 0)
+      fail(8, `${what} settled the confirms of batches ${settled.join(", ")}`);
+    const forMs = time.elapsedMs - (this.#sinceMs[job] ?? time.elapsedMs);
+    if (error === null && outcome !== "held" && forMs > BRIEF_MS)
+      fail(10, `${what} is all that comes for ${Math.round(forMs / 60_000)} minutes, and nothing says so`);
+  }
+
+  #positions(): string {
+    return JSON.stringify(this.#scene.auditor.prepare(POSITIONS).raw().all());
+  }
+
+  #checkRows(): void {
+    this.#given = { ids: "", times: 0 };
+    if (!this.#scene.forms.leases) return;
+    const rows = this.#scene.auditor.prepare(ROWS).pluck().get() as number;
+    const { size } = this.#batches;
+    if (rows > ROWS_OF_LIFE * this.#lives * size)
+      this.#scene.fail(15, `${rows} rows hold ${size} batches after ${this.#lives} starts`);
+  }
+}
