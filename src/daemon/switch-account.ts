@@ -59,7 +59,7 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   const lastSweep = known?.positions[SWEEP_STREAM];
   saveWatermark(store, SWEEP_STREAM, lastSweep !== undefined && lastSweep < sweptAt ? lastSweep : sweptAt, at);
   forgetLearned(store);
-  for (const key of ["anchors", "set_back", "ahead"] as const) deleteMeta(store, key);
+  for (const key of ["anchors", "set_back", "ahead", "called_cancelled"] as const) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });
   const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);
   oweReconcile(store);

@@ -23,6 +23,7 @@ export type MetaKey =
   | "history"
   | "set_back"
   | "ahead"
+  | "called_cancelled"
   | "elsewhere"
   | "accounts"
   | "backfill"

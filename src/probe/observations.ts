@@ -13,9 +13,11 @@ import { isoTime } from "../platform/ports.ts";
 import type { OrderSource } from "../records/order-mapping.ts";
 import {
   loadAhead,
+  loadCalledCancelled,
   loadLearned,
   loadSetBack,
   markAheadSeen,
+  markCalledSeen,
   markSetBackSeen,
   markZoneSeen,
 } from "../updates/learned-rows.ts";
@@ -41,6 +43,7 @@ export function loadObservations(store: Store): ObservationRow[] {
     ...loadZone(store),
     ...loadSteps(store),
     ...loadAheads(store),
+    ...loadCalled(store),
     ...listRows(store, observations, {}, ["firstSeenAt", "kind", "name"]),
   ];
 }
@@ -76,6 +79,15 @@ function loadAheads(store: Store): ObservationRow[] {
   const { at, watermark, isProven } = ahead;
   const sample = isProven ? "later changes lay before it" : "changes are asked for from before it as well";
   return [{ kind: "ahead", name: plainName(watermark), sample, firstSeenAt: at, state: "new" }];
+}
+
+/** A change and the order itself call the same version by two names. */
+function loadCalled(store: Store): ObservationRow[] {
+  return Object.entries(loadCalledCancelled(store)).flatMap(([status, { orderId, at, isSeen }]) => {
+    if (isSeen === true) return [];
+    const name = plainName(`${orderId}: ${status}`);
+    return [{ kind: "cancelled", name, sample: "a change of it says cancelled", firstSeenAt: at, state: "new" }];
+  });
 }
 
 /** These stand where the answers are compared with them. */
@@ -115,11 +127,13 @@ export function dismissObservations(store: Store): string[] {
     ...loadZone(store),
     ...loadSteps(store),
     ...loadAheads(store),
+    ...loadCalled(store),
   ];
   markFormsSeen(store);
   markSetBackSeen(store);
   markZoneSeen(store);
   markAheadSeen(store);
+  markCalledSeen(store);
   markLongStepsSeen(store);
   const rows = store
     .prepare<{ kind: string; name: string }>(

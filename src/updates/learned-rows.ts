@@ -65,3 +65,29 @@ export function markAheadSeen(store: Store): void {
   const ahead = loadAhead(store);
   if (ahead !== undefined) saveAhead(store, { ...ahead, isSeen: true });
 }
+
+/** Orders that a change calls cancelled, and whose own answer for the same version says another status: by that status, the first of each. */
+export type CalledCancelled = Readonly<Record<string, { orderId: string; at: string; isSeen?: true }>>;
+
+/** A shop has no more names of statuses. */
+const CALLED_MAX = 30;
+
+export function loadCalledCancelled(store: Store): CalledCancelled {
+  return loadMetaJson<CalledCancelled>(store, "called_cancelled") ?? {};
+}
+
+export function saveCalledCancelled(store: Store, order: { status: string; orderId: string; at: string }): void {
+  const { status, ...first } = order;
+  const called = loadCalledCancelled(store);
+  if (status in called || Object.keys(called).length >= CALLED_MAX) return;
+  saveMetaJson(store, "called_cancelled", { ...called, [status]: first });
+}
+
+/** A person has seen them. */
+export function markCalledSeen(store: Store): void {
+  const seen = Object.entries(loadCalledCancelled(store)).map(([status, first]) => [
+    status,
+    { ...first, isSeen: true },
+  ]);
+  if (seen.length > 0) saveMetaJson(store, "called_cancelled", Object.fromEntries(seen));
+}

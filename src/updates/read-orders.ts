@@ -25,6 +25,7 @@ import {
   saveSourceHash,
 } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { stateOfStatus } from "../orders/plan-order.ts";
 import { loadSecondReads, queueSecondRead, requestSecondRead } from "../orders/second-reads.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
@@ -44,6 +45,7 @@ import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
 import { type FollowRules, isFromFuture } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
+import { saveCalledCancelled } from "./learned-rows.ts";
 import { type ListedChange, type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
 import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
@@ -238,6 +240,7 @@ export class ReadOrders {
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
+    if (!isHeld && newer === undefined) this.#noteCalled(owed, answer, at);
     if (isOver || !(isHeld || newer !== undefined)) this.#endDebt(owed);
     else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
     return { ...refreshed, newer };
@@ -299,6 +302,21 @@ export class ReadOrders {
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
+  }
+
+  /** A change and its order call the same version by two names: of a cancellation that only the change names a person has to know. */
+  #noteCalled(owed: QueuedRead, answer: OrderAnswer, at: string): void {
+    const { store, log } = this.#context;
+    const { plan } = this.#rules;
+    if (owed.source !== "update" || answer.isCached) return;
+    const told = this.#valueOf(owed, "status");
+    if (told === null || !stateOfStatus(told, plan).isCancelled) return;
+    const status = this.#reader.valuesOf(answer)?.status ?? null;
+    if (status === null || stateOfStatus(status, plan).isCancelled) return;
+    if (isStrictlyNewer(this.#reader.timestampOf(answer), this.#timestampOf(owed), this.#timezone)) return;
+    const { orderId } = owed;
+    log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, told }));
+    saveCalledCancelled(store, { status, orderId, at });
   }
 
   #learnLag(owed: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 
@@ -9,11 +10,11 @@ async function pollFor(test: IllOrders, minutes: number): Promise<void> {
   for (let polls = 0; polls < minutes; polls++) await test.poll();
 }
 
-/** What `GET /updates` has of an order. */
-function announce(test: IllOrders, id: string, fields: object): void {
+/** What `GET /updates` has of an order, once or so often. */
+function announce(test: IllOrders, id: string, fields: object, times: 1 | "forever" = 1): number {
   const at = new Date(test.clock.nowMs()).toISOString();
   const record = JSON.stringify({ order_id: id, updated_at: at, ...fields });
-  test.sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${record}]}`) });
+  return test.sandbox.faults.add({ match: { path: "updates" }, times, do: raw(`{"updates":[${record}]}`) });
 }
 
 const orderOf = (test: IllOrders, id: string) =>
@@ -99,5 +100,53 @@ describe("a change that says that its order is cancelled, of an order that canno
     announce(test, third, { state: "cancelled" });
     await pollFor(test, 20);
     expect([id, other, third].map((each) => test.statusOf(each).status)).toEqual(["new", "paid", "new"]);
+  });
+});
+
+describe("a change that says that its order is cancelled, where the order itself says another status", () => {
+  const noticed = (test: IllOrders) => loadObservations(test.bridge.store).filter(({ kind }) => kind === "cancelled");
+
+  /** A service that names statuses otherwise in changes than in orders. */
+  async function start() {
+    const test = await startWithIll(3);
+    const cancel = async (id: string, own: string) => {
+      test.clock.advance(1_000);
+      test.change(id, { status: own });
+      const { updated_at } = JSON.parse(test.sandbox.service.newestText(id) ?? "{}") as { updated_at: string };
+      const rule = announce(test, id, { status: "cancelled", updated_at }, "forever");
+      await test.poll();
+      test.sandbox.faults.remove(rule);
+    };
+    return { test, cancel };
+  }
+
+  it("is told once for each status, with the order, and the order's own status counts", async () => {
+    const { test, cancel } = await start();
+    const [a, b, c] = test.ids as [string, string, string];
+    await cancel(a, "Аннулирован");
+    expect(orderOf(test, a)).toMatchObject({ status: "Аннулирован", is_cancelled: 0, revision: 2 });
+    expect(noticed(test)).toMatchObject([{ name: `${a}: Аннулирован`, state: "new" }]);
+    expect(test.logs.filter(({ level }) => level === "warn").map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/calls the order .* cancelled, and the order itself says Аннулирован/),
+    );
+    await cancel(b, "Аннулирован");
+    expect(noticed(test)).toHaveLength(1);
+    test.bridge.store.write(() => dismissObservations(test.bridge.store));
+    await cancel(c, "Аннулирован");
+    expect(noticed(test)).toEqual([]);
+    await cancel(c, "void");
+    expect(noticed(test)).toMatchObject([{ name: `${c}: void` }]);
+  });
+
+  it("is none where both say the same, or the order has changed since", async () => {
+    const { test, cancel } = await start();
+    const [a, b] = test.ids as [string, string];
+    await cancel(a, "cancelled");
+    announce(test, b, { status: "cancelled" }, "forever");
+    test.clock.advance(5_000);
+    test.change(b, { status: "refunded" });
+    await test.poll();
+    expect(test.statusOf(b).status).toBe("refunded");
+    expect(noticed(test)).toEqual([]);
   });
 });

@@ -164,8 +164,11 @@ export const probe = {
   notFound: ({ question }: { question: Said }) => `not found  ${question}`,
   needsYou: ({ question }: { question: Said }) => `needs you  ${question}`,
   skipped: ({ question }: { question: Said }) => `skipped    ${question}`,
-  noticedNew: ({ kind }: { kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "steps" | "ahead" }) =>
-    `Noticed about the service: a new ${kind}.`,
+  noticedNew: ({
+    kind,
+  }: {
+    kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "steps" | "ahead" | "cancelled";
+  }) => `Noticed about the service: a new ${kind}.`,
   newFields: ({ count, names }: { count: number; names: string }) =>
     `${count} ${count === 1 ? "field" : "fields"} of orders that nothing reads (${names})`,
   newStatuses: ({ count, names }: { count: number; names: string }) => `${counted(count, "status name")} (${names})`,
@@ -179,6 +182,8 @@ export const probe = {
     `timestamps in long steps (${names}): a second change within one may come an hour late`,
   aheads: ({ names }: { names: string }) =>
     `a watermark ahead of this machine's clock (${names}), and no Date to compare with: the clock of the service, of this machine or the time of an order was wrong`,
+  calledCancelled: ({ count, names }: { count: number; names: string }) =>
+    `${counted(count, "order")} that a change calls cancelled and whose own status says otherwise (${names}): not cancelled here unless orders.statuses.cancelled names that status`,
   newAnswers: ({ count, names }: { count: number; names: string }) =>
     `${counted(count, "new form")} of acceptance (${names})`,
   noticed: ({ parts }: { parts: readonly string[] }) =>
