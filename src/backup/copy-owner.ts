@@ -38,6 +38,20 @@ export function newestCopyOf(folder: string, database: string): CopyReach | unde
   return found?.progress === undefined ? undefined : { ...found, progress: found.progress };
 }
 
+/** The orders of a copy; throws what SQLite says where it cannot be read. */
+export function* ordersOfCopy(file: string): Generator<{ orderId: string; serviceId: string | null }> {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    yield* db
+      .prepare<[], { orderId: string; serviceId: string | null }>(
+        "SELECT order_id AS orderId, service_id AS serviceId FROM orders WHERE removed_at IS NULL",
+      )
+      .iterate();
+  } finally {
+    db.close();
+  }
+}
+
 /** How far the database had come that a copy shows; undefined where it cannot be read. */
 export function readProgress(file: string): Progress | undefined {
   let db: Database.Database | undefined;

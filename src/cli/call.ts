@@ -49,7 +49,7 @@ export function asTyped(command: string, call: Pick<Call, "configFile" | "termin
   const { configFile, terminal } = call;
   if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;
   if (command.startsWith("erp-bridge ")) return `${command}${configFlag(configFile)}`;
-  if (isByHand(call) && /^systemctl (re)?start erp-bridge$/.test(command))
+  if (isByHand(call) && /^systemctl (start|restart|enable --now) erp-bridge$/.test(command))
     return `erp-bridge run${configFlag(configFile)}`;
   const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
   return instance === undefined || configFlag(configFile) === ""

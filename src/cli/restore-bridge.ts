@@ -200,7 +200,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     const carry = { from: db, to: store, report, continues, at };
     carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
   }
-  const journal = await replay(options, report);
+  const journal = await replayJournal(options, report);
   const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
   const isComplete =
     replaced.state === "there" &&
@@ -281,7 +281,10 @@ function forgetSuspicion(database: string): void {
 }
 
 /** Batches that were received after the copy and that no file holds any more. */
-async function replay(options: BuildOptions, report: CarryReport): Promise<RestoreReport["journal"]> {
+export async function replayJournal(
+  options: Pick<BuildOptions, "loaded" | "store" | "clock" | "log" | "onStep">,
+  report: CarryReport,
+): Promise<RestoreReport["journal"]> {
   const { loaded, store, clock, log } = options;
   const folder = loaded.config.backup.journal;
   const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0 };

@@ -3,11 +3,14 @@ import { existsSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { lookAtNewestCopy } from "../backup/backup-files.ts";
-import { readOwnerOfCopy } from "../backup/copy-owner.ts";
+import { ordersOfCopy, readOwnerOfCopy } from "../backup/copy-owner.ts";
+import { CarryReport } from "../backup/rows.ts";
 import { doubtAcknowledged, doubtRequests } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { mirrorRouteOf } from "../config/route.ts";
 import { accountMark, accountOf } from "../daemon/account.ts";
+import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
+import { openReadOnly } from "../database/connection.ts";
 import { acquireInstanceLock } from "../database/instance-lock.ts";
 import { saveMeta } from "../database/meta.ts";
 import { MIGRATIONS_FOLDER } from "../database/migrations.ts";
@@ -15,22 +18,25 @@ import { openStore } from "../database/open.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { bringOrders } from "../mirror/bring-orders.ts";
+import { bringOrders, oweMirroredRead } from "../mirror/bring-orders.ts";
 import { MirrorLink } from "../mirror/connection.ts";
-import { liftFence } from "../mirror/fenced.ts";
+import { describeFenced, isThisHost, liftFence } from "../mirror/fenced.ts";
+import { loadKnown, loadMirrorState } from "../mirror/mirror-state.ts";
 import { verifySchema } from "../mirror/schema-version.ts";
 import { claimTakeover, lookAtShop, type ShopStanding } from "../mirror/take-over.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
 import { systemClock } from "../platform/clock.ts";
-import { BridgeError, EXIT } from "../platform/errors.ts";
+import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { freshName, removeName } from "../platform/fresh-file.ts";
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { VERSION } from "../platform/version.ts";
+import { asTyped } from "./call.ts";
 import { type Call, type Command, load } from "./command.ts";
-import { restoreDatabase } from "./restore-bridge.ts";
+import { replayJournal, restoreDatabase } from "./restore-bridge.ts";
 import { jsonLine } from "./terminal.ts";
 
+const START = "systemctl enable --now erp-bridge";
 /** A server that was heard of within this looks into PostgreSQL every few seconds, and ends by itself. */
 const HEARD_WITHIN_S = 60;
 
@@ -72,6 +78,7 @@ export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) =>
     }
     refuseOtherAccount(loaded, shop, standing);
     const source = findSource(loaded, standing, from);
+    if (source.kind === "here" && hasShop(loaded, standing)) return reportOwn(call, loaded, shop, standing);
     for (const line of describePlan(shop, standing, source)) call.terminal.err(line);
     if (isAsking && !/^y(es)?$/i.test((await call.terminal.input?.ask(m.restore.goOn))?.trim() ?? "")) {
       call.terminal.err(m.restore.nothingChanged);
@@ -106,17 +113,34 @@ function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from
   return copy === undefined ? { kind: "mirror" } : { kind: "copy", file: copy.file };
 }
 
+/** Whether the newest claim was made with this database. */
+function hasShop({ config }: LoadedConfig, { writer, takeoverNo }: ShopStanding): boolean {
+  using store = openReadOnly(config.database.path);
+  const known = Number(loadMirrorState(store, "takeover_no") ?? 0);
+  const claims = loadKnown(store).claims ?? [];
+  return describeFenced(store) === undefined && known >= takeoverNo && writer !== null && claims.includes(writer);
+}
+
+function reportOwn(call: Call, { config }: LoadedConfig, shop: string, { takeoverNo }: ShopStanding): ExitCode {
+  const database = config.database.path;
+  const report = { shop, database, source: "here", takeover: takeoverNo, orders: 0, unread: 0 };
+  if (call.json) call.terminal.out(jsonLine(report));
+  else call.terminal.out(m.mirror.takeoverIsOwn({ shop, database }));
+  return EXIT.ok;
+}
+
 function describePlan(shop: string, { host, heardAt, heardS, orders }: ShopStanding, source: Source): Message[] {
-  const server = { shop, host: host ?? "?", at: heardAt };
+  const server = { shop, host: host ?? "?", isHere: isThisHost(host), at: heardAt };
+  const isHeard = heardS <= HEARD_WITHIN_S;
   const from = {
     here: m.mirror.takeoverFromHere,
     copy: m.mirror.takeoverFromCopy({ file: source.kind === "copy" ? source.file : "" }),
     mirror: m.mirror.takeoverFromMirror({ orders }),
   };
   return [
-    heardS <= HEARD_WITHIN_S ? m.mirror.takeoverIsHeard(server) : m.mirror.takeoverIsSilent(server),
+    isHeard ? m.mirror.takeoverIsHeard(server) : m.mirror.takeoverIsSilent(server),
     from[source.kind],
-    m.mirror.takeoverIsItOff(server),
+    isHeard ? m.mirror.takeoverStopIt : m.mirror.takeoverIsItOff,
   ];
 }
 
@@ -142,16 +166,16 @@ async function takeOver(all: Takeover) {
     const store = openStore({ path: database, migrationsFolder: MIGRATIONS_FOLDER, mode: "command" });
     try {
       const at = isoTime(systemClock.nowMs());
-      if (source.kind === "here") doubtOwn(store, loaded);
+      store.write(() => raiseEvents(store, standing.eventsSeq));
+      if (source.kind === "here") await catchUp(all, store, at);
       const brought = await bringOrders(link, shop, { store, at });
       store.write(() => {
-        raiseEvents(store, standing.eventsSeq);
         raiseRevisions(store);
         liftFence(store, takeoverNo, by.writer);
       });
       const report = { shop, database, source: source.kind, takeover: takeoverNo, ...brought };
       if (call.json) call.terminal.out(jsonLine(report));
-      else call.terminal.out(m.mirror.takeoverDone({ shop, database, ...brought }));
+      else call.terminal.out(m.mirror.takeoverDone({ shop, database, ...brought, command: asTyped(START, call) }));
     } finally {
       store.close();
     }
@@ -171,17 +195,23 @@ async function makeDatabase({ call, loaded, standing }: Takeover, source: Source
       loaded,
       file: source.kind === "copy" ? source.file : empty,
       migrationsFolder: MIGRATIONS_FOLDER,
-      clock: systemClock,
-      log: createTerminalLog(loaded.config, call.terminal),
-      onStep: (what) => {
-        if (!call.progress.announce(what)) call.terminal.err(m.progress.step({ what }));
-      },
+      ...stepsOf(call, loaded),
       agree: async () => true,
       isFollowedByMirror: true,
     });
   } finally {
     for (const suffix of ["", "-wal", "-shm"]) removeName(`${empty}${suffix}`);
   }
+}
+
+function stepsOf(call: Call, loaded: LoadedConfig) {
+  return {
+    clock: systemClock,
+    log: createTerminalLog(loaded.config, call.terminal),
+    onStep: (what: Message) => {
+      if (!call.progress.announce(what)) call.terminal.err(m.progress.step({ what }));
+    },
+  };
 }
 
 function makeEmpty(file: string, { config }: LoadedConfig, { databaseId, heardAt }: ShopStanding): void {
@@ -197,10 +227,32 @@ function makeEmpty(file: string, { config }: LoadedConfig, { databaseId, heardAt
   }
 }
 
-/** Another machine has gone on since: what the service accepted from here may have changed. */
-function doubtOwn(store: Store, { config }: LoadedConfig): void {
+/**
+ * Another machine has gone on since: what the service accepted from here may have changed. What that one left in the journal and in copies
+ * comes before what PostgreSQL has; the next start has nothing to say of them.
+ */
+async function catchUp({ call, loaded }: Takeover, store: Store, at: string): Promise<void> {
   doubtAcknowledged(store, m.mirror.takeoverWasElsewhere);
-  doubtRequests(store, config.statuses.map);
+  doubtRequests(store, loaded.config.statuses.map);
+  const { entry, copy } = lookElsewhere(store, loaded);
+  await replayJournal({ loaded, store, ...stepsOf(call, loaded) }, new CarryReport());
+  const missing = copy === undefined ? undefined : listMissing(store, copy.file);
+  store.write(() => {
+    for (const order of missing ?? []) oweMirroredRead(store, order, at);
+    settleElsewhere(store, { entry, copy: missing === undefined ? undefined : copy });
+  });
+}
+
+/** Orders that a copy has beyond this database; undefined where it cannot be read: the next start says what it has more. */
+function listMissing(store: Store, copy: string) {
+  const known = store.prepare("SELECT 1 FROM orders WHERE order_id = ?");
+  try {
+    return ordersOfCopy(copy)
+      .filter(({ orderId }) => known.get(orderId) === undefined)
+      .toArray();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Numbers of events that PostgreSQL has are not given again. */

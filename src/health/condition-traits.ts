@@ -72,6 +72,8 @@ export interface Params extends Record<HoldCode, Hold> {
   /** Rows on the site that were sent under a former key and that nothing names; the first of their keys. */
   former_rows: Count & { keys: string };
   blocked_orders: Count;
+  /** Another instance works for the shop; `why`: which one, and what to do. */
+  fenced: { why: Message | null };
   /** Only a person can help; `why`: what it is and what to do. */
   mirror_stopped: { error: string | null; why: Message | null };
   /** Rows that the other side of the mirror does not take. */
@@ -146,6 +148,7 @@ export const CONDITIONS = {
     alert: "client secret",
     command: RESTART,
   }),
+  fenced: trait("critical", { exit: EXIT.fenced, unhealthy: "fenced", stalls: true, alert: "shop elsewhere" }),
   not_running: trait("critical", { stalls: true, command: "systemctl start erp-bridge" }),
   not_answering: trait("critical", { stalls: true, command: RESTART }),
   hold_credentials: hold("credentials", "critical", { exit: EXIT.credentials, stalls: true }),

@@ -128,7 +128,10 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
   // The daemon's own trouble with the database says the same.
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
   if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));
-  if (!isRunning) list.push(make("not_running", "daemon", null, {}));
+  const fence = fenceOf(facts);
+  if (fence !== undefined) list.push(fence);
+  // That one is not to be started.
+  if (!isRunning && fence === undefined) list.push(make("not_running", "daemon", null, {}));
   else if (silentMs >= SILENT_MS) list.push(make("not_answering", "daemon", isoTime(nowMs - silentMs), {}));
   else if (unanswered !== undefined && isLongAgo(unanswered, nowMs, UNANSWERED_MS))
     list.push(make("not_answering", "daemon", unanswered, {}));
@@ -139,12 +142,24 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
   return list;
 }
 
+/** It is written down where a person has said so, and otherwise what the mirror met at last. */
+function fenceOf({ flows, mirror }: Facts): Condition | undefined {
+  const flow = flows.find(isFenced);
+  const why = mirror?.fenced ?? flow?.error;
+  return why === undefined ? undefined : make("fenced", "mirror", flow?.failingSince ?? null, { why });
+}
+
+function isFenced({ flow, enabled, failingSince, errorCode }: FlowFacts): boolean {
+  return flow === "mirror" && enabled && failingSince !== null && errorCode === "mirror_fenced";
+}
+
 /** A hold that stops the flow has said it already. */
 function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
   if (flow.flow === "erp" || !flow.enabled) return [];
   const isNew = flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S && now.isRunning;
   if (isNew && flow.failingSince === null && flow.firstPassSince != null)
     return [make("first_pass", flow.flow, flow.firstPassSince, {})];
+  if (isFenced(flow)) return [];
   if (flow.flow === "mirror" && flow.failingSince !== null && needsPerson(flow.errorCode))
     return [make("mirror_stopped", flow.flow, flow.failingSince, { error: flow.errorCode, why: flow.error })];
   if (isSilent(flow, now)) return isCovered(flow, facts) ? [] : [silence(flow)];
@@ -158,7 +173,7 @@ function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
 /** What PostgreSQL refuses the mirror does not pass; that it is away, slow or full does. */
 const OF_A_PERSON: ReadonlySet<string> = new Set<ErrorCode>([
   ...(["mirror_access", "mirror_certificate", "mirror_right", "mirror_schema"] as const),
-  ...(["mirror_database", "mirror_fenced", "mirror_read_only", "mirror_failed"] as const),
+  ...(["mirror_database", "mirror_read_only", "mirror_failed"] as const),
 ]);
 
 function needsPerson(errorCode: string | null): boolean {

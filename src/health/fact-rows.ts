@@ -18,6 +18,7 @@ import { batches, feeds, flows, owedReads, syncStatus } from "../database/schema
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { describeFenced } from "../mirror/fenced.ts";
 import { loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
@@ -211,11 +212,16 @@ export function loadFacts(store: Store): Facts {
     ),
     pageSilent: loadPageSilent(store),
     formerRows: loadFormerRows(store),
-    mirror: loadMirrorFacts(store),
+    mirror: loadMirror(store),
     doubt: loadDoubt(store),
     journalSince: journalSince(store.path),
     met: store.troubles.first,
     unanswered: loadUnansweredSince(store),
     notices: loadNotices(store),
   };
+}
+
+function loadMirror(store: Store): Facts["mirror"] {
+  const facts = loadMirrorFacts(store);
+  return facts === undefined ? undefined : { ...facts, fenced: describeFenced(store) };
 }

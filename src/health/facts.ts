@@ -64,8 +64,8 @@ export interface Facts {
   pageSilent?: { address: string; since: string; error: string } | undefined;
   /** Rows on the site that were sent under a former key and wait for a person. */
   formerRows?: { feed: string; count: number; since: string; keys: string }[];
-  /** Absent where there is no mirror. */
-  mirror?: MirrorFacts | undefined;
+  /** Absent where there is no mirror. `fenced`: another machine has taken the shop over; which one, and what to do. */
+  mirror?: (MirrorFacts & { fenced?: Message | undefined }) | undefined;
   /** What speaks against the database until the daemon has started anew. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */

@@ -1,4 +1,8 @@
+import os from "node:os";
+import { updateRows } from "../database/queries.ts";
+import { flows } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { MirrorError } from "./mirror-error.ts";
 import { forgetMirrorState, loadMirrorState, saveMirrorState } from "./mirror-state.ts";
@@ -20,7 +24,7 @@ export class Fenced extends MirrorError {
   readonly strays: number | null;
 
   constructor({ shop, host, isTakenOver, strays = null }: FencedBy) {
-    const by = { shop, host: host ?? "?", strays };
+    const by = { shop, host: host ?? "?", isHere: isThisHost(host), strays };
     super("mirror_fenced", isTakenOver ? m.mirror.takenOver(by) : m.mirror.fenced(by), {
       hint: strays === null ? m.mirror.straysHint : isTakenOver ? m.mirror.takenOverHint : m.mirror.fencedHint,
     });
@@ -36,21 +40,38 @@ export class Fenced extends MirrorError {
   }
 }
 
+/** Another database on this machine; one machine may also be called as another. */
+export function isThisHost(host: string | null): boolean {
+  return host === os.hostname();
+}
+
 /** For the next start, and for `status` until then. Inside a transaction. */
 export function saveFenced(store: Store, { shop, host, strays }: Pick<Fenced, "shop" | "host" | "strays">): void {
   saveMirrorState(store, "fenced", JSON.stringify({ shop, host, strays }));
 }
 
-/**
- * Undefined where this machine works for the shop. `shop` null: whatever shop it worked for.
- * @throws Fenced where another machine has taken it over since this database was used last, and has been left what was taken here meanwhile
- */
-export function refuseFenced(store: Store, shop: string | null): Fenced | undefined {
+/** What was written down. `shop` null: whatever shop this database worked for. */
+function loadFenced(store: Store, shop: string | null): Fenced | undefined {
   const saved = loadMirrorState(store, "fenced");
   const { shop: of, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
   if (of === undefined || (shop !== null && of !== shop)) return undefined;
-  const fenced = new Fenced({ shop: of, host, isTakenOver: true, strays });
-  if (strays !== null) throw fenced;
+  return new Fenced({ shop: of, host, isTakenOver: true, strays });
+}
+
+/** Who has taken the shop over, and what to do; undefined where nobody has. */
+export function describeFenced(store: Store): Message | undefined {
+  const fenced = loadFenced(store, null);
+  if (fenced?.hint === undefined) return fenced?.text;
+  return m.common.sentences({ parts: [fenced.text, fenced.hint] });
+}
+
+/**
+ * Undefined where this machine works for the shop.
+ * @throws Fenced where another machine has taken it over since this database was used last, and has been left what was taken here meanwhile
+ */
+export function refuseFenced(store: Store, shop: string | null): Fenced | undefined {
+  const fenced = loadFenced(store, shop);
+  if (fenced !== undefined && fenced.strays !== null) throw fenced;
   return fenced;
 }
 
@@ -59,6 +80,8 @@ export function liftFence(store: Store, takeoverNo: number, writer: string): voi
   const own = Number(loadMirrorState(store, "takeover_no") ?? 0);
   saveMirrorState(store, "takeover_no", String(Math.max(takeoverNo, own + 1)));
   forgetMirrorState(store, "fenced");
+  const none = { failingSince: null, failures: 0, errorCode: null, error: null };
+  updateRows(store, flows, { flow: "mirror", errorCode: "mirror_fenced" }, none);
   saveMirrorState(store, "claims", JSON.stringify([writer]));
   forgetMirrorState(store, "heard");
 }

@@ -12,7 +12,7 @@ import { isoTime } from "../platform/ports.ts";
 import { briefly, type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
 import { type Claim, judgeWriter, mayBeAtWork } from "./fence.ts";
-import { Fenced } from "./fenced.ts";
+import { Fenced, isThisHost } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
 import { forgetMirrorState, loadKnown, loadMirrorState, noteRestored, saveMirrorState } from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession } from "./part.ts";
@@ -169,7 +169,11 @@ export class RunMirror implements Job {
       this.#refuseOthers(seen);
       if (seen.turn !== first.turn)
         throw new Fenced({ shop: self.shop, host: seen.host, isTakenOver: false, strays: 0 });
-      if (seen === first) this.#context.log.warn({}, m.mirror.otherHeard({ shop: self.shop, host: seen.host ?? "?" }));
+      if (seen === first)
+        this.#context.log.warn(
+          {},
+          m.mirror.otherHeard({ shop: self.shop, host: seen.host ?? "?", isHere: isThisHost(seen.host) }),
+        );
       if (this.#context.isStopping()) return;
       // Of the machine, as the times of PostgreSQL's are.
       await sleep(WATCH_MS);

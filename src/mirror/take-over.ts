@@ -7,6 +7,8 @@ import { lockPosition, savePosition } from "./position.ts";
 
 /** What PostgreSQL has of a shop. */
 export interface ShopStanding {
+  writer: string | null;
+  takeoverNo: number;
   databaseId: string;
   host: string | null;
   /** UTC, ISO 8601. */
@@ -23,7 +25,7 @@ export interface ShopStanding {
 /** Undefined: it has never written there. */
 export async function lookAtShop(link: MirrorLink, shop: string): Promise<ShopStanding | undefined> {
   const [standing] = await link.look<ShopStanding>(
-    `SELECT database_id AS "databaseId", host, to_char(heard_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "heardAt",
+    `SELECT writer, takeover_no AS "takeoverNo", database_id AS "databaseId", host, to_char(heard_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "heardAt",
        greatest(extract(epoch FROM clock_timestamp() - heard_at), 0)::int AS "heardS", sentence, account,
        (SELECT count(*) FROM orders o WHERE o.shop = p.shop) AS orders, greatest(orders_seq, events_seq) AS "eventsSeq"
      FROM positions p WHERE shop = $1`,

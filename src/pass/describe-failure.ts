@@ -20,6 +20,7 @@ export function describeFailure({ code, text, hint }: Pick<BridgeError, "code" |
       return m.pass.outOfOrder({ what });
     default:
       // Nobody else says what is to be done there.
-      return code.startsWith("mirror_") && hint !== undefined ? m.common.sentences({ parts: [what, hint] }) : what;
+      if (!code.startsWith("mirror_") || hint === undefined) return what;
+      return m.common.bare({ text: m.common.sentences({ parts: [text, hint] }) });
   }
 }

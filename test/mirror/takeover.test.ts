@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
@@ -182,6 +182,64 @@ describeWithPostgres("a takeover by another machine", () => {
       again.child.kill("SIGTERM");
       await again.exited;
       expect((await second.start("run").exited).code).toBe(76);
+    },
+    PATIENT.timeout,
+  );
+
+  it.each(["journal", "copy"])(
+    "goes back with what the %s of the other machine has and PostgreSQL lacks, and the next start has nothing to say of it",
+    async (source) => {
+      const { shop, first, second, there } = await startMachines({ journal: "journal" });
+      expect((await second.command("takeover", "--yes")).code).toBe(0);
+      expect((await first.exited).code).toBe(76);
+      const daemon = second.start("run");
+      await daemon.says("erp-bridge is running");
+      addOrders(shop, 2);
+      await until(async () => (await there("SELECT count(*) FROM orders")) === "12");
+      const folder = path.join(shop.folder, "backups");
+      mkdirSync(folder, { recursive: true });
+      expect((await second.command("backup", path.join(folder, copyName("bridge", Date.now())))).code).toBe(0);
+      daemon.child.kill("SIGTERM");
+      expect((await daemon.exited).code).toBe(0);
+      // It came while PostgreSQL was away.
+      const last = shop.sandbox.service.orders().at(-1)?.id ?? "";
+      await there(`DELETE FROM orders WHERE order_id = '${last}'`);
+      if (source === "copy") rmSync(path.join(shop.folder, "journal"), { recursive: true });
+
+      const back = await shop.command("takeover", "--yes");
+      expect(back.code, back.err).toBe(0);
+      expect(shop.rows("SELECT 1 FROM orders WHERE order_id = ?", last)).toHaveLength(source === "journal" ? 1 : 0);
+      const again = shop.start("run");
+      await again.says("erp-bridge is running");
+      await until(() => shop.rows("SELECT 1 FROM orders").length === 12);
+      await until(async () => (await there("SELECT count(*) FROM orders")) === "12");
+      expect(again.stderr()).not.toContain("set back to an earlier state");
+      expect(shop.rows("SELECT 1 FROM holds WHERE reason = 'restored'")).toEqual([]);
+    },
+    PATIENT.timeout,
+  );
+
+  it(
+    "says on each machine who has the shop, and has nothing to take over where that is this one",
+    async () => {
+      const { shop, first, second } = await startMachines();
+      expect((await second.command("takeover", "--yes")).code).toBe(0);
+      expect((await first.exited).code).toBe(76);
+      const former = await shop.command("status");
+      expect(former.code).toBe(76);
+      // Nothing else is to be typed there.
+      expect(former.out.split("\n")[0]).toMatch(
+        /^Another bridge on this machine.* has taken over the shop .* type erp-bridge takeover here\. /,
+      );
+      expect(former.out).not.toContain("not running");
+      expect((await second.command("status")).out).toMatch(
+        /^The daemon is not running\..*\n {2}Next: erp-bridge run --config/,
+      );
+      const again = await second.command("takeover", "--yes");
+      expect(again).toMatchObject({ code: 0, err: "", out: expect.stringContaining("already") });
+      // What it was before is over.
+      expect((await shop.command("takeover", "--yes")).out).toContain("Start it: erp-bridge run --config");
+      expect((await shop.command("status")).out).toMatch(/^The daemon is not running\./);
     },
     PATIENT.timeout,
   );

@@ -75,7 +75,7 @@ describeWithPostgres("the way down under trouble", () => {
       name,
       `UPDATE erp_bridge.positions SET database_id = '${databaseId}', writer = gen_random_uuid(), writer_no = writer_no + 1, host = 'db2'`,
     );
-    expect(await meet()).toEqual(["mirror_fenced", "mirror_stopped"]);
+    expect(await meet()).toEqual(["mirror_fenced", "fenced"]);
     // It asks the service nothing more, until it is started again and claims the shop.
     const asked = shop.sandbox.ledger.entries.length;
     expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });

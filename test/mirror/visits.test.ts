@@ -43,7 +43,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 describeWithPostgres("a command that asks the service itself", () => {
   it.each([
     ["has taken it over", TAKEN, "second has taken over"],
-    ["works for it", AT_WORK, "Another instance works"],
+    ["works for it", AT_WORK, "works for the shop"],
   ])(
     "asks nothing for a shop where another instance %s",
     async (_, change, words) => {

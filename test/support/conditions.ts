@@ -84,6 +84,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   hold_other: held("orders", "of a later version"),
   flow_stale: flows("orders", { isStale: true, ageS: 7_300, lastSuccessAt: ago(122) }),
   flow_failing: flows("orders", { failingSince: ago(2), errorCode: "unreachable" }),
+  fenced: flows("mirror", { failingSince: ago(2), errorCode: "mirror_fenced" }),
   mirror_stopped: flows("mirror", { failingSince: ago(2), errorCode: "mirror_right" }),
   former_rows: { formerRows: [{ feed: "stocks", count: 7, since: ago(5), keys: "c, z" }] },
   mirror_kept: { mirror: { refused: 0, kept: 2, extra: 0 } },

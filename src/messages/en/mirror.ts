@@ -8,6 +8,10 @@ function straysLeft(strays: number | null): string {
   return ` ${counted(strays, "order")} taken here since ${strays === 1 ? "was" : "were"} left for it in PostgreSQL.`;
 }
 
+/** `isHere`: its machine has this machine's name. */
+const bridgeOn = (host: string, isHere: boolean) =>
+  isHere ? `Another bridge on this machine, or on one that is also called ${host},` : `The bridge on ${host}`;
+
 export const mirror = {
   connecting: "connecting",
   reading: "reading",
@@ -78,12 +82,12 @@ export const mirror = {
     "Give this shop a key of its own in mirror.shop; where this database is to go on for the other one: erp-bridge takeover.",
   unknownShop: ({ at, shop, user }: { at: string; shop: string; user: string }) =>
     `PostgreSQL at ${at} does not know a shop ${shop}, or ${user} may not see it.`,
-  fenced: ({ shop, host, strays }: { shop: string; host: string; strays: number | null }) =>
-    `Another instance works for the shop ${shop} (on ${host}).${straysLeft(strays)}`,
+  fenced: ({ shop, host, isHere, strays }: { shop: string; host: string; isHere: boolean; strays: number | null }) =>
+    `${bridgeOn(host, isHere)} works for the shop ${shop}.${straysLeft(strays)}`,
   fencedHint:
-    "Two bridges on one account take orders from each other: leave one of them off. Where this machine is to go on, here: erp-bridge takeover",
-  otherHeard: ({ shop, host }: { shop: string; host: string }) =>
-    `PostgreSQL has lately heard of another instance for the shop ${shop} (on ${host}), or this database is an older copy: nothing is asked until that one is silent or is heard of again.`,
+    "Two bridges on one account take orders from each other: leave one of them off. If this one is to go on, stop the other one, then type erp-bridge takeover here.",
+  otherHeard: ({ shop, host, isHere }: { shop: string; host: string; isHere: boolean }) =>
+    `${bridgeOn(host, isHere)} may work for the shop ${shop}: PostgreSQL has heard of it lately, or this database is an older copy. This bridge asks the service nothing until that one has been silent for some minutes, and ends where it is heard of again. Nothing is to be done unless both run: then stop one of them.`,
   reached: ({ at, shop }: { at: string; shop: string }) => `PostgreSQL at ${at} answers, and knows the shop ${shop}.`,
   badUrl: ({ problem }: { problem: Said }) => `The address of PostgreSQL ${problem}.`,
   badShop: ({ shop }: { shop: string }) => `${shop} is no key of a shop: 1 to 40 lower-case letters, digits, _ and -.`,
@@ -98,16 +102,16 @@ export const mirror = {
     `The shop ${shop} works (on ${host}): stop its bridge, and try again when the view shops shows it as silent.`,
   removed: ({ shop, rows }: { shop: string; rows: number }) =>
     `The shop ${shop} was removed with ${counted(rows, "row")}. Its orders and events stay.`,
-  takenOver: ({ shop, host, strays }: { shop: string; host: string; strays: number | null }) =>
-    `${host} has taken over the shop ${shop}.${straysLeft(strays)}`,
+  takenOver: ({ shop, host, isHere, strays }: { shop: string; host: string; isHere: boolean; strays: number | null }) =>
+    `${bridgeOn(host, isHere)} has taken over the shop ${shop}.${straysLeft(strays)}`,
   straysHint:
-    "Start this machine's bridge once more with PostgreSQL in reach (erp-bridge run): it leaves them there for the other one, asks the service nothing, and ends.",
+    "Start this bridge once more with PostgreSQL in reach (erp-bridge run): it leaves them there for the other one, asks the service nothing, and ends.",
   straysNotLeft: ({ why }: { why: Said }) =>
     `Orders that were taken here while another machine worked for the shop could not be left for it: ${why}`,
   straysTaken: ({ host, orders }: { host: string; orders: number }) =>
     `${host} worked for this shop beside this machine until it heard of the takeover: ${counted(orders, "order")} of its own ${orders === 1 ? "is" : "are"} read from the service, and the feeds are sent anew.`,
   takenOverHint:
-    "Leave this machine's bridge off. Where it is to go on for the shop again, stop the other one; then, here: erp-bridge takeover",
+    "This bridge stays off. To bring the shop back here, stop the other one, then type erp-bridge takeover here.",
   takeoverNoMirror: "The configuration names no mirror.",
   takeoverNoMirrorHint: "Set mirror.url and mirror.shop as on the machine that worked for the shop.",
   takeoverNobodyToAsk: "takeover claims the shop for this machine, and nobody can be asked here.",
@@ -120,25 +124,31 @@ export const mirror = {
     `The database is made from ${file}, the journal where there is one, and what PostgreSQL has more.`,
   takeoverFromMirror: ({ orders }: { orders: number }) =>
     `There is no copy in backup.dir: the database is made from ${counted(orders, "order")} in PostgreSQL, and the journal where there is one.`,
-  takeoverIsHeard: ({ shop, host, at }: { shop: string; host: string; at: string }) =>
-    `${host} works for the shop ${shop} (last heard of at ${at}). It ends by itself at its next look at PostgreSQL: within seconds, or within five minutes of PostgreSQL being back where it has lost it.`,
-  takeoverIsSilent: ({ shop, host, at }: { shop: string; host: string; at: string }) =>
-    `${host}, which works for the shop ${shop}, was last heard of at ${at}.`,
-  takeoverIsItOff: ({ host }: { host: string }) =>
-    `It may still run without reaching PostgreSQL, and then takes orders from the service beside this machine. Go on only if the bridge on ${host} is off and stays off.`,
+  takeoverIsHeard: ({ shop, host, isHere, at }: { shop: string; host: string; isHere: boolean; at: string }) =>
+    `${bridgeOn(host, isHere)} works for the shop ${shop}; PostgreSQL heard of it at ${at}.`,
+  takeoverIsSilent: ({ shop, host, isHere, at }: { shop: string; host: string; isHere: boolean; at: string }) =>
+    `${bridgeOn(host, isHere)} worked for the shop ${shop}; PostgreSQL last heard of it at ${at}.`,
+  takeoverStopIt:
+    "Stop it first. If it still runs, it ends by itself once it reaches PostgreSQL, within five minutes; until then it takes orders from the service beside this one, which come over later.",
+  takeoverIsItOff:
+    "It may still run without reaching PostgreSQL, and then takes orders from the service beside this one. Go on only if it is off and stays off.",
+  takeoverIsOwn: ({ shop, database }: { shop: string; database: string }) =>
+    `${database} has the shop ${shop} already: nothing was changed.`,
   takeoverWasElsewhere: "another machine worked for the shop",
   takeoverDone: ({
     shop,
     database,
     orders,
     unread,
+    command,
   }: {
     shop: string;
     database: string;
     orders: number;
     unread: number;
+    command: string;
   }) =>
-    `${database} goes on for the shop ${shop}: ${counted(orders, "order")} brought from PostgreSQL, ${unread} to be read from the service. Start it: systemctl enable --now erp-bridge`,
+    `${database} goes on for the shop ${shop}: ${counted(orders, "order")} brought from PostgreSQL, ${unread} to be read from the service. Start it: ${command}`,
   orderUnknown: "There is no order with this order_id in the shop's database.",
   requestLeft: "The request has left already, as it was: insert a new row with a new id.",
   dropped: "PostgreSQL took the row and did not keep it: a trigger or a rule there drops it.",

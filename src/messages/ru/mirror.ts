@@ -7,6 +7,9 @@ function straysLeft(strays: number | null): string {
   return ` Заказов, полученных здесь с того времени и оставленных для неё в PostgreSQL: ${strays}.`;
 }
 
+const bridgeOn = (host: string, isHere: boolean) =>
+  isHere ? `другая программа на этой машине или на машине с тем же именем (${host})` : `программа на ${host}`;
+
 export const mirror = {
   connecting: "подключение",
   reading: "чтение",
@@ -67,12 +70,12 @@ export const mirror = {
     "Дайте этому магазину свой ключ в mirror.shop; если эта база должна продолжить работу за ту: erp-bridge takeover.",
   unknownShop: ({ at, shop, user }) =>
     `PostgreSQL на ${at} не знает магазина ${shop}, или пользователю ${user} он не виден.`,
-  fenced: ({ shop, host, strays }) =>
-    `Для магазина ${shop} работает другой экземпляр (на ${host}).${straysLeft(strays)}`,
+  fenced: ({ shop, host, isHere, strays }) =>
+    `С магазином ${shop} работает ${bridgeOn(host, isHere)}.${straysLeft(strays)}`,
   fencedHint:
-    "Две программы с одной учётной записью отбирают заказы друг у друга: оставьте включённой одну. Если работать должна эта машина, выполните здесь: erp-bridge takeover",
-  otherHeard: ({ shop, host }) =>
-    `С PostgreSQL недавно работал другой экземпляр магазина ${shop} (на ${host}), или эта база — старая копия: запросов не будет, пока он не замолчит или не отзовётся снова.`,
+    "Две программы с одной учётной записью отбирают заказы друг у друга: оставьте включённой одну. Если работать должна эта, остановите другую и введите здесь erp-bridge takeover.",
+  otherHeard: ({ shop, host, isHere }) =>
+    `Возможно, с магазином ${shop} работает ${bridgeOn(host, isHere)}: она недавно обращалась к PostgreSQL, или эта база — старая копия. Эта программа ничего не запросит у сервиса, пока та не промолчит несколько минут, а если та снова отзовётся, завершится. Делать ничего не нужно, если только не запущены обе: тогда остановите одну.`,
   reached: ({ at, shop }) => `PostgreSQL на ${at} отвечает и знает магазин ${shop}.`,
   badUrl: ({ problem }) => `Адрес PostgreSQL ${problem}.`,
   badShop: ({ shop }) => `${shop} — не ключ магазина: от 1 до 40 строчных латинских букв, цифр, _ и -.`,
@@ -86,15 +89,16 @@ export const mirror = {
   removeHeard: ({ shop, host }) =>
     `Магазин ${shop} работает (на ${host}): остановите там службу и повторите, когда представление shops покажет его молчащим.`,
   removed: ({ shop, rows }) => `Магазин ${shop} убран, удалено строк: ${rows}. Его заказы и события остались.`,
-  takenOver: ({ shop, host, strays }) => `Работу магазина ${shop} приняла машина ${host}.${straysLeft(strays)}`,
+  takenOver: ({ shop, host, isHere, strays }) =>
+    `Магазин ${shop} приняла ${bridgeOn(host, isHere)}.${straysLeft(strays)}`,
   straysHint:
-    "Запустите службу на этой машине ещё раз, когда PostgreSQL доступна (erp-bridge run): она оставит там эти заказы для другой машины и завершится, ничего не запросив у сервиса.",
+    "Запустите эту программу ещё раз, когда PostgreSQL доступна (erp-bridge run): она оставит там эти заказы для другой машины и завершится, ничего не запросив у сервиса.",
   straysNotLeft: ({ why }) =>
     `Заказы, полученные здесь, пока с магазином работала другая машина, не удалось оставить для неё: ${why}`,
   straysTaken: ({ host, orders }) =>
     `Машина ${host} работала с этим магазином одновременно с этой, пока не узнала, что магазин передан: у сервиса читаются её заказы (${orders}), выгрузки отправляются заново.`,
   takenOverHint:
-    "Оставьте службу на этой машине выключенной. Если с магазином снова должна работать она, остановите службу на той и выполните здесь: erp-bridge takeover",
+    "Эта программа остаётся выключенной. Чтобы вернуть магазин сюда, остановите другую и введите здесь erp-bridge takeover.",
   takeoverNoMirror: "В настройках нет зеркала.",
   takeoverNoMirrorHint: "Задайте mirror.url и mirror.shop так же, как на машине, которая работала с магазином.",
   takeoverNobodyToAsk: "takeover закрепляет магазин за этой машиной, а спросить здесь некого.",
@@ -107,14 +111,18 @@ export const mirror = {
     `База создаётся из ${file}, журнала, если он есть, и того, что сверх этого есть в PostgreSQL.`,
   takeoverFromMirror: ({ orders }) =>
     `В backup.dir копии нет: база создаётся из PostgreSQL (заказов: ${orders}) и журнала, если он есть.`,
-  takeoverIsHeard: ({ shop, host, at }) =>
-    `С магазином ${shop} работает ${host} (последняя связь: ${at}). Служба там завершится сама при следующем обращении к PostgreSQL: через несколько секунд, а если связь с PostgreSQL у неё прервалась, то в течение пяти минут после её восстановления.`,
-  takeoverIsSilent: ({ shop, host, at }) => `${host} работает с магазином ${shop}; последняя связь: ${at}.`,
-  takeoverIsItOff: ({ host }) =>
-    `Возможно, служба там работает без связи с PostgreSQL и тоже забирает заказы у сервиса. Продолжайте, только если служба на ${host} выключена и не включится.`,
+  takeoverIsHeard: ({ shop, host, isHere, at }) =>
+    `С магазином ${shop} работает ${bridgeOn(host, isHere)}; последнее обращение к PostgreSQL: ${at}.`,
+  takeoverIsSilent: ({ shop, host, isHere, at }) =>
+    `С магазином ${shop} работала ${bridgeOn(host, isHere)}; последнее обращение к PostgreSQL: ${at}.`,
+  takeoverStopIt:
+    "Сначала остановите её. Если она ещё работает, то завершится сама не позже чем через пять минут после того, как сможет обратиться к PostgreSQL; до этого она тоже забирает заказы у сервиса, и они придут сюда позже.",
+  takeoverIsItOff:
+    "Возможно, она работает без связи с PostgreSQL и тоже забирает заказы у сервиса. Продолжайте, только если она выключена и не включится.",
+  takeoverIsOwn: ({ shop, database }) => `Магазин ${shop} уже за базой ${database}: ничего не изменено.`,
   takeoverWasElsewhere: "с магазином работала другая машина",
-  takeoverDone: ({ shop, database, orders, unread }) =>
-    `${database} продолжает работу с магазином ${shop}. Заказов взято из PostgreSQL: ${orders}, предстоит прочитать у сервиса: ${unread}. Запустите службу: systemctl enable --now erp-bridge`,
+  takeoverDone: ({ shop, database, orders, unread, command }) =>
+    `${database} продолжает работу с магазином ${shop}. Заказов взято из PostgreSQL: ${orders}, предстоит прочитать у сервиса: ${unread}. Запустите службу: ${command}`,
   orderUnknown: "В базе магазина нет заказа с таким order_id.",
   requestLeft: "Запрос уже отправлен в прежнем виде: добавьте новую строку с новым id.",
   dropped: "PostgreSQL принял строку, но не сохранил её: её отбрасывает триггер или правило.",

@@ -1,3 +1,4 @@
+import { ended } from "../end-sentence.ts";
 import { counted, sizeText, spanText } from "../numbers.ts";
 import { failureWords, holdWords } from "./status.ts";
 import { statusEn } from "./status-en.ts";
@@ -127,13 +128,15 @@ export const conditionsEn = {
   hold_other: { ...hold("other"), recovery: (area: string) => `${area} is no longer held.` },
   flow_stale: {
     text: ({ subject, ageS, error, why }: Failing & Aged) =>
-      `${capitalized(subject)} ${ageS === null ? "without success so far" : `without success for ${spanText(ageS)}`}${because(error, why)}.`,
+      ended(
+        `${capitalized(subject)} ${ageS === null ? "without success so far" : `without success for ${spanText(ageS)}`}${because(error, why)}`,
+      ),
     next: "See the daemon's log:",
     recovery: (flow: string) => `${flow} works again.`,
   },
   flow_failing: {
     text: ({ subject, since, error, why }: Failing) =>
-      `${capitalized(subject)} failing since ${since}${because(error, why)}.`,
+      ended(`${capitalized(subject)} failing since ${since}${because(error, why)}`),
     next: "It is tried again by itself. If it stays, see the daemon's log:",
     recovery: (flow: string) => `${flow} works again.`,
   },
@@ -219,9 +222,14 @@ export const conditionsEn = {
     "orders blocked by the ERP",
   ),
   mirror_stopped: {
-    text: ({ since, error, why }: Failing) => `Mirror stopped since ${since}${because(error, why).replace(/\.$/, "")}.`,
+    text: ({ since, error, why }: Failing) => ended(`Mirror stopped since ${since}${because(error, why)}`),
     next: "The line says what to do; orders and feeds go on meanwhile. More of it stands in the daemon's log:",
     recovery: () => "the mirror works again.",
+  },
+  fenced: {
+    text: ({ why }: Failing) => ended(why || "Another bridge works for this shop"),
+    next: "This bridge asks the service nothing; the line says what to do.",
+    recovery: () => "this bridge works for its shop again.",
   },
   mirror_refused: counts(
     (n) => `${counted(n, "row")} refused by the other side of the mirror.`,

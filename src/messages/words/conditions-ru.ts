@@ -1,3 +1,4 @@
+import { ended } from "../end-sentence.ts";
 import { countedRu, sizeTextRu, spanTextRu } from "../numbers.ts";
 import type { conditionsEn } from "./conditions-en.ts";
 import { failureWords, holdWords } from "./status.ts";
@@ -204,9 +205,14 @@ export const conditionsRu = {
     "Отложенных в ERP заказов больше нет.",
   ),
   mirror_stopped: {
-    text: ({ since, error, why }) => `Зеркало стоит с ${since}${because(error, why).replace(/\.$/, "")}.`,
+    text: ({ since, error, why }) => ended(`Зеркало стоит с ${since}${because(error, why)}`),
     next: "Что делать, сказано в строке; заказы и выгрузки тем временем идут. Подробнее — в журнале службы:",
     recovery: () => "Зеркало снова работает.",
+  },
+  fenced: {
+    text: ({ why }) => ended(why || "С этим магазином работает другая программа"),
+    next: "Эта программа ничего не запрашивает у сервиса; что делать, сказано в строке.",
+    recovery: () => "Эта программа снова работает со своим магазином.",
   },
   mirror_refused: counts(
     (n) => `Другая сторона зеркала не приняла ${countedRu(n, ["строку", "строки", "строк"])}.`,
