@@ -85,4 +85,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { shuffleKeys: true }, step: { do: "forget confirms" } },
   },
+  {
+    ...one(
+      "what an answer says of a part of the records overlooked",
+      "src/feeds/send-request.ts",
+      "return words === undefined ? acceptance : { ...acceptance,",
+      "return words === undefined || words !== null ? acceptance : { ...acceptance,",
+    ),
+    draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
+  },
 ];

@@ -1,4 +1,4 @@
-import { BESIDE, SAYS_OF_RECORDS } from "./forms.ts";
+import { BESIDE, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { BODIES } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -112,7 +112,7 @@ const HOSTILE_KINDS: Classes = {
     "forget confirms",
   ],
   "form leases": ["true", "false"],
-  "form importAnswer": SAYS_OF_RECORDS,
+  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
@@ -129,7 +129,7 @@ const HOSTILE_KINDS: Classes = {
 /** What becomes of it in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
-  "left out": SAYS_OF_RECORDS,
+  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
   "late list": ["a change and its order"],

@@ -44,7 +44,12 @@ export interface Forms {
   readonly gone: 404 | 410;
   readonly transitions: boolean;
   readonly statusRefusal: 409 | 422;
-  readonly importAnswer: "counts" | "success" | "empty" | "text" | (typeof SAYS_OF_RECORDS)[number];
+  readonly importAnswer:
+    | "counts"
+    | "success"
+    | "empty"
+    | "text"
+    | (typeof SAYS_OF_RECORDS | typeof SAYS_OF_PARTS)[number];
   readonly result: boolean;
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
@@ -76,6 +81,9 @@ export interface Forms {
 
 /** Forms of answers to imports that say of single records what became of them. */
 export const SAYS_OF_RECORDS = ["missing", "each", "by-key", "note", "echo"] as const;
+
+/** Forms of answers to imports that say how many records were taken, in words or in a fraction. */
+export const SAYS_OF_PARTS = ["progress", "of", "lacking"] as const;
 
 export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 

@@ -3,7 +3,7 @@
  * rest of a life stays what it was.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { type Forms, isUnsafe, SAYS_OF_RECORDS } from "./forms.ts";
+import { type Forms, isUnsafe, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
 
@@ -20,7 +20,8 @@ interface Found {
 }
 
 const FOUND: readonly Found[] = [
-  { tag: 0x5a1d, shares: { usual: 0.03, hostile: 0.12 }, draw: leftOut },
+  { tag: 0x5a1d, shares: { usual: 0.03, hostile: 0.12 }, draw: leftOut(SAYS_OF_RECORDS) },
+  { tag: 0x5a63, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_OF_PARTS) },
   { tag: 0x5a2e, shares: { usual: 0.02, hostile: 0.08 }, draw: emptyOtherwise },
   { tag: 0x5a3f, shares: { usual: 0.02, hostile: 0.06 }, draw: emptyBatch },
   { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
@@ -50,9 +51,16 @@ const change = (random: Random): Step => {
 };
 
 /** A record that the service does not take is told of beside the others, in the usual form of the answers. */
-function leftOut(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
-  // A table that is sent whole is refused whole, and of a part only the counts tell.
-  if (forms.whole || forms.takenRecords !== null) return undefined;
+function leftOut(answers: readonly Forms["importAnswer"][]): Found["draw"] {
+  return (random, forms, world) => {
+    // A table that is sent whole is refused whole, and of a part only the counts tell.
+    if (forms.whole || forms.takenRecords !== null) return undefined;
+    const steps = leaveOut(random, world);
+    return { forms: { ...forms, importAnswer: pickOne(random, answers) }, steps };
+  };
+}
+
+function leaveOut(random: Random, world: WorldKind): Step[] {
   const keys =
     random() < 0.7 ? [integerBetween(random, 0, 3)] : [integerBetween(random, 0, 1), integerBetween(random, 2, 3)];
   const spans = world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR, 30 * HOUR];
@@ -72,7 +80,7 @@ function leftOut(random: Random, forms: Forms, world: WorldKind): Apart | undefi
   steps.push(pass());
   if (random() < 0.5) steps.push(write(integerBetween(random, 0, 3)), pass());
   if (random() < 0.7) steps.push({ after: ms, do: "wait" });
-  return { forms: { ...forms, importAnswer: pickOne(random, SAYS_OF_RECORDS) }, steps };
+  return steps;
 }
 
 /** Beside an empty list stands what never stood there, while there are orders, or changes. */

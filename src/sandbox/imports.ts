@@ -58,6 +58,8 @@ function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportReco
   return { key: `[${parts.join(",")}]`, sku, text: text ?? record.text, named, problem };
 }
 
+const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
+
 /** What is on the site: the newest accepted record of each key, by feed. */
 export class ImportedFeeds {
   private readonly site: Site;
@@ -129,7 +131,7 @@ export class ImportedFeeds {
       rejected: bad.map(({ key, problem = "" }) => ({ key, message: problem })),
     };
     const changed = effect.accepted.filter(({ key, record }) => this.of(feed).get(key) !== record).length;
-    const answer = this.acceptance(good.length, changed, bad) ?? answerText(200, this.sayOf(records, feed));
+    const answer = this.acceptance(good.length, changed, bad) ?? this.sayOf(records, feed);
     return { ...answer, effect, commit: () => this.accept(effect, feedOptions) };
   }
 
@@ -149,14 +151,28 @@ export class ImportedFeeds {
       case "empty":
         return answerText(200, "");
       case "text":
-        return answerText(200, "OK", { "content-type": "text/plain; charset=utf-8" });
+        return answerText(200, "OK", TEXT_TYPE);
       default:
         return undefined;
     }
   }
 
-  private sayOf(records: readonly ImportRecord[], feed: Feed): string {
+  private sayOf(records: readonly ImportRecord[], feed: Feed): Plan {
     const bad = records.filter(({ problem }) => problem !== undefined).map(({ sku }) => sku);
+    const [good, all] = [records.length - bad.length, records.length];
+    switch (this.site.options.importAnswer) {
+      case "progress":
+        return answerText(200, JSON.stringify({ status: "ok", progress: `${good}/${all}` }));
+      case "of":
+        return answerText(200, `updated ${good} of ${all}`, TEXT_TYPE);
+      case "lacking":
+        return answerText(200, `Обновлено: ${good}, не найдено: ${bad.length}`, TEXT_TYPE);
+      default:
+        return answerText(200, this.sayOfEach(records, bad, feed));
+    }
+  }
+
+  private sayOfEach(records: readonly ImportRecord[], bad: readonly string[], feed: Feed): string {
     const { importAnswer, imports } = this.site.options;
     const [name = ""] = imports[feed].key;
     switch (importAnswer) {

@@ -153,6 +153,15 @@ describe("imports", () => {
     expect(sandbox.ledger.effects("import")[0]?.rejected).toHaveLength(1);
   });
 
+  it.each([
+    ["progress", '{"status":"ok","progress":"1/2"}'],
+    ["of", "updated 1 of 2"],
+    ["lacking", "Обновлено: 1, не найдено: 1"],
+  ] as const)("says how many records it has left out: %s", async (importAnswer, said) => {
+    const sandbox = await sandboxFor({ options: { importAnswer, reject: { skus: ["A"], how: "said" } } });
+    expect((await pushTo(sandbox, "stocks", two)).text).toEqual(said);
+  });
+
   it("says success: false in a 200, and refuses all if told", async () => {
     const sandbox = await sandboxFor({ options: { reject: { skus: "all", how: "success-false" } } });
     expect((await pushTo(sandbox, "stocks", two)).json).toMatchObject({ success: false });
