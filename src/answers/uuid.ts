@@ -1,11 +1,19 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Of the nil UUID and the max UUID (RFC 9562), which stand where there is none. */
+const NOBODYS = /^(?:[0-]+|[f-]+)$/i;
 
 /**
  * An order id in the form it is stored: a UUID (8-4-4-4-12 hexadecimal digits, any version) in lower case. Undefined for
- * anything else, blanks and braces included: such an id must never become part of a request's path.
+ * anything else, blanks and braces included: such an id must never become part of a request's path. Undefined also for the nil and
+ * the max UUID: several orders without an id may bear it.
  */
 export function readOrderId(text: string): string | undefined {
-  return UUID.test(text) ? text.toLowerCase() : undefined;
+  return UUID.test(text) && !NOBODYS.test(text) ? text.toLowerCase() : undefined;
+}
+
+/** The nil or the max UUID. */
+export function isUuidOfNothing(text: string): boolean {
+  return UUID.test(text) && NOBODYS.test(text);
 }
 
 const ANYWHERE =

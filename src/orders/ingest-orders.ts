@@ -19,9 +19,11 @@ import {
   type OrderMapping,
   type OrderSource,
   type OrderValues,
+  orderReference,
   readOrderValues,
 } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
+import { isOtherOrder } from "../records/same-order.ts";
 import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
@@ -145,6 +147,12 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   }
   const { orderKey } = mark;
   const stored = loadStoredOrder(store, orderKey);
+  const other = { text: stored.payload, mapping: options.rules[mark.payloadSource] };
+  if (isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)) {
+    const { number, createdAt } = read.values;
+    const said = { path: mapping.paths.order_id.text, number: number ?? "", createdAt: createdAt ?? "" };
+    return quarantine(options, record, m.orders.idOfOtherOrder(said), orderReference(orderId, said.number));
+  }
   const contentHash = hashContent(options, record);
   const payloadContentHash = hashPayloadContent(mark, stored.payload);
   if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";

@@ -5,6 +5,7 @@
  */
 
 import { getTableColumns, sql } from "drizzle-orm";
+import { readOrderId } from "../answers/uuid.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Query } from "../database/queries.ts";
 import { quarantine } from "../database/schema.ts";
@@ -97,6 +98,8 @@ function replaceHeld(
   { kind, reference, reason, payload, bodyId, hash, at }: Omit<BadRecord, "reason"> & { reason: string },
 ): boolean {
   if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
+  // Several orders may bear what is no id; each of a batch is kept, because its confirm is the last that is heard of it.
+  if (kind === "order" && readOrderId(reference) === undefined) return false;
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
   if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
     store

@@ -1,10 +1,12 @@
+import { textOf } from "../answers/json-text.ts";
 import { SLICE_RECORDS, type Slices } from "../answers/slices.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
 import { type OrderMapping, readOrderValues, readTimestampText } from "./order-mapping.ts";
 import type { AnswerRecord } from "./read-records.ts";
+import { isOtherOrder } from "./same-order.ts";
 
 export interface NewestRecords {
-  /** One usable record for each order, then all that cannot be used and are not superseded. */
+  /** One usable record for each order, several only where they are different orders under one id; then all that cannot be used and are not superseded. */
   records: AnswerRecord[];
   /** Orders that were served twice without a sign which record counts: the last one is stored, and the order is read whole. */
   doubtful: ReadonlySet<string>;
@@ -27,7 +29,8 @@ interface Candidate {
 
 /**
  * Chooses among the records of one answer where an order is served more than once: the newest timestamp counts, and
- * where the timestamps do not show it, the last record. A record that cannot be read never hides one that can.
+ * where the timestamps do not show it, the last record. A record that cannot be read never hides one that can, nor does an order one
+ * that bears its id.
  */
 export function* newestInSlices(
   bytes: Buffer,
@@ -45,10 +48,12 @@ export function* newestInSlices(
     (record) => record.orderId,
   );
   for (const [orderId, group] of groups) {
-    const choice = chooseNewest(bytes, group, reading);
-    if (choice.chosen !== undefined) chosen.add(choice.chosen);
-    for (const record of choice.unusable) unusable.add(record);
-    if (choice.isDoubtful) doubtful.add(orderId);
+    for (const versions of ordersAmong(bytes, group, reading)) {
+      const choice = chooseNewest(bytes, versions, reading);
+      if (choice.chosen !== undefined) chosen.add(choice.chosen);
+      for (const record of choice.unusable) unusable.add(record);
+      if (choice.isDoubtful) doubtful.add(orderId);
+    }
   }
   // Storing a good record settles what is held of its order, so what is newer and bad comes after it.
   const picked = [chosen, unusable].flatMap((set) => records.filter((record) => set.has(record)));
@@ -65,6 +70,18 @@ function* repeatedOf(named: readonly Named[]): Slices<Set<string>> {
     else seen.add(orderId);
   }
   return repeated;
+}
+
+/** The versions of each order that bears the id: usually there is one. */
+function ordersAmong(bytes: Buffer, group: readonly Named[], { mapping, timezone }: Reading): Named[][] {
+  const orders: { text: string; versions: Named[] }[] = [];
+  for (const record of group) {
+    const text = textOf(bytes, record.span);
+    const own = orders.find((order) => !isOtherOrder({ text, mapping }, { text: order.text, mapping }, timezone));
+    if (own === undefined) orders.push({ text, versions: [record] });
+    else own.versions.push(record);
+  }
+  return orders.map(({ versions }) => versions);
 }
 
 function chooseNewest(

@@ -8,7 +8,7 @@ import {
   resolvePaths,
 } from "../answers/json-path.ts";
 import { elementsOf, kindOf, readScalar, type Span, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
-import { readOrderId } from "../answers/uuid.ts";
+import { isUuidOfNothing, readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { BadRecord } from "../pass/quarantine-rows.ts";
@@ -132,8 +132,13 @@ export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping)
   const idLiteral = textOf(bytes, found.span);
   const orderId = readOrderId(scalar);
   if (orderId !== undefined) return { orderId, serviceId: scalar, idLiteral };
-  const reference = scalar.slice(0, REFERENCE_MAX).toWellFormed();
-  return { reason: m.orders.idNotUuid({ path: path.text }), reference, idLiteral };
+  const reason = isUuidOfNothing(scalar) ? m.orders.idOfNothing : m.orders.idNotUuid;
+  return { reason: reason({ path: path.text }), reference: orderReference(scalar), idLiteral };
+}
+
+/** What is held of one of several orders that bear an id. */
+export function orderReference(id: string, number = ""): string {
+  return (number === "" ? id : `${id} ${number}`).slice(0, REFERENCE_MAX).toWellFormed();
 }
 
 function badId(reason: Message): BadId {

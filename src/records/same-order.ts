@@ -10,7 +10,7 @@ import { scanJson } from "../answers/scan-json.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { contentDigest } from "./compare-snapshot.ts";
-import type { OrderField, OrderMapping } from "./order-mapping.ts";
+import { type OrderField, type OrderMapping, readOrderValues } from "./order-mapping.ts";
 
 export interface OrderRecord {
   text: string;
@@ -45,6 +45,35 @@ export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: st
   if (isEqual("created_at", (a, b) => a === b || isSameInstant(a, b, timezone))) return true;
   const digest = digestWithoutId(withoutOrderId(record, orderId));
   return digest !== undefined && digest === digestWithoutId(withoutOrderId(order, orderId));
+}
+
+/** Times of two shapes of one answer may be cut to a day. */
+const SHAPES_APART_NS = 24n * 3_600_000_000_000n;
+
+/**
+ * Whether two records under one id are two orders all the same: the number, the time of creation and the lines are all others. A service
+ * whose ids are wrong for a while gives one to several. An order that gets its number and its time late keeps its lines.
+ */
+export function isOtherOrder(record: OrderRecord, order: OrderRecord, timezone: string): boolean {
+  const [number, itsNumber] = [fieldOf(record, "number")?.trim(), fieldOf(order, "number")?.trim()];
+  if (!number || !itsNumber || number === itsNumber) return false;
+  const [created, itsCreated] = [record, order].map(
+    (each) => parseTimestamp(fieldOf(each, "created_at") ?? "", timezone)?.instantNs,
+  );
+  if (created === undefined || itsCreated === undefined) return false;
+  const apartNs = created > itsCreated ? created - itsCreated : itsCreated - created;
+  if (apartNs <= (record.mapping.source === order.mapping.source ? 0n : SHAPES_APART_NS)) return false;
+  return linesOf(record) !== linesOf(order);
+}
+
+/** What was ordered, in one agreed order. */
+function linesOf({ text, mapping }: OrderRecord): string | undefined {
+  const bytes = Buffer.from(text, "utf8");
+  return readJsonOr(() => {
+    const read = readOrderValues(bytes, scanJson(bytes), mapping);
+    if ("reason" in read) return undefined;
+    return JSON.stringify(read.values.lines.map(({ sku, quantity }) => `${sku} ${quantity}`).sort());
+  });
 }
 
 function isSameInstant(a: string, b: string, timezone: string): boolean {

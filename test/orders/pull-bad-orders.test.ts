@@ -26,6 +26,14 @@ const BAD: [string, { raw: string; reason: string; named?: string }][] = [
     },
   ],
   [
+    "the nil UUID for an id",
+    {
+      raw: '{"order_id":"00000000-0000-0000-0000-000000000000","status":"new","items":[]}',
+      reason: "$.order_id (order id) is the nil or the max UUID, which names no order",
+      named: '"00000000-0000-0000-0000-000000000000"',
+    },
+  ],
+  [
     "a number for an id",
     {
       raw: '{"order_id":9007199254740993,"status":"new","items":[]}',
@@ -107,6 +115,62 @@ const BAD: [string, { raw: string; reason: string; named?: string }][] = [
 
 const quarantined = ({ rows }: TestBridge) =>
   rows<{ reason: string; payload: string; state: string }>("SELECT reason, payload, state FROM quarantine");
+
+describe("different orders under one id", () => {
+  const bearer = (number: string, createdAt: string, sku: string) =>
+    `{"order_id":"${ID}","status":"new","number":"${number}","created_at":"${createdAt}","updated_at":"${createdAt}","items":[{"sku":"${sku}","quantity":"1"}]}`;
+  const first = bearer("A-1", "2026-03-01T11:00:00Z", "one");
+  const batch = (...orders: string[]) => `{"batch_id":"b-${orders.length}","orders":[${orders.join()}]}`;
+  const serve = (t: TestBridge, ...orders: string[]) =>
+    t.sandbox.faults.add({
+      match: { path: "orders" },
+      do: { kind: "raw", contentType: "application/json", body: batch(...orders) },
+    });
+
+  it("are all kept: the first is stored, and the others are quarantined with their payload", async () => {
+    const t = await startTestBridge();
+    const others = [bearer("A-2", "2026-03-01T11:05:00Z", "two"), bearer("A-3", "2026-03-01T11:06:00Z", "three")];
+    const reason = expect.stringContaining("$.order_id is the id of another stored order");
+    serve(t, first, others[0]!);
+    await t.run("orders");
+    expect(t.rows("SELECT number, revision FROM orders")).toEqual([{ number: "A-1", revision: 1 }]);
+    expect(quarantined(t)).toEqual([{ reason, payload: others[0], state: "held" }]);
+    // Weeks later, one comes under the id of a stored order.
+    serve(t, others[1]!, others[1]!, others[0]!);
+    await t.run("orders");
+    expect(t.rows("SELECT number, revision FROM orders")).toEqual([{ number: "A-1", revision: 1 }]);
+    expect(quarantined(t)).toEqual(others.map((payload) => ({ reason, payload, state: "held" })));
+    // A change of the stored one settles nothing that is held of others.
+    serve(
+      t,
+      first.replace('"new"', '"accepted"').replace('"updated_at":"2026-03-01T11:00', '"updated_at":"2026-03-01T11:30'),
+    );
+    await t.run("orders");
+    expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "accepted", revision: 2 }]);
+    expect(quarantined(t).map(({ state }) => state)).toEqual(["held", "held"]);
+  });
+
+  it.each([
+    ["a number that comes late", bearer("", "2026-03-01T11:05:00Z", "two"), "A-9"],
+    ["the same number", bearer("A-9", "2026-03-01T11:05:00Z", "two"), "A-9"],
+    ["the same lines", bearer("A-8", "2026-03-01T11:05:00Z", "nine"), "A-9"],
+    ["the same time of creation", bearer("A-8", "2026-03-01T12:00:00+01:00", "two"), "A-9"],
+  ])("are not seen where there is %s", async (_name, before, number) => {
+    const t = await startTestBridge();
+    serve(t, before);
+    await t.run("orders");
+    serve(
+      t,
+      bearer(number, "2026-03-01T11:00:00Z", "nine").replace(
+        /"updated_at":"[^"]+"/,
+        '"updated_at":"2026-03-01T12:30:00Z"',
+      ),
+    );
+    await t.run("orders");
+    expect(t.rows("SELECT number FROM orders")).toEqual([{ number }]);
+    expect(quarantined(t)).toEqual([]);
+  });
+});
 
 describe("one bad order", () => {
   it.each(some(BAD, 4))("among a hundred hides none of the others: %s", async (_name, { raw, reason }) => {

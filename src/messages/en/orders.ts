@@ -30,6 +30,9 @@ export const orders = {
   idMissing: ({ path }: { path: string }) => `${path} (order id) is missing`,
   idNull: ({ path }: { path: string }) => `${path} (order id) is null`,
   idNotUuid: ({ path }: { path: string }) => `${path} (order id) is not a UUID`,
+  idOfOtherOrder: ({ path, number, createdAt }: { path: string; number: string; createdAt: string }) =>
+    `${path} is the id of another stored order; this one has the number ${number}, was created at ${createdAt}, and has other lines`,
+  idOfNothing: ({ path }: { path: string }) => `${path} (order id) is the nil or the max UUID, which names no order`,
   idNotText: ({ path }: { path: string }) => `${path} (order id) is no text`,
   fieldMissing: ({ path, field }: { path: string; field: string }) => `${path} (${field}) is missing`,
   fieldIs: ({ path, what, field }: { path: string; what: Said; field: string }) => `${path} is ${what} (${field})`,

@@ -30,6 +30,9 @@ export const orders = {
   idMissing: ({ path }) => `${path}: идентификатора заказа нет`,
   idNull: ({ path }) => `${path}: идентификатор заказа — null`,
   idNotUuid: ({ path }) => `${path}: идентификатор заказа — не UUID`,
+  idOfOtherOrder: ({ path, number, createdAt }) =>
+    `${path}: это идентификатор другого сохранённого заказа; у этого номер ${number}, время создания ${createdAt} и другие строки`,
+  idOfNothing: ({ path }) => `${path}: вместо идентификатора заказа пустой UUID (все нули или все f)`,
   idNotText: ({ path }) => `${path}: идентификатор заказа — не текст`,
   fieldMissing: ({ path, field }) => `нет ${path} (${field})`,
   fieldIs: ({ path, what, field }) => `вместо значения ${path} (${field}) стоит ${what}`,
