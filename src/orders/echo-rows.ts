@@ -6,6 +6,9 @@ import { isOlder } from "../answers/timestamp.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
+import { LearnedTopic } from "../pass/learned-rows.ts";
+import { isWell } from "../pass/runs.ts";
+import { type Echo, isStatusAlone, type LearnedEchoes, learnEcho } from "./learn-echo.ts";
 
 /** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
 export const NO_ORDER = "http_status IN (404, 410)";
@@ -116,6 +119,18 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
     )
     .run({ orderId, status, at, ...(id === null ? {} : { id }) });
   return id !== null;
+}
+
+const ECHOES = new LearnedTopic<LearnedEchoes>("changes", {});
+
+/**
+ * Whether a status of the ERP's has come back alone, and what there is to learn from it: nothing while changes are not followed, when
+ * anything may come with it. Inside a transaction.
+ */
+export function judgeEcho(store: Store, echo: Echo): boolean {
+  const learned = ECHOES.load(store, "echoes");
+  if (isWell(store, "updates")) ECHOES.save(store, "echoes", learnEcho(learned, echo));
+  return isStatusAlone(learned, echo);
 }
 
 /** A service that carries out statuses later has done it by then. */

@@ -24,7 +24,7 @@ import {
 } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { isOtherOrder } from "../records/same-order.ts";
-import { loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
+import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
 import { isUnnamed } from "./named-orders.ts";
@@ -40,7 +40,8 @@ import {
 import type { OrderRules } from "./order-rules.ts";
 import {
   type EventPlan,
-  isStatusAlone,
+  type IncomingOrder,
+  keysBesideStatus,
   planOrder,
   type StoredOrder,
   stateOfStatus,
@@ -180,7 +181,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
         contentHash,
         orderKey,
         event: plan.event,
-        eventSource: sourceOf(options, record, { mark, stored, text, event: plan.event }),
+        eventSource: sourceOf(options, record, { mark, stored, incoming, event: plan.event }),
       });
       if (stored.removed) reopenRequests(store, record.orderId);
       if (losesValues({ ...stored.values, lines: stored.lines }, read.values))
@@ -197,20 +198,18 @@ function readAfterUnit({ store, rules, askedAt }: IngestOptions, { orderId }: Go
   queueSecondRead(store, { orderId, timestamp: values.updatedAt, askedAt, isNews: true }, rules.plan.timezone);
 }
 
-/** Our own status that comes back is nothing new for the ERP, provided that nothing else came with it. */
+/** A status of the ERP's that comes back is nothing new for it, provided that nothing else came with it. */
 function sourceOf(
   { store, mapping, rules, at }: IngestOptions,
   { orderId }: GoodRecord,
-  change: { mark: OrderMark; stored: StoredOrder; text: string; event: EventPlan },
+  change: { mark: OrderMark; stored: StoredOrder; incoming: IncomingOrder; event: EventPlan },
 ): OrderSource | "own" {
-  const { mark, stored, text, event } = change;
-  if (!event.statusChanged) return mapping.source;
-  const isEcho = settleEchoes(store, orderId, event.newStatus, at);
-  if (!isEcho || stored.removed) return mapping.source;
-  const isOtherShape = mark.payloadSource !== mapping.source;
-  return isStatusAlone(event, { stored: stored.payload, incoming: text, isOtherShape }, rules.plan)
-    ? "own"
-    : mapping.source;
+  const { mark, stored, incoming, event } = change;
+  if (!event.statusChanged || !settleEchoes(store, orderId, event.newStatus, at) || stored.removed)
+    return mapping.source;
+  const keys = keysBesideStatus(stored, incoming, rules.plan);
+  const kind = `${mark.payloadSource} ${mapping.source} ${event.newStatus}`;
+  return keys !== undefined && judgeEcho(store, { kind, orderId, at, keys }) ? "own" : mapping.source;
 }
 
 /**

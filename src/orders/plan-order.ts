@@ -1,8 +1,7 @@
-import type { JsonPath } from "../answers/json-path.ts";
+import { type JsonPath, parsePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
 import { isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
-import { sharedDifferences } from "../records/compare-snapshot.ts";
 import type { LineValues, OrderValues } from "../records/order-mapping.ts";
 
 /** What is stored of an order, as far as a decision needs it. */
@@ -197,16 +196,35 @@ function sameLines(before: readonly LineValues[], after: readonly LineValues[]):
   );
 }
 
+/** Far beyond any order; of more, the rest stands for a value that is another one. */
+const DIFFERENCES_MAX = 10_000;
+
 /**
- * Whether a change is nothing but a change of status; the timestamp and ignored paths are no part of it. An answer of
- * another kind than the one that was stored may hold more or less of the order: then what both hold is compared.
+ * What changed with the status of an order, timestamp and ignored paths aside: `+` or `-` and the place of each key, or entry of a list, that
+ * has come or gone, whatever its index; the second one of a list as ` (2)`. `null` says as much as no key. Undefined where more than that
+ * has changed: a column, or a value that is another one.
  */
-export function isStatusAlone(
-  event: EventPlan,
-  order: { stored: string; incoming: string; isOtherShape: boolean },
+export function keysBesideStatus(
+  stored: StoredOrder,
+  incoming: IncomingOrder,
   rules: Pick<PlanRules, "ignore" | "statusPaths">,
-): boolean {
-  if (!event.linesChanged && !event.fieldsChanged) return event.statusChanged;
-  if (!order.isOtherShape) return false;
-  return withoutPaths(sharedDifferences(order.stored, order.incoming, rules.ignore), rules.statusPaths).length === 0;
+): string[] | undefined {
+  if (!sameHeader(stored, incoming) || !sameLines(stored.lines, incoming.values.lines)) return undefined;
+  const differences = differencesOf(stored, incoming, { ignore: rules.ignore, limit: DIFFERENCES_MAX });
+  const times = new Map<string, number>();
+  for (const { path, was, is } of withoutPaths(differences, rules.statusPaths)) {
+    const [isNew, isGone] = [isNothing(was), isNothing(is)];
+    if (isNew && isGone) continue;
+    if (!isNew && !isGone) return undefined;
+    const { steps } = parsePath(path);
+    const key = (isNew ? "+" : "-") + steps.map((step) => (typeof step === "number" ? "[]" : `.${step}`)).join("");
+    times.set(key, typeof steps.at(-1) === "number" ? (times.get(key) ?? 0) + 1 : 1);
+  }
+  return [...times].flatMap(([key, count]) =>
+    Array.from({ length: count }, (_, index) => (index === 0 ? key : `${key} (${index + 1})`)),
+  );
+}
+
+function isNothing(literal: string | null): boolean {
+  return literal === null || literal === "null";
 }

@@ -38,6 +38,12 @@ export function isFirstPass(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow, lastSuccessAt: null, firstPassSince: null }) !== undefined;
 }
 
+/** Whether the flow has succeeded, and has not failed since. */
+export function isWell(store: Store, flow: string): boolean {
+  const row = findRow(store, flows, { flow });
+  return row !== undefined && row.lastSuccessAt !== null && row.failures === 0;
+}
+
 /** Whether the flow was ever switched on. */
 export function hasFlow(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow }) !== undefined;

@@ -108,7 +108,10 @@ export class CompareOrders {
     if (before !== undefined) return before.equals(contentHash);
     const stored = loadStoredOrder(store, mark.orderKey);
     const text = textOf(body, record.span);
-    if (stored.removed || !sameValues(stored, { text, values })) return false;
+    const incoming = { text, values };
+    if (stored.removed || !sameValues(stored, incoming)) return false;
+    // Changed since, by its own timestamp: what only the snapshot has may be what changed.
+    if (planOrder(stored, incoming, "update", this.#rules.plan).kind === "apply") return false;
     if (sharedDifferences(stored.payload, text, ignore).length > 0) return false;
     saveComparedContent(store, { orderKey: mark.orderKey, payloadHash: mark.payloadHash, contentHash });
     return true;

@@ -51,6 +51,19 @@ describe("reconcile", () => {
     ).toEqual([{ revision: 2, comment: "do not ring" }]);
   });
 
+  it("finds what only the snapshot has where the order was changed since, by its own timestamp", async () => {
+    const t = await withOrders(3, {}, { updates: { stuck: "empty" } });
+    t.clock.advance(60_000);
+    t.sandbox.service.changeOrder(t.ids[0]!, { extra: { cancel_requested: "true" } });
+    // The timestamp alone is no change.
+    t.sandbox.service.changeOrder(t.ids[1]!, {});
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 1 } });
+    expect(t.rows("SELECT revision, erp_revision FROM orders WHERE order_id = ?", t.ids[0])).toEqual([
+      { revision: 2, erp_revision: 2 },
+    ]);
+    expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
+  });
+
   it("is held up by one order that alone is answered with a wait for the first two times, and never again", async () => {
     const t = await startWithIll(5, { service: { updates: { stuck: "empty" } } });
     t.ill.set(t.ids[2]!, { kind: "status", status: 503, headers: { "retry-after": "600" } });

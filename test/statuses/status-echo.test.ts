@@ -169,21 +169,86 @@ describe("our own status that comes back", () => {
     expect(pending()).toEqual([]);
   });
 
-  it("is ours where the order read whole tells more than the batch did", async () => {
-    const { ids, ask, send, sandbox, pending, order, clock } = await startStatusBridge({
-      orders: 2,
-      sandbox: { options: { shape: { extra: "snapshot" } } },
+  /** As many orders as `added` asks for; what the service adds to each when our status comes. */
+  async function startBringing(
+    added: readonly Record<string, string>[],
+    options: Parameters<typeof startStatusBridge>[0] = {},
+  ): Promise<StatusBridge & { setNext: () => Promise<{ pending: number }> }> {
+    let next = 0;
+    const bridge = await startStatusBridge({
+      ...options,
+      orders: added.length,
+      sandbox: {
+        ...options.sandbox,
+        onAnswer: ({ path }) => {
+          if (!path.endsWith("/status")) return;
+          bridge.sandbox.service.changeOrder(bridge.ids[next]!, { extra: added[next]!, keepTimestamp: true });
+        },
+      },
     });
-    ask(ids[0]!, "paid");
-    await send();
-    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
-    expect(pending()).toEqual([]);
-    // And somebody's other change in the same answer is still seen.
+    await bridge.run("updates");
+    const setNext = async () => {
+      bridge.clock.advance(61 * MINUTE);
+      bridge.take();
+      bridge.ask(bridge.ids[next]!, "paid");
+      await bridge.send();
+      next++;
+      return { pending: bridge.pending().length };
+    };
+    return Object.assign(bridge, { setNext });
+  }
+
+  it("is ours where the order read whole tells more than the batch did, from the fourth on", async () => {
+    const { customer, comment } = { customer: '{"phone":"1"}', comment: '"ring"' };
+    const told = { customer, comment };
+    const options = { sandbox: { options: { shape: { extra: "snapshot" } } } } as const;
+    const bridge = await startBringing([told, told, told, told, told, { ...told, cancel_requested: "true" }], options);
+    for (const pending of [1, 1, 1, 0, 0, 1]) expect(await bridge.setNext()).toEqual({ pending });
+    expect(bridge.order(bridge.ids[3]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
+    expect(bridge.order(bridge.ids[5]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 2 });
+  });
+
+  it("is ours with what the service writes with each of them, and an ordinary change with one entry more", async () => {
+    const base = { history: '["created"]' };
+    const paid = { ...base, history: '["created","paid by the shop"]', paid_at: '"12:00"' };
+    const asked = { ...paid, history: '["created","cancel","paid by the shop"]' };
+    const bridge = await startBringing([paid, paid, paid, paid, asked, { ...paid, refund: "null" }]);
+    for (const id of bridge.ids) bridge.sandbox.service.changeOrder(id, { extra: base });
+    await bridge.run("updates");
+    for (const pending of [1, 1, 1, 0, 1, 0]) expect(await bridge.setNext()).toEqual({ pending });
+  });
+
+  it.each([
+    ["a key", { cancel_requested: "true" }],
+    ["a key of an object", { payment: '{"state":"paid","refund_requested":"100.00"}' }],
+    ["a key of a list's entry", { parcels: '[{"no":1,"declined":true}]' }],
+    ["an entry of a list", { parcels: '[{"no":1},{"no":2}]' }],
+    ["a key that was empty", { wish: '"in black"' }],
+    ["a key that goes", { note: undefined }],
+  ])("is an ordinary change where a customer has changed the order before it left: %s", async (_, change) => {
+    const extra = { payment: '{"state":"paid"}', parcels: '[{"no":1}]', wish: "null", note: '"ring"' };
+    const bridge = await startStatusBridge({ orders: 0 });
+    const { sandbox, run, take, ask, send, clock, pending, events } = bridge;
+    const id = sandbox.service.createOrder({ status: "new", extra });
+    await run("orders");
+    take();
     clock.advance(MINUTE);
-    sandbox.service.changeOrder(ids[1]!, { lines: [{ sku: "another" }] });
-    ask(ids[1]!, "paid");
+    const changed = Object.entries({ ...extra, ...change }).filter((each) => each[1] !== undefined);
+    sandbox.service.changeOrder(id, { extra: Object.fromEntries(changed) as Record<string, string> });
+    ask(id, "packed");
     await send();
-    expect(pending()).toMatchObject([{ order_id: ids[1] }]);
+    await run("updates");
+    expect(events(id)[1]).toMatchObject({ source: "snapshot", new_status: "packed" });
+    expect(pending()).toMatchObject([{ order_id: id, why: "changed" }]);
+  });
+
+  it("teaches nothing while the changes cannot be followed", async () => {
+    const paid = { paid_at: '"12:00"' };
+    const bridge = await startBringing([paid, paid, paid, paid, paid]);
+    const { sandbox, run, setNext } = bridge;
+    sandbox.faults.add({ match: { path: "updates" }, times: 1_000, do: { kind: "status", status: 503 } });
+    await run("updates");
+    for (let count = 0; count < 5; count++) expect(await setNext()).toEqual({ pending: 1 });
   });
 
   it("is ours once: the same status set by somebody else later is news", async () => {
