@@ -34,6 +34,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: leftOut("note"),
   },
+  {
+    ...one(
+      "what a customer adds taken for a part of the ERP's status",
+      "src/orders/learn-echo.ts",
+      "keys.every((key) => (known[key] ?? 0) >= Math.max(TIMES_MIN, count / 2))",
+      "keys.every((key) => (known[key] ?? 0) >= Math.min(0, count))",
+    ),
+    draws: { step: { do: "change", what: "request" } },
+  },
   hostile(
     "what is said of one record usual after hours",
     "src/service/answer-form.ts",

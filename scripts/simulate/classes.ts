@@ -124,6 +124,7 @@ const HOSTILE_KINDS: Classes = {
   "form beside": BESIDE,
   "form lagMs": [20_000, 240_000],
   "form lagStamp": ["order", "entry"],
+  "form timed": ["true", "false"],
 };
 
 /** What becomes of it in the hostile world. */

@@ -7,6 +7,8 @@ import { actHostile } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
 
+/** The key with which a customer asks for something. */
+export const REQUESTED = "cancel_requested";
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
@@ -158,7 +160,7 @@ function createBadOrder(world: World, what: string) {
 
 export function changeOrder(
   world: World,
-  change: { order: number; what: "status" | "lines" | "timestamp" | "back"; timestamp: TimestampFault },
+  change: Pick<Extract<Deed, { do: "change" }>, "order" | "what" | "timestamp">,
 ) {
   const { service, versions, random } = world;
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
@@ -171,7 +173,9 @@ export function changeOrder(
         ? { status: "new" }
         : change.what === "lines"
           ? { lines: [{ sku: `s-${integerBetween(random, 1, 5)}`, quantity: integerBetween(random, 1, 900) }] }
-          : {};
+          : change.what === "request"
+            ? { extra: { ...extraOf(service.newestText(id)), [REQUESTED]: "true" } }
+            : {};
   world.coverage.count("timestamp", change.timestamp);
   const timestamp = timestampOf(world, change.timestamp);
   const timestampMs = timestamp.keepTimestamp
@@ -179,6 +183,14 @@ export function changeOrder(
     : service.now() - (timestamp.lateByMs ?? 0);
   service.changeOrder(id, { ...content, ...timestamp });
   versions.note(id, timestampMs);
+}
+
+/** What an order has beside what every order has. */
+function extraOf(text = "{}"): Record<string, string> {
+  const { order_id, number, status, created_at, updated_at, currency, total, items, ...extra } = JSON.parse(
+    text,
+  ) as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(extra).map(([key, value]) => [key, JSON.stringify(value)]));
 }
 
 function timestampOf({ service }: World, fault: TimestampFault): ChangePatch {

@@ -44,6 +44,8 @@ export interface Forms {
   readonly gone: 404 | 410;
   readonly transitions: boolean;
   readonly statusRefusal: 409 | 422;
+  /** An order has the time of each status that was set. */
+  readonly timed: boolean;
   readonly importAnswer:
     | "counts"
     | "success"
@@ -160,6 +162,7 @@ export function chooseForms(random: Random): Forms {
     lagStamp: "order",
     leases: false,
     encoding: "UTF-8",
+    timed: false,
     emptySince: one("refused", "beginning"),
     confirmIds: null,
   };
@@ -218,7 +221,11 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     },
     orderRetentionMs: forms.retention ? 20 * 60_000 : null,
     goneStatus: forms.gone,
-    status: { transitions: forms.transitions ? TRANSITIONS : null, refusal: forms.statusRefusal },
+    status: {
+      transitions: forms.transitions ? TRANSITIONS : null,
+      refusal: forms.statusRefusal,
+      timed: forms.timed,
+    },
     importAnswer: forms.importAnswer,
     limits: {
       maxRecords: forms.whole ? null : forms.maxRecords,

@@ -26,6 +26,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a3f, shares: { usual: 0.02, hostile: 0.06 }, draw: emptyBatch },
   { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
+  { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
@@ -164,4 +165,19 @@ function renamed(random: Random, forms: Forms, world: WorldKind): Apart | undefi
       { after: ms, do: "wait" },
     ],
   };
+}
+
+/** A customer asks for something in the same minute as the ERP for a status. Some services write with a status when it was set. */
+function requested(random: Random, forms: Forms): Apart {
+  const timed = random() < 0.5;
+  const first = integerBetween(random, 0, 30);
+  const ask = (order: number): Step => ({ after: 0, do: "ask", order, status: "accepted" });
+  const steps = [orders(5), ...idle(3)];
+  // What comes with a status is known by three of them, an hour apart.
+  const isKnown = timed && random() < 0.5;
+  if (isKnown) for (let turn = 1; turn < 5; turn++) steps.push(ask(first + turn), { after: HOUR + PASS, do: "wait" });
+  const after = integerBetween(random, 0, MINUTE);
+  steps.push({ after, do: "change", order: first, what: "request", timestamp: "now" });
+  steps.push({ ...ask(first), after: integerBetween(random, 0, 20 * SECOND) }, pass());
+  return { forms: { ...forms, timed }, steps };
 }

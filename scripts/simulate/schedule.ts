@@ -42,7 +42,12 @@ export type FeedName = "stocks" | "prices";
 export type Deed =
   | { do: "orders"; count: number }
   | { do: "bad order"; what: "no id" | "no uuid" | "wrong types" | "no status" }
-  | { do: "change"; order: number; what: "status" | "lines" | "timestamp" | "back"; timestamp: TimestampFault }
+  | {
+      do: "change";
+      order: number;
+      what: "status" | "lines" | "timestamp" | "back" | "request";
+      timestamp: TimestampFault;
+    }
   | { do: "burst"; count: number }
   /** One order changes as the next question for updates leaves, and another one when it has just been answered. */
   | { do: "race"; order: number }

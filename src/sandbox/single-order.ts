@@ -27,14 +27,14 @@ export function planSnapshot(orderId: string, site: Site): Plan {
 
 /** The status change: refused in words where the transition is not allowed, a no-op where the order has it already. */
 export function planStatus(request: SandboxRequest, orderId: string, site: Site): Plan {
-  const { key, transitions, refusal } = site.options.status;
+  const { key, transitions, refusal, timed } = site.options.status;
   const body = readBody(request);
   if ("refusal" in body) return body.refusal;
   const node = nodeAt(body.node, key);
   if (node?.kind !== "string") return refuse(400, `the body lacks the text ${key.join(".")}`);
   const order = findOrder(orderId, site);
   if ("status" in order) return order;
-  const current = newestVersion(order).content.status;
+  const { status: current, extra } = newestVersion(order).content;
   const wanted = node.value;
   const same = wanted === current;
   const reachable = transitions !== null && Object.hasOwn(transitions, current) ? transitions[current] : [];
@@ -45,7 +45,10 @@ export function planStatus(request: SandboxRequest, orderId: string, site: Site)
     ...answerText(200, JSON.stringify({ ok: true, order_id: writtenId(order.id, site.options), status: wanted })),
     effect: { kind: "status", orderId: order.id, status: wanted },
     commit: () => {
-      if (!same) site.book.change(order.id, { status: wanted });
+      const time = timed
+        ? { extra: { ...extra, [`${wanted}_at`]: JSON.stringify(new Date(site.now()).toISOString()) } }
+        : {};
+      if (!same) site.book.change(order.id, { status: wanted, ...time });
     },
   };
 }

@@ -3,6 +3,7 @@
  */
 import { hash } from "node:crypto";
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import { REQUESTED } from "../deeds.ts";
 import { isUnsafe } from "../forms.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -41,6 +42,8 @@ const SQL = {
   lastEvent: "SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'",
   events: `SELECT DISTINCT o.order_id, o.payload, o.payload_hash, o.removed_at IS NOT NULL AS is_removed
     FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ?`,
+  hidden: `SELECT DISTINCT o.order_id FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key
+    WHERE e.seq > ? AND e.source = 'own' AND e.changes LIKE '%"$.${REQUESTED}"%'`,
   order: "SELECT order_id, payload, payload_hash, removed_at IS NOT NULL AS is_removed FROM orders WHERE order_id = ?",
   both: `SELECT o.order_id FROM orders o JOIN quarantine q ON q.payload = o.payload
     WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot') AND q.reason NOT LIKE 'its snapshot%'`,
@@ -155,6 +158,9 @@ export class OrderInvariants {
     const last = (this.#sql("lastEvent").pluck().get() as number | undefined) ?? 0;
     if (last === this.#lastEvent) return;
     for (const row of this.#sql("events").all(this.#lastEvent) as EventRow[]) this.#checkRow(row);
+    const hidden = this.#sql("hidden").pluck().all(this.#lastEvent);
+    if (hidden.length > 0)
+      this.#scene.fail(3, `what a customer asks for came as a status of the ERP's: ${hidden.join(", ")}`);
     this.#lastEvent = last;
   }
 
