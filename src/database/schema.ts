@@ -37,7 +37,7 @@ const orderValues = {
 const orderState = {
   /** Counts the versions of the order, from 1 on. @example 1 */
   revision: integer().notNull(),
-  /** The newest revision that the ERP has to see; a status that the ERP itself sent raises only `revision`. @example 1 */
+  /** The newest revision that the ERP has to see; a status that the ERP itself sent and that comes back alone raises only `revision`. @example 1 */
   erpRevision: integer("erp_revision").notNull(),
   /** When the order was stored first. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),

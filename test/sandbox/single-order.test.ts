@@ -59,6 +59,14 @@ describe("the status change", () => {
     expect((await post(sandbox, `/${id}/status`, { state: "paid" })).status).toBe(400);
   });
 
+  it("writes when a status was set where it is told to", async () => {
+    const sandbox = await sandboxFor({ options: { status: { timed: true } } });
+    const id = sandbox.service.createOrder({ extra: { comment: '"ring"' } });
+    await post(sandbox, `/${id}/status`, { status: "packed" });
+    const at = expect.stringMatching(/^20.*Z$/);
+    expect((await get(sandbox, `/${id}`)).json).toMatchObject({ status: "packed", comment: "ring", packed_at: at });
+  });
+
   it("listens where and how it is told, also under the snapshot's own path", async () => {
     const status = { path: "/api/v1/1c/orders/{order_id}", method: "PATCH", key: ["заказ", "статус"] } as const;
     const sandbox = await sandboxFor({ options: { status } });
