@@ -30,6 +30,8 @@ interface Connection {
 export class CuttingProxy {
   /** Called with the text of each statement before it is passed on. */
   onStatement: ((sql: string) => Cut | undefined) | undefined;
+  /** Called with each new connection that is not refused. */
+  onConnection: (() => void) | undefined;
   /** Connections are accepted, and nothing is passed on: PostgreSQL behind a network that swallows everything. */
   isSilent = false;
   /** New connections end at once. */
@@ -59,10 +61,6 @@ export class CuttingProxy {
 
   url(database: string, user = "postgres"): string {
     return socketUrl({ folder: this.#folder, port: PORT, database, user });
-  }
-
-  get connections(): number {
-    return this.#open.size;
   }
 
   /** Ends every connection as a pulled cable does, for both sides. */
@@ -97,6 +95,7 @@ export class CuttingProxy {
     for (const socket of [client, server]) {
       socket.on("error", () => this.#end(connection)).on("close", () => this.#end(connection));
     }
+    this.onConnection?.();
   }
 
   #fromClient(connection: Connection, bytes: Buffer): void {

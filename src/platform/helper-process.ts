@@ -135,12 +135,16 @@ class HelperProcess<F extends Functions> {
   }
 
   /** The same for callers that cannot wait, as at a start: everything stands still meanwhile, but never for long. */
-  callSync<K extends keyof F & string>(name: K, options: { place: string }, ...args: Arguments<F[K]>): Result<F[K]> {
+  callSync<K extends keyof F & string>(
+    name: K,
+    options: Pick<HelperOptions, "place" | "withinMs">,
+    ...args: Arguments<F[K]>
+  ): Result<F[K]> {
     if (performance.now() < this.#askAgainAtMs) throw new Unanswered(options.place);
     const { error, status, stdout } = spawnSync(process.execPath, [...FLAGS, this.#program], {
       input: serialize({ id: 0, name, args } satisfies Request),
       env: {},
-      timeout: SYNC_WITHIN_MS,
+      timeout: options.withinMs ?? SYNC_WITHIN_MS,
       killSignal: "SIGKILL",
       maxBuffer: OUTPUT_BYTES_MAX,
       stdio: ["pipe", "pipe", "ignore"],

@@ -1,4 +1,6 @@
-import { execFileSync } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import {
   copyFileSync,
   linkSync,
@@ -100,8 +102,12 @@ describe("a log that another program moves without a flush", () => {
     for (let row = 0; row < 1000; row++) write(erp, 20_000);
     erp.exec("COMMIT");
     expect(framesOf(erp).log).toBeGreaterThan(5000);
+    const started: ChildProcess[] = [];
+    const onStart = (message: unknown) => void started.push((message as { process: ChildProcess }).process);
+    subscribe("child_process", onStart);
+    onTestFinished(() => void unsubscribe("child_process", onStart));
     store.look();
-    while (framesOf(erp).checkpointed < framesOf(erp).log) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (framesOf(erp).checkpointed < framesOf(erp).log) await once(started.shift()!, "exit");
     store.settle();
     note(store, "after");
     expect(framesOf(erp).log).toBeLessThan(100);

@@ -76,9 +76,12 @@ describeWithPostgres("the proxy of the tests", () => {
     await expect(psql(proxy.url(name), ["SELECT 1"])).rejects.toThrow("server closed the connection");
     proxy.isRefusing = false;
     proxy.isSilent = true;
+    const connected = new Promise<void>((resolve) => {
+      proxy.onConnection = resolve;
+    });
     const asked = psql(proxy.url(name), ["SELECT 1"]);
     const ended = expect(asked).rejects.toThrow("server closed the connection");
-    while (proxy.connections === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await connected;
     proxy.cutAll();
     await ended;
   });

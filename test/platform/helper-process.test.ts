@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { constants, openSync, readdirSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { helperFor, Unanswered } from "../../src/platform/helper-process.ts";
 import { words } from "../support/messages.ts";
@@ -19,13 +21,25 @@ function scene() {
   return { pipe, place, helper, call: { place, withinMs: 10_000 } };
 }
 
+/** From here on time passes only when the test says so; what helper processes send arrives all the same. */
+function holdTime(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 const isThere = (pid: number) => readdirSync("/proc").includes(String(pid));
 
 describe("a helper process", () => {
   it("that does not answer in time is killed, and the next call has another one", async () => {
     const { helper, call, pipe, place } = scene();
     const pid = await helper.call("pid", call);
-    await expect(helper.call("open", { place, withinMs: 300 }, pipe)).rejects.toThrow(`${pipe} does not answer.`);
+    holdTime();
+    const silent = expect(helper.call("open", { place, withinMs: 300 }, pipe)).rejects.toThrow(
+      `${pipe} does not answer.`,
+    );
+    await vi.advanceTimersByTimeAsync(300);
+    await silent;
+    vi.useRealTimers();
     const next = await helper.call("pid", call);
     expect([next === pid, isThere(pid)]).toEqual([false, false]);
     helper.close();
@@ -33,18 +47,25 @@ describe("a helper process", () => {
 
   it("keeps no other place waiting, and not the loop", async () => {
     const [first, second] = [scene(), scene()];
+    holdTime();
     const hanging = first.helper.call("open", { place: first.place, withinMs: 2_000 }, first.pipe);
     hanging.catch(() => {});
     const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => second.helper.call("echo", second.call, n)));
     expect(answers).toEqual([1, 2, 3, 4, 5]);
+    await vi.advanceTimersByTimeAsync(2_000);
     await expect(hanging).rejects.toBeInstanceOf(Unanswered);
     second.helper.close();
   });
 
   it("answers in time as long as it gives signs of life", async () => {
     const { helper, place } = scene();
+    holdTime();
     const notes: unknown[] = [];
-    await helper.call("steps", { place, withinMs: 3_000, onProgress: (note) => void notes.push(note) }, 5, 800);
+    const onProgress = (note: unknown) => {
+      notes.push(note);
+      vi.advanceTimersByTime(2_900);
+    };
+    await helper.call("steps", { place, withinMs: 3_000, onProgress }, 5);
     expect(notes).toEqual([0, 1, 2, 3, 4]);
     helper.close();
   });
@@ -52,10 +73,15 @@ describe("a helper process", () => {
   it("is told of a stop, and killed where it does not end soon", async () => {
     const { helper, call, pipe } = scene();
     const stopping = { ...call, isStopping: () => true };
-    expect(await helper.call("untilAborted", { ...stopping, stopWithinMs: 10_000 })).toBe("tidied up");
-    await expect(helper.call("open", { ...stopping, stopWithinMs: 300 }, pipe)).rejects.toMatchObject({
+    holdTime();
+    const tidied = helper.call("untilAborted", { ...stopping, stopWithinMs: 10_000 });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await tidied).toBe("tidied up");
+    const killed = expect(helper.call("open", { ...stopping, stopWithinMs: 300 }, pipe)).rejects.toMatchObject({
       code: "stopped",
     });
+    await vi.advanceTimersByTimeAsync(600);
+    await killed;
   });
 
   it("hands values and errors over as they are, and says that it ended", async () => {
@@ -83,24 +109,25 @@ describe("a helper process", () => {
     expect(helper.callSync("echo", { place }, { big: 1n })).toEqual({ big: 1n });
     expect(() => helper.callSync("throwOurs", { place })).toThrow("no table.");
     const startedMs = performance.now();
-    expect(() => helper.callSync("open", { place }, pipe)).toThrow(Unanswered);
+    expect(() => helper.callSync("open", { place, withinMs: 500 }, pipe)).toThrow(Unanswered);
     const waitedMs = performance.now() - startedMs;
     expect(() => helper.callSync("echo", { place }, 1)).toThrow(Unanswered);
     expect(performance.now() - startedMs - waitedMs).toBeLessThan(1_000);
   });
 
   it("keeps a program neither from ending nor outlives it", async () => {
-    const folder = tempFolder();
-    const file = path.join(folder, "main.ts");
+    const { pipe } = scene();
+    const file = path.join(path.dirname(pipe), "main.ts");
     const source = path.join(import.meta.dirname, "..", "..", "src", "platform", "helper-process.ts");
     writeFileSync(
       file,
       `import { helperFor } from ${JSON.stringify(source)};
        const helper = helperFor(${JSON.stringify(PROGRAM)}, "place");
-       console.log(await helper.call("pid", { place: "place" }));`,
+       await helper.call("hold", { place: "place" }, ${JSON.stringify(pipe)});`,
     );
-    const pid = Number(execFileSync(process.execPath, [file], { encoding: "utf8", timeout: 8_000 }));
-    const isGone = () => !isThere(pid) || / Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-    while (!isGone()) await new Promise((resolve) => setTimeout(resolve, 20));
+    // The pipe ends when no process holds it any more.
+    const reader = new Socket({ fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK) });
+    execFileSync(process.execPath, [file], { timeout: 20_000 });
+    await once(reader.resume(), "end");
   });
 });

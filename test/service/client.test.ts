@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { FakeClock } from "../support/bridge.ts";
-import { CLIENT_ID, clientFor, failureOf, get, post, SECRET, serve, serveRaw } from "./support.ts";
+import { CLIENT_ID, clientFor, failureOf, get, post, SECRET, serve, serveRaw, settle } from "./support.ts";
 
 async function faulty(fault: FaultAction) {
   const sandbox = await startSandbox({ clientId: CLIENT_ID, clientSecret: SECRET });
@@ -13,9 +13,6 @@ async function faulty(fault: FaultAction) {
   sandbox.faults.add({ do: fault, when: "after", times: "forever" });
   return { sandbox, client: clientFor(sandbox.url) };
 }
-
-/** A defect that shows only after the request is over would end the process. */
-const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
 
 describe("a request", () => {
   it("carries the credentials of its area and of no other", async () => {
@@ -127,6 +124,7 @@ describe("an answer that is not to be trusted", () => {
       effect: "unknown",
       message: expect.stringContaining(encoding),
     });
+    // Here and below: a defect that shows only after the request is over ends the process.
     await settle();
   });
 
@@ -283,11 +281,13 @@ describe("a connection", () => {
   it("that is made for others has had no effect on a request that waits for its turn on it", async () => {
     let begun = 0;
     const allBegun = Promise.withResolvers<void>();
-    const url = await serve(() => {
+    const sockets: Socket[] = [];
+    const url = await serve(({ socket }) => {
       begun += 1;
+      sockets.push(socket);
       if (begun === 4) allBegun.resolve();
     });
-    const client = clientFor(url, { headersTimeoutMs: 10_000, totalTimeoutMs: 3_000 });
+    const client = clientFor(url, { headersTimeoutMs: 10_000, totalTimeoutMs: 10_000 });
     const first = Array.from({ length: 4 }, () => failureOf(post(client)));
     await allBegun.promise;
     const { signal } = new AbortController();
@@ -296,6 +296,7 @@ describe("a connection", () => {
       failureOf(client.request({ ...late, totalTimeoutMs: 100, signal })),
     );
     expect((await Promise.all(waiting)).map(({ effect }) => effect)).toEqual(["none", "none"]);
+    for (const socket of sockets) socket.destroy();
     expect((await Promise.all(first)).map(({ effect }) => effect)).toEqual(Array<string>(4).fill("unknown"));
     expect(begun).toBe(4);
   });

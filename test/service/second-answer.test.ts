@@ -1,12 +1,8 @@
 import type { Socket } from "node:net";
-import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { clientFor, get, post, serveRaw } from "./support.ts";
+import { clientFor, get, post, serveRaw, settle } from "./support.ts";
 
 const STRAY = answerOf("200 OK", '{"ok":true}');
-
-/** Long enough that the two do not arrive as one piece. */
-const LATER_MS = 20;
 
 /**
  * A faulty proxy: once a connection has had an answer, what is written to it next is met by a second answer to the request
@@ -29,7 +25,8 @@ async function serveTwice(answers: readonly string[]): Promise<{ url: string; co
         return;
       }
       socket.write(STRAY);
-      setTimeout(() => socket.write(answer), LATER_MS);
+      // Not as one piece with that.
+      void settle().then(() => socket.write(answer));
     });
   });
   return { url, connections: () => connections };
@@ -41,11 +38,6 @@ function answerOf(status: string, body: string): string {
 
 const OK = answerOf("200 OK", '{"ok":true}');
 const REFUSED = answerOf("500 Internal Server Error", '{"error":"database is down"}');
-
-/** A connection that has just had its answer is not free at once. */
-async function settle(): Promise<void> {
-  for (let turns = 0; turns < 5; turns++) await turn();
-}
 
 describe("a second answer to the request before", () => {
   it("is not taken for the answer to an import, whatever went over the connection before", async () => {

@@ -43,6 +43,11 @@ export async function failureOf(request: Promise<unknown>): Promise<ServiceError
   return error;
 }
 
+/** What the sockets of this process have to say to each other is said. */
+export async function settle(): Promise<void> {
+  for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** A server of the test's own on loopback. */
 export async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const server: Server = createServer(answer);

@@ -8,6 +8,8 @@ const functions = {
   echo: (_call: HelperCall, value: unknown): unknown => value,
   /** As a call on a disk that does not answer: it comes back only when the pipe's other end is opened. */
   open: (_call: HelperCall, pipe: string): number => openSync(pipe, "r"),
+  /** Held as long as this process lives. */
+  hold: (_call: HelperCall, pipe: string): number => openSync(pipe, "w"),
   throwOurs: (): void => {
     throw new BridgeError("table_missing", m.common.foreign({ text: "no table." }), {
       hint: m.common.foreign({ text: "Make it." }),
@@ -15,11 +17,8 @@ const functions = {
   },
   throwSystems: (): number => openSync("/nowhere/at/all", "r"),
   end: (): void => process.exit(3),
-  steps: async ({ progress }: HelperCall, count: number, eachMs: number): Promise<void> => {
-    for (let step = 0; step < count; step++) {
-      await new Promise((resolve) => setTimeout(resolve, eachMs));
-      progress(step);
-    }
+  steps: ({ progress }: HelperCall, count: number): void => {
+    for (let step = 0; step < count; step++) progress(step);
   },
   untilAborted: ({ signal }: HelperCall): Promise<string> =>
     new Promise((resolve) => signal.addEventListener("abort", () => resolve("tidied up"))),
