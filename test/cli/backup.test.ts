@@ -14,6 +14,7 @@ import { describe, expect, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
+import { inWhole } from "../support/whole.ts";
 
 describe("erp-bridge backup", () => {
   it("copies beside a running daemon, with a configuration that holds no secret", async () => {
@@ -114,20 +115,24 @@ describe("erp-bridge restore", PATIENT, () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("leaves the old database where it is killed in the middle, and a second try works", PATIENT, async () => {
-    const shop = await startShop();
-    for (let n = 0; n < 3; n++) shop.sandbox.service.createOrder();
-    await shop.command("sync", "orders", "updates");
-    const copy = path.join(shop.folder, "copy.db");
-    await shop.command("backup", copy);
-    for (let n = 0; n < 3; n++) {
-      const restoring = shop.start("restore", copy, "--yes");
-      await restoring.says(["Verifying", "Bringing over", "Verifying the result"][n] ?? "");
-      await restoring.kill();
-      expect((await shop.command("sync", "orders", "updates")).code).toBe(0);
-      expectConverged(shop);
-    }
-    expect((await shop.command("restore", copy, "--yes")).code).toBe(0);
-    expect(readdirSync(shop.folder).filter((name) => name.includes("restor"))).toEqual([]);
-  });
+  inWhole("backup/restore-damage").it(
+    "leaves the old database where it is killed in the middle, and a second try works",
+    PATIENT,
+    async () => {
+      const shop = await startShop();
+      for (let n = 0; n < 3; n++) shop.sandbox.service.createOrder();
+      await shop.command("sync", "orders", "updates");
+      const copy = path.join(shop.folder, "copy.db");
+      await shop.command("backup", copy);
+      for (let n = 0; n < 3; n++) {
+        const restoring = shop.start("restore", copy, "--yes");
+        await restoring.says(["Verifying", "Bringing over", "Verifying the result"][n] ?? "");
+        await restoring.kill();
+        expect((await shop.command("sync", "orders", "updates")).code).toBe(0);
+        expectConverged(shop);
+      }
+      expect((await shop.command("restore", copy, "--yes")).code).toBe(0);
+      expect(readdirSync(shop.folder).filter((name) => name.includes("restor"))).toEqual([]);
+    },
+  );
 });

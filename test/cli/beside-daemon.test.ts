@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { inWhole } from "../support/whole.ts";
 
+const whole = inWhole("daemon/job-runner", "faults/lost-hand-out", "cli/approve", "cli/resume");
 /** Once a year: after its first passes the daemon does only what it is asked to. */
 const YEARLY = "0 0 1 1 *";
 const IDLE = {
@@ -60,7 +62,7 @@ describe("beside a running daemon", PATIENT, () => {
     expect((await shop.command("status")).out).toMatch(/^The daemon is not running\. Asked/);
   });
 
-  it("sync is answered at once where the daemon backs off, and says what it met", async () => {
+  whole.it("sync is answered at once where the daemon backs off, and says what it met", async () => {
     const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     shop.sandbox.faults.add({ match: { path: "orders" }, times: 2, do: { kind: "status", status: 500 } });
@@ -104,7 +106,7 @@ describe("beside a running daemon", PATIENT, () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("resume gives up a hand-out that was lost, and the confirms go on", async () => {
+  whole.it("resume gives up a hand-out that was lost, and the confirms go on", async () => {
     const shop = await startShop({
       settings: { ...IDLE, orders: { ...IDLE.orders, confirm: { body: {}, wait: "1s" } } },
       sandbox: {
@@ -146,7 +148,7 @@ describe("beside a running daemon", PATIENT, () => {
     expect(shop.rows("SELECT DISTINCT state FROM batches")).toEqual([{ state: "confirmed" }]);
   });
 
-  it("resume lets a feed try again whose template was refused, and approve lets guarded rows go", async () => {
+  whole.it("resume lets a feed try again whose template was refused, and approve lets guarded rows go", async () => {
     const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     const values = Array.from({ length: 30 }, (_, index) => `('S${index}', 5)`).join();

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 import { askPort } from "../support/web.ts";
+import { inWhole } from "../support/whole.ts";
 
 async function occupy(): Promise<number> {
   const server = createServer();
@@ -48,7 +49,7 @@ describe("the status page seen from the commands", PATIENT, () => {
     expect((await shop.command("status")).out).not.toContain("status page");
   });
 
-  it("answers from the real program, and ends with it", async () => {
+  inWhole("web/listening").it("answers from the real program, and ends with it", async () => {
     const shop = await startShop({ settings: { http: { listen: "127.0.0.1:0" } } });
     const daemon = shop.start("run");
     await daemon.says("status page: http://127.0.0.1:");

@@ -92,7 +92,7 @@ describe("a database whose folder was set back as a whole", () => {
     ]);
   });
 
-  it.each([
+  itSome(1)([
     ["the one beside it bears a time to come", "bridge-20990101T024100000Z.db", "2000-01-01"],
     ["its own clock was wrong", "bridge-20200101T024100000Z.db", "2000-01-01"],
     ["the one beside it bears a time to come, and so does its file", "bridge-20990101T024100000Z.db", "2099-01-01"],
@@ -199,7 +199,7 @@ describe("a database beside its own journal and copies", () => {
     expect(holds(places)).toEqual([]);
   });
 
-  it.each([
+  itSome(1)([
     ["shortly after the last pass", 60_000, 0],
     ["long after the last pass", 2 * HOUR_MS, 1],
   ])("is compared by the time of an entry that an older version wrote: %s", async (_, laterMs, expected) => {

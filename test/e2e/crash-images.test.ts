@@ -1,12 +1,13 @@
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
 import { BASE64, FORM, jpeg, shaOf } from "../support/images.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
+import { inWhole } from "../support/whole.ts";
 
-describe("a kill during a push of images", PATIENT, () => {
+inWhole("feeds/images/push-images-model").describe("a kill during a push of images", PATIENT, () => {
   it.each([
     { at: "request", settings: BASE64, name: "before the service has acted, in records" },
     { at: "answer", settings: FORM, name: "after the service has acted, as forms" },

@@ -4,6 +4,7 @@ import { crashOnce, type Moment } from "../support/crash.ts";
 import { expectConverged, expectDurable, expectNothingLost } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { inWhole, some } from "../support/whole.ts";
 
 const STYLES: [name: string, options: SandboxOptionsPatch, confirm: object | undefined][] = [
   ["the same batch until it is confirmed, by its id", { handOut: "repeat" }, undefined],
@@ -23,6 +24,7 @@ const CRASHES: Moment[] = [
   { kind: "confirm", at: "answer" }, // confirmed, not marked
 ];
 
+const whole = inWhole("orders/pull-random", "updates/follow-properties");
 const POLLS_MAX = 8;
 
 /** A drain ends at the first batch that it has seen before, so a lost one may take another poll or two. */
@@ -38,12 +40,12 @@ async function converge(shop: Shop): Promise<void> {
   }
 }
 
-describe.each(STYLES)("a service that hands out %s", PATIENT, (_, options, confirm) => {
+describe.each(some(STYLES, 1))("a service that hands out %s", PATIENT, (_, options, confirm) => {
   it("loses and doubles no order when the program is killed at every step", async () => {
     const settings = confirm === undefined ? {} : { orders: { confirm } };
     const shop = await startShop({ settings, sandbox: { options: { batchSize: 10, ...options } } });
     for (let count = 0; count < 35; count++) shop.sandbox.service.createOrder();
-    for (const moment of CRASHES) {
+    for (const moment of some(CRASHES, 2)) {
       await crashOnce(shop, moment, ["sync", "orders"], (request) => expectDurable(shop, request));
       expectNothingLost(shop);
     }
@@ -52,7 +54,7 @@ describe.each(STYLES)("a service that hands out %s", PATIENT, (_, options, confi
   });
 });
 
-describe("following changes", PATIENT, () => {
+whole.describe("following changes", PATIENT, () => {
   it("forgets no change when the program is killed between the changes, their orders and the watermark", async () => {
     let now = Date.now();
     const sandbox = { now: () => now++, options: { updates: { pageLimit: 20 } } };

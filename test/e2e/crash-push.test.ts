@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
 import { expectNothingLost } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { inWhole } from "../support/whole.ts";
 
 /** The lost request may still arrive: nothing is sent that it could overwrite. Then its time-out passes. */
 async function waitOut(shop: Shop): Promise<void> {
@@ -13,7 +14,7 @@ async function waitOut(shop: Shop): Promise<void> {
   shop.write("UPDATE feed_outbox SET doubt_until_ms = 0 WHERE doubt_record IS NOT NULL");
 }
 
-describe("a kill during a push", PATIENT, () => {
+inWhole("feeds/push-doubt", "feeds/push-model").describe("a kill during a push", PATIENT, () => {
   it.each([
     { at: "request", name: "before the service has acted" },
     { at: "answer", name: "after the service has acted" },

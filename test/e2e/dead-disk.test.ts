@@ -8,7 +8,14 @@ import { PATIENT, type Program } from "../support/program.ts";
 import { addOrders, confirmed, freePort, stored, until } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { inWhole } from "../support/whole.ts";
 
+const whole = inWhole(
+  "platform/helper-process",
+  "backup/journal",
+  "feeds/push-sources",
+  "feeds/images/push-image-trouble",
+);
 const EVERY_SECOND = "* * * * * *";
 const SOURCE = path.join(import.meta.dirname, "..", "support", "dead-disk.c");
 const hasCompiler = process.platform === "linux" && spawnSync("gcc", ["--version"]).status === 0;
@@ -64,7 +71,9 @@ const setPrice = (shop: Shop, price: string) =>
   );
 const priceOf = (shop: Shop) => [...shop.sandbox.service.imported("prices").values()].join();
 
-describe.skipIf(!hasCompiler)("a disk that does not answer (needs gcc)", PATIENT, () => {
+const describeHere = hasCompiler ? whole.describe : describe.skip;
+
+describeHere("a disk that does not answer (needs gcc)", PATIENT, () => {
   it("under a feed's file, the images, the copies and the configuration's secret stops nothing else, nor the end", async () => {
     const { shop, program, port, die } = await startOnNet({
       backup: { dir: "net/copies", schedule: "*/2 * * * * *" },

@@ -33,9 +33,15 @@ import {
 } from "../support/running-shop.ts";
 import type { Shop } from "../support/shop.ts";
 import { askPort } from "../support/web.ts";
-import { isWhole, some } from "../support/whole.ts";
+import { inWhole, some } from "../support/whole.ts";
 
-const inWhole = it.runIf(isWhole);
+const whole = inWhole(
+  "database/log-keeper",
+  "database/progress-note",
+  "database/database-check",
+  "daemon/newer-elsewhere",
+  "e2e/signals",
+);
 
 describe("a running daemon", PATIENT, () => {
   it.each(some(["-wal", "-shm"], 1))("loses nothing where %s is removed, and begins anew by itself", async (suffix) => {
@@ -51,24 +57,27 @@ describe("a running daemon", PATIENT, () => {
     expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   });
 
-  it("ends with the reason where another program keeps the removed log, and starts when that is closed", async () => {
-    const { shop, program } = await startDaemon();
-    const erp = new Database(shop.database);
-    onTestFinished(() => void erp.close());
-    erp.prepare("SELECT count(*) FROM orders").get();
-    rmSync(`${shop.database}-wal`);
-    expect((await program.exited).code).toBe(1);
-    expect(program.stderr()).toContain("another program still has the database open");
-    erp.prepare("INSERT INTO stock (sku, quantity) VALUES ('kept', 1)").run();
-    erp.close();
-    addOrders(shop, 5);
-    const again = shop.start("run");
-    await again.says("erp-bridge is running");
-    await confirmed(shop, 15);
-    await again.kill();
-    expect(lost(shop)).toEqual([]);
-    expect(shop.rows("SELECT sku FROM stock")).toEqual([{ sku: "kept" }]);
-  });
+  whole.it(
+    "ends with the reason where another program keeps the removed log, and starts when that is closed",
+    async () => {
+      const { shop, program } = await startDaemon();
+      const erp = new Database(shop.database);
+      onTestFinished(() => void erp.close());
+      erp.prepare("SELECT count(*) FROM orders").get();
+      rmSync(`${shop.database}-wal`);
+      expect((await program.exited).code).toBe(1);
+      expect(program.stderr()).toContain("another program still has the database open");
+      erp.prepare("INSERT INTO stock (sku, quantity) VALUES ('kept', 1)").run();
+      erp.close();
+      addOrders(shop, 5);
+      const again = shop.start("run");
+      await again.says("erp-bridge is running");
+      await confirmed(shop, 15);
+      await again.kill();
+      expect(lost(shop)).toEqual([]);
+      expect(shop.rows("SELECT sku FROM stock")).toEqual([{ sku: "kept" }]);
+    },
+  );
 
   it("makes a new lock where its own is removed", async () => {
     const { shop, program } = await startDaemon();
@@ -93,8 +102,8 @@ describe("a running daemon", PATIENT, () => {
     const again = shop.start("run");
     expect((await again.exited).code).toBe(78);
     expect(again.stderr()).toContain(`erp-bridge restore ${path.join(shop.folder, saved)}`);
-    const restored = shop.start("restore", path.join(shop.folder, saved), "--yes");
-    expect((await restored.exited).code, restored.stderr()).toBe(2);
+    const restored = await shop.command("restore", path.join(shop.folder, saved), "--yes");
+    expect(restored.code, restored.err).toBe(2);
     expect(lost(shop)).toEqual([]);
     addOrders(shop, 5);
     const third = shop.start("run");
@@ -104,7 +113,7 @@ describe("a running daemon", PATIENT, () => {
     expect(lost(shop)).toEqual([]);
   });
 
-  it("goes on by itself where its folder is away for a moment, and is started again by systemd where it stays away", async () => {
+  it("goes on by itself where its folder is away for a moment", async () => {
     const { shop, program } = await startDaemon();
     const { folder } = shop;
     renameSync(folder, `${folder}.away`);
@@ -113,18 +122,25 @@ describe("a running daemon", PATIENT, () => {
     await program.says("are back");
     addOrders(shop, 5);
     await confirmed(shop, 15);
+    await stop(program);
+    expect(lost(shop)).toEqual([]);
+  });
+
+  whole.it("is started again by systemd where its folder stays away", async () => {
+    const { shop, program } = await startDaemon();
+    const { folder } = shop;
     renameSync(folder, `${folder}.away`);
     expect((await program.exited).code, program.stderr()).toBe(1);
     renameSync(`${folder}.away`, folder);
     const again = shop.start("run");
     await again.says("erp-bridge is running");
     addOrders(shop, 5);
-    await confirmed(shop, 20);
+    await confirmed(shop, 15);
     await stop(again);
     expect(lost(shop)).toEqual([]);
   });
 
-  it("says that a reload failed until one succeeds", async () => {
+  whole.it("says that a reload failed until one succeeds", async () => {
     const port = await freePort();
     const { shop, program } = await startDaemon({ http: { listen: `127.0.0.1:${port}` } });
     const secret = path.join(shop.folder, "client-secret");
@@ -146,7 +162,7 @@ describe("a running daemon", PATIENT, () => {
     await stop(program);
   });
 
-  it("stays with its database where a reload names one that is not there", async () => {
+  whole.it("stays with its database where a reload names one that is not there", async () => {
     const { shop, program } = await startDaemon();
     const copies = path.join(shop.folder, "backups");
     const isCopied = () => readdirSync(copies).some((name) => /^bridge-\d+T\d+Z\.db$/.test(name));
@@ -173,9 +189,9 @@ async function expectTold(shop: Shop, words: string) {
   const before = shop.sandbox.ledger.confirmedOrderIds().size;
   addOrders(shop, 5);
   await confirmed(shop, before + 5);
-  const told = shop.start("status", "--json");
-  expect((await told.exited).code).toBe(2);
-  expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+  const told = await shop.command("status", "--json");
+  expect(told.code).toBe(2);
+  expect(JSON.parse(told.out)).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
   await again.kill();
   const third = shop.start("run");
   await third.says("erp-bridge is running");
@@ -209,7 +225,7 @@ describe("a log that is truncated under the daemon", PATIENT, () => {
   });
 });
 
-describe("a file that is no database any more", PATIENT, () => {
+whole.describe("a file that is no database any more", PATIENT, () => {
   it("is refused with the newest copy of the account in the way out", async () => {
     const { shop, program } = await startDaemon();
     addOrders(shop, 10);
@@ -226,7 +242,7 @@ describe("a file that is no database any more", PATIENT, () => {
   });
 });
 
-describe("a copy that is written over the database in place under the daemon", PATIENT, () => {
+whole.describe("a copy that is written over the database in place under the daemon", PATIENT, () => {
   it("ends it before anything more is confirmed, and the next start refuses or tells it", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "backups", "bridge-20260301T024100000Z.db");
@@ -252,7 +268,7 @@ describe("a copy that is written over the database in place under the daemon", P
   });
 });
 
-describe("a database that was damaged while the daemon was dead", PATIENT, () => {
+whole.describe("a database that was damaged while the daemon was dead", PATIENT, () => {
   it("is refused at the start, and the newest copy is named; a restore then says what may be missing", async () => {
     const { shop, program } = await startDaemon();
     const erp = startReading(shop);
@@ -275,9 +291,9 @@ describe("a database that was damaged while the daemon was dead", PATIENT, () =>
     expect(again.stderr()).toContain("is damaged");
     const [, copy = ""] = /erp-bridge restore (\S+\.db)/.exec(again.stderr()) ?? [];
     expect(path.dirname(copy)).toBe(copies);
-    const restored = shop.start("restore", copy, "--yes");
-    expect((await restored.exited).code, restored.stderr()).toBe(2);
-    expect(restored.stdout()).toMatch(/is damaged \(.*batches_fingerprint/);
+    const restored = await shop.command("restore", copy, "--yes");
+    expect(restored.code, restored.err).toBe(2);
+    expect(restored.out).toMatch(/is damaged \(.*batches_fingerprint/);
   });
 });
 
@@ -292,33 +308,30 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     await confirmed(shop, 20);
     await stop(program);
     copyFileSync(copy, shop.database);
-    const before = shop.start("status");
-    expect((await before.exited).code, before.stderr()).toBe(2);
-    expect(before.stdout()).toContain(WORDS);
+    const before = await shop.command("status");
+    expect(before.code, before.err).toBe(2);
+    expect(before.out).toContain(WORDS);
     await expectTold(shop, WORDS);
     expect(lost(shop)).toHaveLength(10);
   });
 
-  it.each(some([false, true], 1))(
-    "is refused or told beside a newer log, shared memory kept: %s",
-    async (isShmKept) => {
-      const { shop, program } = await startDaemon();
-      const copy = path.join(shop.folder, "monday.db");
-      await backUpTo(shop, copy);
-      addOrders(shop, 10);
-      await confirmed(shop, 20);
-      await program.kill();
-      copyFileSync(copy, shop.database);
-      const { mtimeMs } = statSync(`${shop.database}-wal`);
-      utimesSync(shop.database, mtimeMs / 1000 + 300, mtimeMs / 1000 + 300);
-      if (!isShmKept) rmSync(`${shop.database}-shm`, { force: true });
-      const { program: again, code } = await startAgain(shop);
-      if (code === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
-      else expect(code).toBe(78);
-    },
-  );
+  whole.it.each([false, true])("is refused or told beside a newer log, shared memory kept: %s", async (isShmKept) => {
+    const { shop, program } = await startDaemon();
+    const copy = path.join(shop.folder, "monday.db");
+    await backUpTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    await program.kill();
+    copyFileSync(copy, shop.database);
+    const { mtimeMs } = statSync(`${shop.database}-wal`);
+    utimesSync(shop.database, mtimeMs / 1000 + 300, mtimeMs / 1000 + 300);
+    if (!isShmKept) rmSync(`${shop.database}-shm`, { force: true });
+    const { program: again, code } = await startAgain(shop);
+    if (code === undefined) expect(lost(shop).length === 0 || again.stderr().includes(WORDS)).toBe(true);
+    else expect(code).toBe(78);
+  });
 
-  inWhole("is told after its log was removed while the daemon was dead", async () => {
+  whole.it("is told after its log was removed while the daemon was dead", async () => {
     const { shop, program } = await startDaemon();
     await until(() => stored(shop).size > 0);
     const erp = startReading(shop);
@@ -336,7 +349,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     else expect(code).toBe(78);
   });
 
-  it.each(some(["with no more orders", "where more orders come at once"], 1))(
+  whole.it.each(["with no more orders", "where more orders come at once"])(
     "is noticed while the daemon runs: a copy brought in through SQLite, %s",
     async (how) => {
       const { shop, program } = await startDaemon();
@@ -356,7 +369,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     },
   );
 
-  inWhole("is noticed while the daemon runs: orders deleted", async () => {
+  whole.it("is noticed while the daemon runs: orders deleted", async () => {
     const { shop, program } = await startDaemon();
     shop.write("DELETE FROM orders");
     await program.says("The daemon begins anew");
@@ -367,7 +380,7 @@ describe("a database that is not the one that was there last", PATIENT, () => {
     await program.kill();
   });
 
-  inWhole("is no database of which SQLite's own counters were reset", async () => {
+  whole.it("is no database of which SQLite's own counters were reset", async () => {
     const { shop, program } = await startDaemon();
     const sequences = () =>
       shop.rows("SELECT * FROM sqlite_sequence WHERE name IN ('batches', 'order_event_rows') ORDER BY name");
@@ -399,7 +412,7 @@ async function expectHeld(shop: Shop) {
   await until(() => shop.rows("SELECT 1 FROM holds WHERE area = 'orders' AND reason = 'restored'").length > 0);
 }
 
-describe("a database without the note that every start writes", PATIENT, () => {
+whole.describe("a database without the note that every start writes", PATIENT, () => {
   const WORDS = "may be an earlier copy";
 
   /** Everything of the database away, and this copy in its place. */
@@ -409,22 +422,19 @@ describe("a database without the note that every start writes", PATIENT, () => {
     copyFileSync(copy, shop.database);
   }
 
-  it.each(some([false, true], 1))(
-    "is told to be perhaps older, with a journal that has more: %s",
-    async (hasJournal) => {
-      const { shop, program } = await startDaemon(hasJournal ? { backup: { journal: "journal" } } : {});
-      const copy = path.join(shop.folder, "monday.db");
-      await backUpTo(shop, copy);
-      addOrders(shop, 10);
-      await confirmed(shop, 20);
-      await stop(program);
-      putByHand(shop, copy);
-      await expectTold(shop, WORDS);
-      expect(lost(shop)).toHaveLength(10);
-    },
-  );
+  it.each([false, true])("is told to be perhaps older, with a journal that has more: %s", async (hasJournal) => {
+    const { shop, program } = await startDaemon(hasJournal ? { backup: { journal: "journal" } } : {});
+    const copy = path.join(shop.folder, "monday.db");
+    await backUpTo(shop, copy);
+    addOrders(shop, 10);
+    await confirmed(shop, 20);
+    await stop(program);
+    putByHand(shop, copy);
+    await expectTold(shop, WORDS);
+    expect(lost(shop)).toHaveLength(10);
+  });
 
-  inWhole("is told where a newer copy has more than both it and the journal", async () => {
+  it("is told where a newer copy has more than both it and the journal", async () => {
     const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
     const copy = path.join(shop.folder, "monday.db");
     await backUpTo(shop, copy);
@@ -439,7 +449,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
     await expectTold(shop, WORDS);
   });
 
-  inWhole("is not, where the journal shows that no order is missing", async () => {
+  it("is not, where the journal shows that no order is missing", async () => {
     const { shop, program } = await startDaemon({ backup: { journal: "journal" } });
     await stop(program);
     copyFileSync(shop.database, path.join(shop.folder, "newest.db"));
@@ -448,7 +458,7 @@ describe("a database without the note that every start writes", PATIENT, () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  inWhole("is not, where a former version made it, which wrote none", async () => {
+  it("is not, where a former version made it, which wrote none", async () => {
     const { shop, program } = await startDaemon();
     await stop(program);
     rmSync(`${shop.database}.progress`);
@@ -457,18 +467,17 @@ describe("a database without the note that every start writes", PATIENT, () => {
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  inWhole("is not what a restore or a move to another folder leaves", async () => {
+  it("is not what a restore or a move to another folder leaves", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
     await backUpTo(shop, copy);
     addOrders(shop, 10);
     await confirmed(shop, 20);
     await stop(program);
-    const restored = shop.start("restore", copy, "--yes");
-    expect((await restored.exited).code, restored.stderr()).toBe(0);
-    const told = shop.start("status");
-    await told.exited;
-    expect(told.stdout()).not.toContain("older");
+    const restored = await shop.command("restore", copy, "--yes");
+    expect(restored.code, restored.err).toBe(0);
+    const told = await shop.command("status");
+    expect(told.out).not.toContain("older");
     await expectQuiet(shop, "earlier copy");
     expect(lost(shop)).toEqual([]);
     const moved = path.join(shop.folder, "moved");
@@ -482,14 +491,14 @@ describe("a database without the note that every start writes", PATIENT, () => {
     await again.kill();
   });
 
-  inWhole("is told by a restore onto a machine that has nothing, and by nothing else", async () => {
+  it("is told by a restore onto a machine that has nothing, and by nothing else", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "monday.db");
     await backUpTo(shop, copy);
     await stop(program);
     shop.writeConfig({ database: { path: "new.db" } });
-    const restored = shop.start("restore", copy, "--yes");
-    expect((await restored.exited).code, restored.stderr()).toBe(2);
+    const restored = await shop.command("restore", copy, "--yes");
+    expect(restored.code, restored.err).toBe(2);
     const again = shop.start("run");
     await again.says("erp-bridge is running");
     expect(again.stderr()).not.toContain("earlier copy");

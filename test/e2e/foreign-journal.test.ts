@@ -3,8 +3,8 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
-import { addOrders, confirmed, startDaemon, stored } from "../support/running-shop.ts";
-import type { Shop } from "../support/shop.ts";
+import { addOrders, backUpTo, confirmed, startDaemon, stored } from "../support/running-shop.ts";
+import { type Shop, startShop } from "../support/shop.ts";
 
 /** A hot journal, as a killed program leaves one: page 1 and others as they were before. */
 function writeHotJournal(shop: Shop): void {
@@ -25,9 +25,9 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     const { shop, program } = await startDaemon();
     writeHotJournal(shop);
     addOrders(shop, 10);
-    const told = shop.start("status");
-    expect((await told.exited).code).toBe(78);
-    expect(told.stderr()).toContain("bridge.db-journal lies beside the database");
+    const told = await shop.command("status");
+    expect(told.code).toBe(78);
+    expect(told.err).toContain("bridge.db-journal lies beside the database");
     await program.says("lies beside the database");
     expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(10);
     renameSync(`${shop.database}-journal`, path.join(shop.folder, "moved"));
@@ -42,9 +42,9 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     writeHotJournal(shop);
     const journal = readFileSync(`${shop.database}-journal`);
     for (const words of [["status"], ["backup", path.join(shop.folder, "copy.db")], ["resume", "orders"]]) {
-      const refused = shop.start(...words);
-      expect((await refused.exited).code, words[0]).toBe(78);
-      expect(refused.stderr()).toContain("bridge.db-journal lies beside the database");
+      const refused = await shop.command(...words);
+      expect(refused.code, words[0]).toBe(78);
+      expect(refused.err).toContain("bridge.db-journal lies beside the database");
     }
     const again = shop.start("run");
     await again.says("erp-bridge is running");
@@ -62,13 +62,12 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
   it("keeps a restore from nothing that the replaced database holds", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "copy.db");
-    expect((await shop.start("backup", copy).exited).code).toBe(0);
+    await backUpTo(shop, copy);
     shop.sandbox.service.createOrder();
     await confirmed(shop, 11);
     await program.kill();
     writeHotJournal(shop);
-    const restored = shop.start("restore", copy, "--yes");
-    expect([0, 2]).toContain((await restored.exited).code);
+    expect([0, 2]).toContain((await shop.command("restore", copy, "--yes")).code);
     expect(setAside(shop)).toHaveLength(1);
     expect(stored(shop).size).toBe(11);
   });
@@ -76,7 +75,8 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
 
 describe("names that belong to the database", PATIENT, () => {
   it("are refused by backup", async () => {
-    const { shop, program } = await startDaemon();
+    const shop = await startShop();
+    await shop.command("sync", "orders");
     for (const suffix of [
       "-journal",
       "-wal",
@@ -88,10 +88,9 @@ describe("names that belong to the database", PATIENT, () => {
       ".id",
       ".restore",
     ]) {
-      const refused = shop.start("backup", `${shop.database}${suffix}`);
-      expect((await refused.exited).code, suffix).toBe(64);
-      expect(refused.stderr(), suffix).toContain("belongs to the database itself");
+      const refused = await shop.command("backup", `${shop.database}${suffix}`);
+      expect(refused.code, suffix).toBe(64);
+      expect(refused.err, suffix).toContain("belongs to the database itself");
     }
-    await program.kill();
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, inject, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { PATIENT, startProgram } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
+import { inWhole } from "../support/whole.ts";
 
 describe("the program as it is installed", PATIENT, () => {
   it("keeps a shop in step from its bundle, with its migrations beside it", async () => {
@@ -23,7 +24,7 @@ describe("the program as it is installed", PATIENT, () => {
     expectConverged(shop);
   });
 
-  it("does the same from its sources", async () => {
+  inWhole("launch", "cli/failures").it("does the same from its sources", async () => {
     const shop = await startShop({ bin: path.resolve("bin/erp-bridge.mjs") });
     shop.sandbox.service.createOrder();
     const sync = shop.start("sync");
@@ -31,7 +32,7 @@ describe("the program as it is installed", PATIENT, () => {
     expectConverged(shop);
   });
 
-  it("reads Russian where the configuration or whoever calls it asks for it", async () => {
+  inWhole("cli/language").it("reads Russian where the configuration or whoever calls it asks for it", async () => {
     const shop = await startShop({ settings: { language: "en" } });
     const daemon = shop.start("run");
     await daemon.says("erp-bridge is running.");

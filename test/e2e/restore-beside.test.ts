@@ -34,9 +34,8 @@ async function open(shop: Shop, sql: string) {
 }
 
 const restore = async ({ shop, copy }: { shop: Shop; copy: string }) => {
-  const program = shop.start("restore", copy, "--yes");
-  const { code } = await program.exited;
-  return { code, said: program.stdout() + program.stderr() };
+  const { code, out, err } = await shop.command("restore", copy, "--yes");
+  return { code, said: out + err };
 };
 
 describe.skipIf(process.platform !== "linux")("restore beside another program", PATIENT, () => {

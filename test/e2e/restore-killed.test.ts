@@ -1,15 +1,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, inject, it } from "vitest";
+import { expect, inject, it } from "vitest";
 import { startProgram } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
-import { isWhole } from "../support/whole.ts";
+import { inWhole } from "../support/whole.ts";
 
 const STEPS_MAX = 80;
 const PRELOAD = pathToFileURL(path.resolve("test/support/kill-at-step.mjs")).href;
 
-describe("a restore that is killed", { timeout: 300_000 }, () => {
+inWhole("backup/restore-damage").describe("a restore that is killed", { timeout: 300_000 }, () => {
   it("leaves the old database or the new one at every step, and the same command again loses nothing", async () => {
     const shop = await startShop({});
     const sync = async (orders: number) => {
@@ -27,7 +27,7 @@ describe("a restore that is killed", { timeout: 300_000 }, () => {
     const args = ["restore", copy, "--yes", "--config", shop.configFile];
     let step = 0;
     for (let isKilled = true; isKilled; ) {
-      step += isWhole ? 1 : 4;
+      step += 1;
       expect(step).toBeLessThan(STEPS_MAX);
       const env = { NODE_OPTIONS: `--import=${PRELOAD}`, KILL_AT_STEP: String(step) };
       const { code, signal } = await startProgram(args, { bin: inject("program"), env }).exited;

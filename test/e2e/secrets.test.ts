@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { some } from "../support/whole.ts";
 
 const ID = "shop-1";
 const SECRET = "canary/7f3a+9b2c&5d1e";
@@ -23,18 +24,21 @@ const ECHO = JSON.stringify({
   headers: { authorization: `Basic ${BASIC}`, "x-client-secret": SECRET },
 });
 const JSON_TYPE = "application/json";
-const FAULTS: FaultAction[] = [
-  { kind: "status", status: 401, body: ECHO },
-  { kind: "status", status: 400, body: `q=${encodeURIComponent(SECRET)}` },
-  { kind: "status", status: 500, body: ECHO },
-  { kind: "status", status: 429, body: ECHO, headers: { "retry-after": "1" } },
-  { kind: "redirect", to: `https://evil.example/?${SECRET}` },
-  { kind: "raw", body: ECHO, contentType: JSON_TYPE },
-  { kind: "raw", body: `<html>${SECRET} ${BASIC}</html>`, contentType: "text/html" },
-  { kind: "raw", body: `{"cut": "${SECRET}`, contentType: JSON_TYPE },
-  { kind: "reset" },
-  { kind: "gzip" },
-];
+const FAULTS: readonly FaultAction[] = some<FaultAction>(
+  [
+    { kind: "status", status: 401, body: ECHO },
+    { kind: "status", status: 400, body: `q=${encodeURIComponent(SECRET)}` },
+    { kind: "status", status: 500, body: ECHO },
+    { kind: "status", status: 429, body: ECHO, headers: { "retry-after": "1" } },
+    { kind: "redirect", to: `https://evil.example/?${SECRET}` },
+    { kind: "raw", body: ECHO, contentType: JSON_TYPE },
+    { kind: "raw", body: `<html>${SECRET} ${BASIC}</html>`, contentType: "text/html" },
+    { kind: "raw", body: `{"cut": "${SECRET}`, contentType: JSON_TYPE },
+    { kind: "reset" },
+    { kind: "gzip" },
+  ],
+  3,
+);
 
 function expectNoSecret(text: string, where: string): void {
   for (const form of FORMS) expect(text.includes(form), `${form} in ${where}:\n${text.slice(0, 4000)}`).toBe(false);

@@ -7,7 +7,9 @@ import { PATIENT, type Program } from "../support/program.ts";
 import { until } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { inWhole } from "../support/whole.ts";
 
+const whole = inWhole("daemon/run-job", "cli/signals");
 const STOPS_WITHIN_MS = 10_000;
 
 /** Resolves when a request to this path has arrived. */
@@ -56,7 +58,7 @@ describe("SIGTERM", PATIENT, () => {
     expect(shop.rows("SELECT state FROM batches")).toEqual([{ state: "confirmed" }]);
   });
 
-  it("ends a daemon whose request hangs within 10 s, and a second one at once", async () => {
+  whole.it("ends a daemon whose request hangs within 10 s, and a second one at once", async () => {
     const shop = await startShop();
     shop.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "hang" } });
     const start = async () => {
@@ -214,7 +216,7 @@ describe("a terminal that is closed", PATIENT, () => {
     expect(readFileSync(log, "utf8")).not.toContain("Stopping");
   });
 
-  it.runIf(existsSync("/usr/bin/script"))("ends the daemon that was started on it, in order", async () => {
+  (existsSync("/usr/bin/script") ? whole.it : it.skip)("ends the daemon that was started on it, in order", async () => {
     const shop = await startShop();
     const arrived = arrival(shop, "/api/v1/1c/orders");
     const command = `exec "${process.execPath}" "${inject("program")}" run --config "${shop.configFile}"`;

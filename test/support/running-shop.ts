@@ -45,8 +45,8 @@ export function lost(shop: Shop): string[] {
 }
 
 export async function backUpTo(shop: Shop, file: string): Promise<void> {
-  const saved = shop.start("backup", file);
-  expect((await saved.exited).code, saved.stderr()).toBe(0);
+  const { code, err } = await shop.command("backup", file);
+  expect(code, err).toBe(0);
 }
 
 /**
@@ -105,14 +105,14 @@ export async function startOrRestore(shop: Shop, { copy, words }: { copy: string
   } else {
     expect(code).toBe(78);
     expect(program.stderr()).toContain(`erp-bridge restore ${path.dirname(copy)}`);
-    const restored = shop.start("restore", copy, "--yes");
-    expect((await restored.exited).code, restored.stderr()).toBe(2);
+    const restored = await shop.command("restore", copy, "--yes");
+    expect(restored.code, restored.err).toBe(2);
   }
   await program.kill();
   const last = shop.start("run");
   await last.says("erp-bridge is running");
-  const told = shop.start("status", "--json");
-  expect((await told.exited).code).toBe(2);
-  expect(JSON.parse(told.stdout())).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
+  const told = await shop.command("status", "--json");
+  expect(told.code).toBe(2);
+  expect(JSON.parse(told.out)).toMatchObject({ holds: [{ area: "orders", reason: "restored" }] });
   return last;
 }

@@ -1,8 +1,11 @@
-import { it } from "vitest";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "vitest";
 
-/**
- * `npm test` takes some of the cases that show one rule, and few random ones; `npm run test:whole` takes every case, and
- * many random ones. `TEST_RUNS=2000` makes a campaign of one property.
+/*
+ * The rule of the two forms. `npm test` gives an answer within 100 s on two free cores: of cases that show one rule it takes
+ * some, of random ones few, and a test with processes, kills or a PostgreSQL only where no quicker test asserts the same.
+ * `npm run test:whole` takes everything, with many random cases. `TEST_RUNS=2000` makes a campaign of one property.
  */
 export const isWhole = process.env["TESTS"] === "whole";
 
@@ -20,4 +23,16 @@ export function itSome(count: number): typeof it.each {
 /** How often a property is tried. */
 export function runs(few: number, many: number): number {
   return Number(process.env["TEST_RUNS"] ?? (isWhole ? many : few));
+}
+
+/**
+ * Tests of the whole form alone: they show with processes, kills and disks what quicker tests assert too.
+ * @param quicker the files of those tests below `test`, without `.test.ts`
+ */
+export function inWhole(...quicker: [string, ...string[]]): { it: typeof it; describe: typeof describe } {
+  for (const name of quicker) {
+    if (!existsSync(path.join(import.meta.dirname, "..", `${name}.test.ts`)))
+      throw new Error(`no test is named ${name}`);
+  }
+  return { it: it.runIf(isWhole) as typeof it, describe: describe.runIf(isWhole) as typeof describe };
 }
