@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { copyDatabase } from "../../src/backup/copy-database.ts";
 import { findCopyOf, newestCopyOf } from "../../src/backup/copy-owner.ts";
 import { copyName } from "../../src/database/copy-names.ts";
@@ -8,10 +8,11 @@ import { loadMeta } from "../../src/database/meta.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 const DAY_MS = 86_400_000;
 
-it.each([
+itSome(1)([
   ["of a time to come", 40_000],
   ["of a day before", -1],
 ])("names the copy that has the most, beside one with less and a name %s", async (_, laterDays) => {

@@ -116,7 +116,7 @@ describe("restoring beside a database that holds less than was stored", () => {
     DELETE FROM order_event_rows WHERE order_key > 12; DELETE FROM order_line_rows WHERE order_key > 12;
     DELETE FROM orders WHERE order_key > 12; UPDATE sqlite_sequence SET seq = 12 WHERE name = 'order_event_rows'`;
 
-  itSome(2)<[string, RegExp, (scene: Scene) => void]>([
+  itSome(1)<[string, RegExp, (scene: Scene) => void]>([
     [
       "an index has lost its rows",
       /is damaged \(.*batches_fingerprint/,

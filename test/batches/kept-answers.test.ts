@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete, orderCount } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const JSON_TYPE = "application/json";
@@ -86,7 +87,7 @@ describe("a kept answer that cannot be read", () => {
     expect([kept(t), orderCount(t)]).toEqual([0, 2]);
   });
 
-  it.each([
+  itSome(1)([
     ["no id at all", '{"errors":[{"code":17}],"list":[{"text":"Сервис недоступен"}]}'],
     ["ids that the service does not know", '{"list":[{"request":"11111111-2222-4333-8444-555555555555"}]}'],
   ])("is settled half a day later where it names %s", async (_name, body) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 async function startFormer() {
   const shop = await startShop();
@@ -26,7 +27,7 @@ describe("approve --former", () => {
     expect((await command("status")).out).toContain("Stocks: 2 rows on the site cannot be named by the new key: b, c.");
   });
 
-  it.each([
+  itSome(1)([
     ["gone", "gone", "stocks: 2 rows may go at the next pass."],
     ["keep", "kept", "stocks: 2 rows of a former key stay on the site as they are."],
   ])("%s decides about all that wait, once", async (word, state, said) => {

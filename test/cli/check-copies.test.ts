@@ -2,11 +2,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 const PATIENT = { timeout: 30_000 };
 
 describe("check, of the folders of copies", PATIENT, () => {
-  it.each(["dir", "journal"])("names what can be no folder in the place of backup.%s", async (key) => {
+  itSome(1)(["dir", "journal"])("names what can be no folder in the place of backup.%s", async (key) => {
     const shop = await startShop({ settings: { backup: { [key]: "copies" } } });
     const folder = path.join(shop.folder, "copies");
     await shop.command("sync", "orders");

@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { type CommandResult, type Shop, startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 /** `sync` says it once, on one line of its own, with the command that comes next where there is one, and shows neither a stack nor a secret. */
 function expectOneSentence(shop: Shop, { out, err }: CommandResult, words: RegExp, next?: string): void {
@@ -92,7 +93,7 @@ describe("sync where the service does not let it work", () => {
     await expectRecovery(shop);
   });
 
-  it.each([
+  itSome(1)([
     ["a captive portal", { kind: "html" } as const, /is a web page instead of JSON/, undefined],
     [
       "a renamed key",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 const SINCE = "2026-01-01T00:00:00.000Z";
 
@@ -14,7 +15,7 @@ async function startHeld(...held: [area: string, reason: string][]) {
 }
 
 describe("resume", () => {
-  it.each([
+  itSome(2)([
     ["orders", "credentials", "restored"],
     ["updates", "credentials", "tie"],
     ["stocks", "refused", "answer"],

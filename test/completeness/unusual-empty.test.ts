@@ -3,6 +3,7 @@ import { acceptMetadata, isListDoubted } from "../../src/completeness/check-comp
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 /** Answers GET /orders, or the changes, with what `next` gives; undefined: as the service does. */
 function answerWith(
@@ -221,7 +222,7 @@ describe("a named batch without orders", () => {
     expect(ids(t)).toBe(1);
   });
 
-  it.each<[string, (n: number) => string]>([
+  itSome(1)<[string, (n: number) => string]>([
     ["the same", () => "empty"],
     ["a new one each time", (n) => `poll-${n}`],
   ])("is how the service says nothing, where each empty answer has a name: %s", async (_name, nameOf) => {

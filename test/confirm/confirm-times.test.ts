@@ -3,6 +3,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const NEXT = { handOut: "next", redeliverAfterMs: null, batchSize: 1 } as const;
 const HOUR_MS = 3_600_000;
@@ -35,7 +36,7 @@ function status(t: TestBridge) {
 }
 
 describe("one batch whose confirm always fails", () => {
-  it.each([500, 503, 408])("waits by itself, is said, and holds up nothing: %s", async (code) => {
+  itSome(1)([500, 503, 408])("waits by itself, is said, and holds up nothing: %s", async (code) => {
     const t = await startTestBridge({ sandbox: { options: NEXT } });
     createOrders(t, 1);
     const asked = answerConfirm(t, "batch-1", code);
@@ -54,7 +55,7 @@ describe("one batch whose confirm always fails", () => {
     expect(status(t).attention.join()).not.toContain("not accepted");
   });
 
-  it.each(["before", "after"] as const)(
+  itSome(1)(["before", "after"] as const)(
     "is no failure of the pull where every confirm breaks off: %s the service acts",
     async (when) => {
       const t = await startTestBridge({ sandbox: { options: { ...NEXT, confirmRepeated: 200 } } });
@@ -77,7 +78,7 @@ describe("one batch whose confirm always fails", () => {
     },
   );
 
-  it.each([
+  itSome(1)([
     [503, { "retry-after": "600" }],
     [429, { "retry-after": "600" }],
     [429, {}],
@@ -131,7 +132,7 @@ it("remembers over a restart since when a batch whose confirm was lost has not b
 });
 
 describe("records without a usable id", () => {
-  it.each(["null", "17"])("hinder no confirm that names the batch: %s", async (id) => {
+  itSome(1)(["null", "17"])("hinder no confirm that names the batch: %s", async (id) => {
     const t = await startTestBridge({ sandbox: { options: NEXT } });
     const bad = `{"order_id":${id},"status":"new","items":[]}`;
     createOrders(t, 1);

@@ -392,7 +392,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
 });
 
 describe("a confirm that is refused as if for the credentials, while orders are answered", () => {
-  itSome(2)([
+  itSome(1)([
     [401, 5],
     [402, 30],
     [403, 5],

@@ -6,7 +6,7 @@ import { startFollowed } from "../support/followed.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { startShop } from "../support/shop.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const SIGNAL = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -280,7 +280,7 @@ describe("a refusal of one endpoint", () => {
     expect(scopes(test)).toEqual([]);
   });
 
-  it.each([402, 403])("of one feed (%i) holds that feed, also after a restart", async (status) => {
+  itSome(1)([402, 403])("of one feed (%i) holds that feed, also after a restart", async (status) => {
     const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
     const { erp, sandbox, minute, site, level } = feeds;
     fillStock(erp, 1);

@@ -8,6 +8,7 @@ import { startTestBridge } from "../support/bridge.ts";
 import { saying } from "../support/messages.ts";
 import { createOrders } from "../support/pull.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 /** Zeros over the first page of a table, as a failing disk leaves them; by another process, which keeps this one's locks. */
 function damage(db: Database.Database, table: string): void {
@@ -19,7 +20,7 @@ function damage(db: Database.Database, table: string): void {
 }
 
 describe("a page that is damaged while the bridge runs", () => {
-  it.each(["batches", "runs", "order_line_rows"])(
+  itSome(1)(["batches", "runs", "order_line_rows"])(
     "ends confirms and all writing, and the next start refuses: %s",
     async (table) => {
       const t = await startTestBridge({ folder: tempFolder("damaged") });

@@ -5,7 +5,7 @@ import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { PATIENT } from "../support/program.ts";
 import { createOrders, expectComplete, orderCount } from "../support/pull.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { isWhole, some } from "../support/whole.ts";
+import { isWhole, itSome, some } from "../support/whole.ts";
 
 /** Short enough that what never ends is given up at once, long enough for an answer on a busy machine. */
 const QUICK = { service: { timeouts: { headers: "150ms", total: "150ms", import: "150ms" }, answer_bytes_max: "1MB" } };
@@ -143,7 +143,7 @@ describe("a line to the service that fails in every request, before or after the
 });
 
 describe("a redirect", () => {
-  it.each([301, 302, 303, 307, 308])(
+  itSome(2)([301, 302, 303, 307, 308])(
     "with %i is followed nowhere, and the other host hears nothing",
     async (status) => {
       const other = await startReceiver();

@@ -4,6 +4,7 @@ import { decideFormer, listFormer } from "../../src/feeds/former-rows.ts";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { itSome } from "../support/whole.ts";
 
 type Settings = Record<string, unknown>;
 
@@ -67,7 +68,7 @@ async function startUntold(): Promise<PushedFeeds> {
 }
 
 describe("what was sent under a former key", () => {
-  it.each(["stocks", "catalog"] as const)(
+  itSome(1)(["stocks", "catalog"] as const)(
     "is named by the new template and goes away where the new source lacks it: %s",
     async (feed) => {
       const { own, after, off } = OWN[feed];

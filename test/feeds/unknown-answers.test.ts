@@ -7,7 +7,7 @@ import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete } from "../support/pull.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
 import { startStatusBridge } from "../support/statuses.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const answer = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -196,7 +196,7 @@ describe("an import that is answered with 200 and another no", () => {
     await run("stocks");
   }
 
-  it.each([
+  itSome(1)([
     ["works of a weekend", 48, 27],
     ["works of an evening", 4, 6],
   ])("stays in doubt without a sign of an acceptance, however long it lasts: %s", async (_, usualHours, hours) => {

@@ -7,8 +7,9 @@ import { copyName } from "../../src/database/copy-names.ts";
 import { initMirror, SHOP } from "../support/mirror.ts";
 import { describeWithPostgres, type TestDatabase, testDatabase, testProxy } from "../support/postgres.ts";
 import { PATIENT, type Program, startProgram } from "../support/program.ts";
-import { addOrders, until } from "../support/running-shop.ts";
+import { addOrders, backUpTo, until } from "../support/running-shop.ts";
 import { type CommandResult, runCommand, type Shop, startShop } from "../support/shop.ts";
+import { inWhole, itSome } from "../support/whole.ts";
 
 const EVERY_SECOND = "* * * * * *";
 
@@ -75,7 +76,7 @@ function idsIn(file: string): string[] {
 }
 
 describeWithPostgres("a takeover by another machine", () => {
-  it.each([
+  itSome(1)([
     ["the newest copy and what PostgreSQL has more", true],
     ["the mirror's orders", false],
   ])(
@@ -85,8 +86,7 @@ describeWithPostgres("a takeover by another machine", () => {
       if (hasCopy) {
         const folder = path.join(shop.folder, "backups");
         mkdirSync(folder, { recursive: true });
-        const copied = shop.start("backup", path.join(folder, copyName("bridge", Date.now())));
-        expect((await copied.exited).code, copied.stderr()).toBe(0);
+        await backUpTo(shop, path.join(folder, copyName("bridge", Date.now())));
         addOrders(shop, 3);
         await until(async () => (await there("SELECT count(*) FROM orders")) === "13");
       }
@@ -151,13 +151,13 @@ describeWithPostgres("a takeover by another machine", () => {
     PATIENT.timeout,
   );
 
-  it(
+  inWhole("mirror/fence").it(
     "outlives a restore of an older copy, and goes back to the database that was there before",
     async () => {
       const { shop, first, second, there } = await startMachines();
       const copy = path.join(shop.folder, "backups", copyName("bridge", Date.now()));
       mkdirSync(path.dirname(copy), { recursive: true });
-      expect((await shop.start("backup", copy).exited).code).toBe(0);
+      await backUpTo(shop, copy);
       expect((await second.command("takeover", "--yes")).code).toBe(0);
       expect((await first.exited).code).toBe(76);
       // The copy is of before the takeover: its machine would be fenced.

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres, testProxy } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
+import { inWhole } from "../support/whole.ts";
 
 async function writeStock({ there }: MirroredShop, rows: number): Promise<void> {
   await there(
@@ -117,46 +118,50 @@ describeWithPostgres("the two ways of the mirror", () => {
     expect(await shop.there(left)).toEqual(["3|4"]);
   });
 
-  it("leave a shop alone at a start where another instance is at work, and claim it once that one is silent", async () => {
-    const proxy = await testProxy();
-    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
-    await storeOrders(shop, 1);
-    await shop.mirror();
-    // A copy is tried out: the original has written since, under the claim that the copy knows, or under one that it does not.
-    const since = {
-      known: "heard_at = heard_at + interval '10 minutes'",
-      unknown: "heard_at = clock_timestamp(), writer = gen_random_uuid(), writer_no = writer_no + 1",
-    };
-    for (const change of Object.values(since)) {
-      // The writer of a test's process is always the same one.
-      shop.bridge.store.db.exec(
-        "UPDATE mirror_state SET value = json_array('11111111-1111-4111-8111-111111111111') WHERE key = 'claims'",
-      );
-      await shop.there("UPDATE positions SET writer = '11111111-1111-4111-8111-111111111111'");
-      await shop.there(`UPDATE positions SET ${change}`);
-      const before = await shop.there("SELECT writer, writer_no FROM positions");
-      await shop.restart();
-      let looks = 0;
-      proxy.onStatement = (sql) => {
-        if (sql.includes("hasStrays") && ++looks === 2) void shop.there("UPDATE positions SET turn = turn + 1");
-        return undefined;
+  inWhole("mirror/fence").it(
+    "leave a shop alone at a start where another instance is at work, and claim it once that one is silent",
+    async () => {
+      const proxy = await testProxy();
+      const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+      await storeOrders(shop, 1);
+      await shop.mirror();
+      // A copy is tried out: the original has written since, under the claim that the copy knows, or under one that it does not.
+      const since = {
+        known: "heard_at = heard_at + interval '10 minutes'",
+        unknown: "heard_at = clock_timestamp(), writer = gen_random_uuid(), writer_no = writer_no + 1",
       };
-      const asked = shop.sandbox.ledger.entries.length;
-      createOrders(shop, 1);
-      expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
-      expect(await shop.bridge.trouble).toMatchObject({ kind: "fenced", error: { isTakenOver: false } });
-      expect(shop.sandbox.ledger.entries).toHaveLength(asked);
-      expect(await shop.there("SELECT writer, writer_no FROM positions")).toEqual(before);
-      proxy.onStatement = undefined;
-    }
-    await shop.there("UPDATE positions SET silent_after = interval '1 second', heard_at = clock_timestamp()");
-    await shop.restart();
-    await shop.mirror();
-    await expectMirrored(shop);
-    expect(shop.rows("SELECT 1 FROM mirror_state WHERE key = 'claims' AND json_array_length(value) = 2")).toHaveLength(
-      1,
-    );
-  }, 60_000);
+      for (const change of Object.values(since)) {
+        // The writer of a test's process is always the same one.
+        shop.bridge.store.db.exec(
+          "UPDATE mirror_state SET value = json_array('11111111-1111-4111-8111-111111111111') WHERE key = 'claims'",
+        );
+        await shop.there("UPDATE positions SET writer = '11111111-1111-4111-8111-111111111111'");
+        await shop.there(`UPDATE positions SET ${change}`);
+        const before = await shop.there("SELECT writer, writer_no FROM positions");
+        await shop.restart();
+        let looks = 0;
+        proxy.onStatement = (sql) => {
+          if (sql.includes("hasStrays") && ++looks === 2) void shop.there("UPDATE positions SET turn = turn + 1");
+          return undefined;
+        };
+        const asked = shop.sandbox.ledger.entries.length;
+        createOrders(shop, 1);
+        expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
+        expect(await shop.bridge.trouble).toMatchObject({ kind: "fenced", error: { isTakenOver: false } });
+        expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+        expect(await shop.there("SELECT writer, writer_no FROM positions")).toEqual(before);
+        proxy.onStatement = undefined;
+      }
+      await shop.there("UPDATE positions SET silent_after = interval '1 second', heard_at = clock_timestamp()");
+      await shop.restart();
+      await shop.mirror();
+      await expectMirrored(shop);
+      expect(
+        shop.rows("SELECT 1 FROM mirror_state WHERE key = 'claims' AND json_array_length(value) = 2"),
+      ).toHaveLength(1);
+    },
+    60_000,
+  );
 
   it("bring a takeover back to a PostgreSQL that was restored to before it", async () => {
     const shop = await startMirroredShop();

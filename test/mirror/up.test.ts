@@ -4,6 +4,7 @@ import type { MirrorTx } from "../../src/mirror/connection.ts";
 import { approveMirror, loadMirrorFacts, switchMirror } from "../../src/mirror/mirror-state.ts";
 import { readTouched } from "../../src/mirror/up/remote-rows.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
+import { inWhole } from "../support/whole.ts";
 import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
@@ -390,22 +391,28 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(skus()).toEqual([]);
   });
 
-  it("arrive in smaller steps where a step takes longer than a statement may", async () => {
-    const { bridge, erp, pass, remote } = await startUp({}, { timeoutMs: 400 });
-    await erp.query(
-      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 400) AS n`,
-    );
-    // Whoever reads a row of it is slowed down.
-    await erp.query(`DROP POLICY own_shops ON stock; CREATE POLICY slow ON stock USING (pg_sleep(0.003) IS NOT NULL)`);
-    const up = () => bridge.rows("SELECT 1 FROM stock").length;
-    await expect(pass()).rejects.toMatchObject({ code: "mirror_slow", sqlState: "57014" });
-    expect(up()).toBe(0);
-    for (let passes = 0; up() < 400 && passes < 30; passes++) await pass().catch(() => {});
-    expect(up()).toBe(400);
-    await erp.query("DROP POLICY slow ON stock; CREATE POLICY own_shops ON stock USING (true)");
-    await pass();
-    expect(await remote("SELECT 1 FROM touched")).toEqual([]);
-  }, 60_000);
+  inWhole("mirror/step-size").it(
+    "arrive in smaller steps where a step takes longer than a statement may",
+    async () => {
+      const { bridge, erp, pass, remote } = await startUp({}, { timeoutMs: 400 });
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 400) AS n`,
+      );
+      // Whoever reads a row of it is slowed down.
+      await erp.query(
+        `DROP POLICY own_shops ON stock; CREATE POLICY slow ON stock USING (pg_sleep(0.003) IS NOT NULL)`,
+      );
+      const up = () => bridge.rows("SELECT 1 FROM stock").length;
+      await expect(pass()).rejects.toMatchObject({ code: "mirror_slow", sqlState: "57014" });
+      expect(up()).toBe(0);
+      for (let passes = 0; up() < 400 && passes < 30; passes++) await pass().catch(() => {});
+      expect(up()).toBe(400);
+      await erp.query("DROP POLICY slow ON stock; CREATE POLICY own_shops ON stock USING (true)");
+      await pass();
+      expect(await remote("SELECT 1 FROM touched")).toEqual([]);
+    },
+    60_000,
+  );
 
   it("are found by their whole keys under row-level security, and not among all rows of the shop", async () => {
     const { erp } = await startUp();

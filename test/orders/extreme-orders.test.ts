@@ -8,7 +8,7 @@ import { configFor, startTestBridge, type TestBridge } from "../support/bridge.t
 import { startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { memoryFolder } from "../support/temp.ts";
-import { runs, some } from "../support/whole.ts";
+import { itSome, runs, some } from "../support/whole.ts";
 
 const DEEP = 1_200;
 /** JSON literals, each the extreme of something. `\xff` stands for a byte that is no UTF-8. */
@@ -110,7 +110,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
     return { t, take };
   }
 
-  it.each(["batch", "update", "snapshot"] as const)(
+  itSome(1)(["batch", "update", "snapshot"] as const)(
     "is stored, read again or quarantined, and never an error: %s",
     async (source) => {
       const { t, take } = await start();
@@ -180,7 +180,7 @@ describe("a pass that meets such records", { timeout: 90_000 }, () => {
     expect(kept[0]!.n).toBe(places.length + 1);
   });
 
-  it.each(["changes", "whole"] as const)("stores the others of the updates: %s", async (carry) => {
+  itSome(1)(["changes", "whole"] as const)("stores the others of the updates: %s", async (carry) => {
     const test = await startFollowed(3, { settings: { updates: { carry } }, service: { updates: { carry } } });
     const [id] = test.ids as [string];
     test.change(id, { status: "paid" });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadQuarantined } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
-import { some } from "../support/whole.ts";
+import { itSome, some } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const LARGE = 17 * MIB;
@@ -77,7 +77,7 @@ describe("a record of more than 16 MB", () => {
     },
   );
 
-  it.each([
+  itSome(1)([
     ["alone", []],
     ["with another", [order(OTHER)]],
   ])("is not lost where the program dies before it is quarantined: %s", async (_, others) => {
@@ -163,7 +163,7 @@ describe("a record of more than 16 MB", () => {
 });
 
 describe("what an answer holds beside its records", () => {
-  it.each([
+  itSome(2)([
     [
       "a text",
       `{"note":"${"x".repeat(LARGE)}","orders":[${order(OTHER)}]}`,

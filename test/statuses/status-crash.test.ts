@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { inWhole, some } from "../support/whole.ts";
+import { inWhole, itSome } from "../support/whole.ts";
 
 const whole = inWhole("statuses/status-properties", "statuses/status-unknown");
 
@@ -41,15 +41,10 @@ async function expectSettled(shop: Shop & { orderId: string; other: string }): P
 }
 
 describe("a program that is killed while a status is on its way", () => {
-  it.each(
-    some(
-      [
-        ["after the service has acted on it", "answer"],
-        ["before the service acts on it", "request"],
-      ] as const,
-      1,
-    ),
-  )("sends nothing twice and forgets nothing: %s", async (_, at) => {
+  itSome(1)([
+    ["after the service has acted on it", "answer"],
+    ["before the service acts on it", "request"],
+  ] as const)("sends nothing twice and forgets nothing: %s", async (_, at) => {
     const shop = await shopWithRequests();
     await crashOnce(shop, { kind: "status", at }, ["sync", "statuses"], () => {});
     expect(shop.rows("SELECT state, status_before, status_sent FROM status_requests WHERE id = 1")).toEqual([

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -145,7 +146,7 @@ describe("a service that refuses a since of more than three days", () => {
     expect(test.snapshots() - snapshots).toBeLessThan(3);
   });
 
-  it.each([
+  itSome(1)([
     ["four days", 4 * DAY_MS],
     ["three months", 92 * DAY_MS],
   ])("that sends no time is followed again after a stop of %s", async (_, stopMs) => {
@@ -188,7 +189,7 @@ describe("a service that refuses a since of more than three days", () => {
 });
 
 describe("a service that names positions itself and answers few requests a minute", () => {
-  it.each(["cursor", "timestamp"] as const)("is followed, and looked at from before: %s", async (nextForm) => {
+  itSome(1)(["cursor", "timestamp"] as const)("is followed, and looked at from before: %s", async (nextForm) => {
     const test = await startFollowed(24, {
       service: { updates: { next: ["next"], nextForm, pageLimit: 2 } },
       settings: { updates: { next: "$.next" } },
@@ -234,7 +235,7 @@ describe("a refusal that is not about the age of since", () => {
     ).toEqual([]);
   });
 
-  it.each([
+  itSome(1)([
     ["in turn", (asked: number) => asked % 2 === 0],
     // As a balancer that deals them out by chance, the same in every run.
     ["by chance", (asked: number) => Math.imul(asked + 7, 2_654_435_761) >>> 31 === 0],

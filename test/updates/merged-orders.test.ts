@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, startWithIll } from "../support/ill-orders.ts";
+import { itSome } from "../support/whole.ts";
 
 type Answer = (test: IllOrders, other: string) => FaultAction;
 const redirect =
@@ -24,7 +25,7 @@ async function answerWith(answer: Answer): Promise<{ test: IllOrders; other: str
 }
 
 describe("an order that is answered with another one", () => {
-  it.each<[string, Answer]>([
+  itSome(1)<[string, Answer]>([
     [
       "its record",
       (test, other) => ({

@@ -5,6 +5,7 @@ import { saysNoSuchOrder } from "../../src/updates/missing-orders.ts";
 import type { Followed } from "../support/followed.ts";
 import { NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";
+import { itSome } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 
@@ -28,7 +29,7 @@ async function pollFor(test: Followed, minutes: number, everyMinutes = 1): Promi
 }
 
 describe("an order that the service says it does not have", () => {
-  it.each([404, 410] as const)(
+  itSome(1)([404, 410] as const)(
     "is marked once it says so again ten minutes later, and others are well: %s",
     async (status) => {
       const test = await startWithIll(4);
@@ -166,7 +167,7 @@ describe("an order that the service says it does not have", () => {
 });
 
 describe("a service that has lost its way", () => {
-  it.each<[string, FaultAction]>([
+  itSome(1)<[string, FaultAction]>([
     ["JSON", NO_SUCH_ORDER],
     ["a web page", WEB_PAGE_404],
     ["410", { kind: "status", status: 410 }],

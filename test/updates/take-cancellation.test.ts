@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -36,7 +37,7 @@ const CANCELLED = {
 };
 
 describe("a change that says that its order is cancelled, of an order that cannot be read", () => {
-  it.each<[string, (test: IllOrders) => FaultAction]>([
+  itSome(2)<[string, (test: IllOrders) => FaultAction]>([
     ["refused", () => ({ kind: "status", status: 403, body: '{"error":"archived"}' })],
     ["an error", () => ({ kind: "status", status: 500, body: "" })],
     ["a web page", () => WEB_PAGE_404],

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import path from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { BASE64, FORM, jpeg, type PushedImages, shaOf, startImages } from "../../support/images.ts";
-import { runs } from "../../support/whole.ts";
+import { itSome, runs } from "../../support/whole.ts";
 
 const ROWS = ["A", "B", "C"] as const;
 const FILES = ["1.jpg", "2.jpg", "deep/3.jpg"] as const;
@@ -124,7 +124,7 @@ class World {
 }
 
 describe("whatever happens to files, rows and requests", () => {
-  it.each([
+  itSome(1)([
     ["base64", BASE64],
     ["multipart", FORM],
   ] as const)(
