@@ -93,6 +93,28 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/orders/next-pages.test.ts",
+    "a batch confirmed after the first of its pages",
+    { of: "findNextPage", does: "void [fields, asked, queryOf]; return undefined;" },
+    "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a link followed to another path",
+    { in: "queryOf", find: "|| url.pathname !== own.pathname", replace: "" },
+    "src/service/client.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "pages that the journal lacks",
+    {
+      in: "#readPages",
+      find: "if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;",
+      replace: "void note;",
+    },
+    "src/orders/store-batches.ts",
+  ),
+  tested(
     "test/service/part-words.test.ts",
     "an answer that tells of a part in a fraction taken for an acceptance",
     { in: "fractionsOf", find: "few < many && few < size &&", replace: "few < 0 &&" },

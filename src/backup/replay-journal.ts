@@ -36,7 +36,7 @@ export class ReplayJournal {
       random: () => clock.random(),
     };
     this.#context = { ...context, clock: asReceived };
-    this.#batches = new StoreBatches(this.#context, rules, new JournalBatches(context, undefined));
+    this.#batches = new StoreBatches(this.#context, { rules }, new JournalBatches(context, undefined));
   }
 
   async store({ note, body }: JournalEntry, signal: AbortSignal): Promise<void> {

@@ -18,6 +18,12 @@ export function headOfText(text: string | null): AnswerHead {
   return text === null ? { status: 200 } : (JSON.parse(text) as AnswerHead);
 }
 
+/** The target of the first link that is one to the next page. */
+function linkIn(header: string): Pick<MetadataField, "link"> {
+  const [, link] = /<([^>]*)>\s*(?:;[^,<]*)?;\s*rel="?[^";,]*\bnext\b/i.exec(header) ?? [];
+  return link === undefined ? {} : { link };
+}
+
 const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
 
 /** The last name of each place says what it is, as for a member of the body. */
@@ -36,7 +42,7 @@ export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): Meta
     if (name === "link") {
       const isNext = /;\s*rel="?[^";,]*\bnext\b/i.test(value);
       add("more", "link.next", isNext);
-      add("omitted", "link.rest", isNext);
+      fields.push({ kind: "omitted", place: "link.rest", says: isNext, isClear: true, ...linkIn(value) });
     }
     const count = /total/.test(name) && /^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined;
     if (count !== undefined)

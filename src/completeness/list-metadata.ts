@@ -3,7 +3,16 @@
  */
 
 import { type JsonPath, resolvePath } from "../answers/json-path.ts";
-import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import {
+  elementsInSlices,
+  headOf,
+  kindOf,
+  type Span,
+  skipBlanks,
+  someMember,
+  stringOf,
+  textOf,
+} from "../answers/json-text.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "../records/order-mapping.ts";
@@ -28,6 +37,8 @@ export interface MetadataField {
   ids?: readonly string[];
   /** So many elements of the list itself hold nothing. */
   empty?: number;
+  /** Where it is the way to the next page, and a text. */
+  link?: string;
   /** Of a number, or a count of items: the records themselves explain it. It is how many lines they have, or the sum of their quantities. */
   isExplained?: true;
 }
@@ -59,6 +70,7 @@ const NAME_MAX = 60;
 const EXPLAINED_MAX = 1_000;
 /** Characters of a number and its quotes. */
 const NUMBER_MAX = 9;
+const LINK_MAX = 4_000;
 /** Places that a message names. */
 const TOLD_MAX = 3;
 
@@ -290,7 +302,20 @@ function readField(
   if (!NEXT_NAME.test(name) && !MORE_FLAG.test(name)) return undefined;
   const isNothing = ["", "0", "null", "false", "none"].includes(text.toLowerCase());
   // An object or a number may be anything; that it says nothing is worth knowing.
-  return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false };
+  return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false, ...linkOf(bytes, value) };
+}
+
+/** A link, or an object that holds one as `href` or `url`. */
+function linkOf(bytes: Buffer, value: Span): Pick<MetadataField, "link"> {
+  if (kindOf(bytes, value) === "string") return { link: headOf(bytes, value, LINK_MAX) };
+  let link: string | undefined;
+  if (kindOf(bytes, value) === "object")
+    someMember(bytes, value, (member) => {
+      const isLink = /^(?:href|url)$/i.test(member.key) && kindOf(bytes, member.value) === "string";
+      if (isLink) link = headOf(bytes, member.value, LINK_MAX);
+      return isLink;
+    });
+  return link === undefined ? {} : { link };
 }
 
 /** May be the number of the records, whatever its name. */
@@ -327,7 +352,7 @@ function readLeftOut(
   if (!isClear && !WARNING_NAME.test(name)) return undefined;
   const text = value.end - value.start > NAME_MAX ? "…" : textOf(bytes, value).replace(/\s/g, "");
   const says = !["[]", "{}", "0", "null", "false", '""', "[null]"].includes(text);
-  return { kind: "omitted", place, says, isClear };
+  return { kind: "omitted", place, says, isClear, ...(REST_PLACE.test(place) && linkOf(bytes, value)) };
 }
 
 /** What identifies it in each answer. */

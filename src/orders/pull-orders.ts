@@ -62,7 +62,7 @@ export class PullOrders implements Job {
     this.#context = context;
     this.#options = options;
     this.#journal = new JournalBatches(context, options.journal);
-    this.#batches = new StoreBatches(context, options.rules, this.#journal);
+    this.#batches = new StoreBatches(context, options, this.#journal);
     this.#confirms = new ConfirmBatches(context, options.rules.confirm);
   }
 

@@ -33,13 +33,15 @@ import {
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { CompletenessCheck, type UnusualEmpty } from "../completeness/check-completeness.ts";
 import { type AnswerHead, headOfText, readHeadMetadata } from "../completeness/head-metadata.ts";
-import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
+import { countEmptyRecords, type ListMetadata, readMetadataInSlices } from "../completeness/list-metadata.ts";
+import { findNextPage, type NextPage, type Query, withNextPage } from "../completeness/next-page.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
+import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -48,10 +50,11 @@ import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths, saveMatchedPaths } from "../records/check-paths.ts";
 import { newestInSlices } from "../records/newest-records.ts";
 import { describeMiss, type OrderField } from "../records/order-mapping.ts";
-import { readListInSlices, refuseRepeated, reportedError } from "../records/read-list.ts";
+import { type AnswerList, readListInSlices, refuseRepeated, reportedError } from "../records/read-list.ts";
 import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlices } from "../records/read-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { isNothing } from "../service/error-words.ts";
+import { fetchBatch, queryOfBatch } from "../service/orders.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { RepeatedBatches } from "./repeated-batches.ts";
@@ -59,6 +62,8 @@ import { RepeatedBatches } from "./repeated-batches.ts";
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
+/** Pages of one batch: more than a batch of any size has. */
+const PAGES_MAX = 200;
 /** An answer without orders. */
 interface ReadNothing {
   isNothing: true;
@@ -86,6 +91,8 @@ interface ReadBatch {
   matched: OrderField[];
   /** What the answer says beside its orders: an error, or that there are more of them. */
   error: BridgeError | undefined;
+  /** Where the batch goes on, of which the confirm covers the whole. */
+  next: Query | undefined;
 }
 
 /** The row under which the body of a batch is kept while it is stored. */
@@ -112,6 +119,7 @@ interface Origin {
 export class StoreBatches {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
+  readonly #query: Query | undefined;
   readonly #journal: JournalBatches;
   /** What is kept because it could not be read. */
   readonly kept: KeptAnswers;
@@ -119,9 +127,11 @@ export class StoreBatches {
   readonly #repeated = new RepeatedBatches();
   #waiting: ServiceAnswer | undefined;
 
-  constructor(context: JobContext, rules: OrderRules, journal: JournalBatches) {
+  /** @param query of each request for a batch; without it batches come from the journal, where they were found whole before */
+  constructor(context: JobContext, { rules, query }: { rules: OrderRules; query?: Query }, journal: JournalBatches) {
     this.#context = context;
     this.#rules = rules;
+    this.#query = query;
     this.#journal = journal;
     this.kept = new KeptAnswers(context, rules);
     this.#completeness = new CompletenessCheck(context, "orders", rules.batchOrders.text);
@@ -139,13 +149,19 @@ export class StoreBatches {
    * Stores the batch of an answer. Undefined: the answer was empty.
    * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
    * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
+   * @param pagesSize records of all pages of the batch, once the others are stored
    */
-  async store(answer: ServiceAnswer, pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | undefined> {
+  async store(
+    answer: ServiceAnswer,
+    pass: PullPass,
+    confirmFollows: boolean,
+    pagesSize?: number,
+  ): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
     let read: ReadBatch | ReadNothing;
     try {
-      read = await this.#read(answer, pass.signal);
+      read = await this.#read(answer, pass.signal, pagesSize);
     } catch (error) {
       await this.kept.keep(answer, asError(error), pass.signal);
       this.#waiting = undefined;
@@ -159,6 +175,8 @@ export class StoreBatches {
       : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
     if (read.isNothing || read.error === undefined) return stored;
+    if (stored === undefined && fresh && read.next !== undefined && pagesSize === undefined)
+      return await this.store(answer, pass, confirmFollows, await this.#storePages(read, read.next, pass));
     if (stored === undefined) throw read.error;
     pass.failure ??= read.error;
     return stored;
@@ -207,6 +225,7 @@ export class StoreBatches {
       isKept?: boolean;
     },
     signal: AbortSignal,
+    pagesSize?: number,
   ): Promise<ReadBatch | ReadNothing> {
     const rules = this.#rules;
     const { clock } = this.#context;
@@ -224,16 +243,9 @@ export class StoreBatches {
       if (unusual !== undefined || !isServed) return { isNothing: true, unusual };
       return await this.#readEmpty({ body, head: answer, bytes, root: list.root }, signal);
     }
-    const matched = findMatchedPaths(this.#context.store, {
-      bytes,
-      records: list.elements,
-      mapping: rules.batch,
-    });
-    const elements = { ...list, elements: list.elements };
-    const records = await readInTurns(clock, answer, readRecordsInSlices(bytes, elements, rules.batch), signal);
     const batchId = readBatchId(bytes, list.root, rules);
-    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
-    const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
+    const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
+    const { records, fingerprint } = read;
     const served = {
       batch: batchId === null ? fingerprint : hash("sha256", batchId, "hex"),
       fingerprint,
@@ -242,18 +254,103 @@ export class StoreBatches {
       listed: () => listedIn(records),
     };
     if (batchId !== null) await this.#completeness.noteServedName(served.batch, signal);
-    const shortfall = await this.#completeness.judgeBatch(metadata, served, signal);
-    return {
-      body,
-      head: answer,
-      bytes,
-      records,
-      batchId,
-      fingerprint,
-      orderIds,
-      matched,
-      error: list.error === undefined ? shortfall : reportedError(list.error),
+    const next = this.#findNext(metadata, batchId);
+    const judged = next === undefined ? metadata : withNextPage(metadata, next, pagesSize);
+    const isWhole = this.#query === undefined;
+    const shortfall = isWhole ? undefined : await this.#completeness.judgeBatch(judged, served, signal);
+    const error = list.error === undefined ? shortfall : reportedError(list.error);
+    return { ...read, head: answer, error, next: next?.query };
+  }
+
+  async #readRecords(
+    answer: Pick<ServiceAnswer, "body" | "limits" | "readWithinMs">,
+    list: Pick<AnswerList, "root" | "mended"> & { elements: Span[]; batchId: string | null },
+    signal: AbortSignal,
+  ): Promise<Omit<ReadBatch, "head" | "error" | "next">> {
+    const { clock, store } = this.#context;
+    const { batchId, elements } = list;
+    const mapping = this.#rules.batch;
+    const { body } = answer;
+    const bytes = list.mended?.bytes ?? body;
+    const matched = findMatchedPaths(store, { bytes, records: elements, mapping });
+    const records = await readInTurns(clock, answer, readRecordsInSlices(bytes, list, mapping), signal);
+    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
+    const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
+    return { body, bytes, records, batchId, fingerprint, orderIds, matched };
+  }
+
+  /** Another page of a batch that a confirm names as a whole. */
+  #findNext(metadata: ListMetadata, batchId: string | null): NextPage | undefined {
+    const { client } = this.#context;
+    const { confirm } = this.#rules;
+    if (this.#query === undefined || !confirmNames(confirm) || confirmNamesOrders(confirm, batchId)) return undefined;
+    return findNextPage(metadata, { asked: this.#query, queryOf: (link) => queryOfBatch(client, link) });
+  }
+
+  /**
+   * Stores the other pages of a batch, as parts of it. Returns of how many records the whole is.
+   * @throws BridgeError `answer_shape` where one of them cannot be read; what keeps all requests waiting is thrown as it is.
+   */
+  async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<number> {
+    const { length: size } = first.records;
+    try {
+      return await this.#readPages(first, next, pass);
+    } catch (error) {
+      if (stopsPass(error)) throw error;
+      throw new BridgeError("answer_shape", m.orders.nextPageUnread({ size, reason: asError(error).text }), {
+        cause: error,
+        hint: m.orders.compareAnswer({ area: "orders" }),
+      });
+    }
+  }
+
+  async #readPages(first: ReadBatch, next: Query, pass: PullPass): Promise<number> {
+    const { client, clock } = this.#context;
+    const seen = new Set([first.fingerprint]);
+    let size = first.records.length;
+    let query: Query | undefined = next;
+    for (let pages = 1; query !== undefined; pages++) {
+      if (pages > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
+      const answer: ServiceAnswer = await fetchBatch(client, query, pass.signal);
+      if (answer.oldBy !== undefined) throw new BridgeError("answer_unreadable", m.orders.pageOld);
+      const page = await this.#readPage(answer, pass.signal);
+      if (page === undefined) return size;
+      if (seen.has(page.fingerprint)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      seen.add(page.fingerprint);
+      const at = isoTime(clock.nowMs());
+      const { date, askedAt } = answer;
+      const note = { receivedAt: at, fingerprint: page.fingerprint, date };
+      if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
+      await this.#storeRead(page, { fresh: true, date, askedAt, at, confirmFollows: false }, pass);
+      if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
+      // A batch of its own, which is served as one.
+      if (page.batchId !== null && page.batchId !== first.batchId) return size;
+      size += page.records.length;
+      query = page.next;
+    }
+    return size;
+  }
+
+  /** Undefined: it has no records. */
+  async #readPage(answer: ServiceAnswer, signal: AbortSignal): Promise<ReadBatch | undefined> {
+    const { clock } = this.#context;
+    const rules = this.#rules;
+    const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
+    if (list.elements === undefined) return undefined;
+    const bytes = list.mended?.bytes ?? answer.body;
+    const batchId = readBatchId(bytes, list.root, { ...rules, batchIdRequired: false });
+    const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
+    const places = {
+      list: rules.batchOrders,
+      mapping: rules.batch,
+      ignored: [rules.batchId],
+      head: readHeadMetadata(answer),
     };
+    const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements.length }, places);
+    const next = this.#findNext(await readInTurns(clock, answer, reading, signal), batchId ?? "");
+    const error =
+      list.error === undefined ? new BridgeError("answer_shape", m.orders.pagePart) : reportedError(list.error);
+    return { ...read, head: answer, error, next: next?.query };
   }
 
   /** An answer without orders: nothing, or a batch that has lost them, which is served until it is confirmed by its name. */
@@ -270,7 +367,8 @@ export class StoreBatches {
     const verdict = await this.#completeness.judgeNamed(name === undefined ? undefined : { name, state }, signal);
     if (verdict !== "due" || batchId === undefined)
       return { isNothing: true, unusual: undefined, ...(verdict instanceof BridgeError && { waits: verdict }) };
-    return { ...head, records: [], batchId, fingerprint, orderIds: "[]", matched: [], error: undefined };
+    const read = { ...head, records: [], batchId, fingerprint, orderIds: "[]", matched: [] };
+    return { ...read, error: undefined, next: undefined };
   }
 
   /** Whether what is missing beside the records says nothing: no confirm covers them, or the batch was stored as it is. */

@@ -247,7 +247,15 @@ export class ServiceClient {
     }
   }
 
-  #pathOf(request: ServiceRequest): string {
+  /** The query of a link, where it leads to this path of the service itself: no other host is asked, and no other path. */
+  queryOf(path: string, link: string): [string, string][] | undefined {
+    const own = new URL(this.#pathOf({ path }), this.#base.origin);
+    const url = URL.canParse(link, own.href) ? new URL(link, own) : undefined;
+    if (url === undefined || url.origin !== own.origin || url.pathname !== own.pathname) return undefined;
+    return url.username === "" && url.password === "" ? [...url.searchParams] : undefined;
+  }
+
+  #pathOf(request: Pick<ServiceRequest, "path" | "query">): string {
     const query = new URLSearchParams(
       (request.query ?? []).map(([name, value]): [string, string] => [name, value]),
     ).toString();

@@ -18,6 +18,11 @@ export function fetchBatch(
   return client.request({ ...BATCH, query, signal, ...(turn && { turn }) });
 }
 
+/** What a link in an answer asks of {@link fetchBatch}; undefined where it leads elsewhere, and is not followed. */
+export function queryOfBatch(client: ServiceClient, link: string): [string, string][] | undefined {
+  return client.queryOf(BATCH.path, link);
+}
+
 /** Waits for the turn of {@link fetchBatch}. */
 export function turnOfBatch(client: ServiceClient, signal: AbortSignal): Promise<Turn> {
   return client.turn({ ...BATCH, signal });

@@ -5,6 +5,7 @@ const TEXT = readFileSync("docs/reliability.md", "utf8");
 const ROWS = [
   ...Array.from({ length: 37 }, (_, index) => String(index + 1)),
   "5a",
+  "5b",
   "13a",
   "13b",
   "15a",

@@ -109,6 +109,12 @@ export const orders = {
     `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.${
       hours === undefined ? "" : ` If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`
     }`,
+  nextPageUnread: ({ size, reason }: { size: number; reason: Said }) =>
+    `The answer names a next page of its batch of ${counted(size, "record")}, and that cannot be read; the batch is not confirmed. ${reason}`,
+  pageRepeated: "It is the same as a page before it.",
+  pagesEndless: "Page after page follows it.",
+  pageOld: "A cache has answered.",
+  pagePart: "A page of a batch.",
   partConfirmed: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
     `A batch of ${counted(size, "record")} was served for ${hours === 1 ? "an hour" : "a day"} beside what may say that it holds more (${what}). It is confirmed as it is.`,
   emptyConfirmed:

@@ -1,0 +1,171 @@
+import { rmSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { acceptMetadata } from "../../src/completeness/check-completeness.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
+import { startScene } from "../support/restored.ts";
+
+const PATH = "/api/v1/1c/orders";
+
+interface Page {
+  ids: readonly string[];
+  /** What stands beside its list. */
+  beside?: object;
+  headers?: Record<string, string>;
+  status?: number;
+}
+
+/** A service whose batch `b-1` comes in pages, by the query that asks for each; `""` asks for the first. Undone by `serve({})`. */
+async function start(confirmForm: "batch_id" | "order_ids" = "batch_id") {
+  return servePages(await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm } } }));
+}
+
+function servePages<T extends TestBridge>(t: T) {
+  const { service } = t.sandbox;
+  const handle = service.handle.bind(service);
+  let pages: Record<string, Page> = {};
+  const asked: string[] = [];
+  service.handle = (request) => {
+    const [path, query = ""] = request.path.split("?");
+    if (request.method !== "GET" || path !== PATH || pages[""] === undefined) return handle(request);
+    asked.push(query);
+    const page = pages[query] ?? { ids: [], status: 404 };
+    const records = page.ids.map((id) => service.newestText(id)).join(",");
+    const members = JSON.stringify({ batch_id: "b-1", ...page.beside });
+    return {
+      ...handle({ ...request, path: `${PATH}/updates?since=2099-01-01T00:00:00Z` }),
+      status: page.status ?? 200,
+      headers: { "content-type": "application/json", ...page.headers },
+      body: Buffer.from(`${members.slice(0, -1)},"orders":[${records}]}`),
+    };
+  };
+  const serve = (next: Record<string, Page>) => {
+    pages = next;
+  };
+  const isConfirmed = () => confirmBodies(t).some((body) => body?.includes("b-1"));
+  return { t, serve, asked, isConfirmed };
+}
+
+const origin = ({ t }: Awaited<ReturnType<typeof start>>) => t.sandbox.url;
+
+describe("a batch whose answer names a next page", () => {
+  it.each<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
+    ["next", (link) => ({ beside: { next: link } })],
+    ["a link from the root", (link) => ({ beside: { meta: { next_page_url: link.replace(/^.*?(?=\/api)/, "") } } })],
+    ["a query alone", (link) => ({ beside: { next: link.replace(/^[^?]*/, "") } })],
+    ["HAL", (link) => ({ beside: { _links: { self: { href: PATH }, next: { href: link } } } })],
+    ["OData", (link) => ({ beside: { "@odata.nextLink": link } })],
+    [
+      "a header",
+      (link) => ({ headers: { link: `<${link.replace(/page=\d/, "page=1")}>; rel="first", <${link}>; rel="next"` } }),
+    ],
+    ["a count as well", (link) => ({ beside: { count: 5, next: link } })],
+  ])("is confirmed once all its pages are stored: %s", async (_, naming) => {
+    const all = await start();
+    const { t, serve, asked, isConfirmed } = all;
+    const ids = createOrders(t, 5);
+    const link = (page: number) => `${origin(all)}${PATH}?page=${page}`;
+    serve({
+      "": { ids: ids.slice(0, 2), ...naming(link(2)) },
+      "page=2": { ids: ids.slice(2, 4), ...naming(link(3)) },
+      "page=3": { ids: ids.slice(4) },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(orderCount(t)).toBe(5);
+    expect(isConfirmed()).toBe(true);
+    expect(asked.slice(0, 3)).toEqual(["", "page=2", "page=3"]);
+    // The confirm left after the last of them was stored.
+    expect(t.rows("SELECT order_count AS n FROM batches")).toEqual([{ n: 2 }]);
+  });
+
+  it("is whole where nothing follows, or a batch of its own", async () => {
+    for (const last of [{ ids: [] }, { ids: ["own"], beside: { batch_id: "b-2" } }]) {
+      const { t, serve, isConfirmed } = await start();
+      const ids = createOrders(t, 3);
+      serve({
+        "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?after=2` } },
+        "after=2": { ...last, ids: last.ids.map(() => ids[2] as string) },
+      });
+      expect((await t.run("orders")).error).toBeNull();
+      expect(isConfirmed()).toBe(true);
+    }
+  });
+
+  it.each<[string, Page]>([
+    ["is refused", { ids: [], status: 404 }],
+    ["fails", { ids: [], status: 500 }],
+    ["is the same page again", { ids: ["0", "1"], beside: { next: `${PATH}?page=2` } }],
+    ["says that it is wrong", { ids: ["2"], beside: { error: "database is down" } }],
+  ])("is stored and not confirmed where that page %s, until it can be read", async (_, page) => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    const first = { ids: ids.slice(0, 2), beside: { next: `${PATH}?page=2` } };
+    serve({ "": first, "page=2": { ...page, ids: page.ids.map((n) => ids[Number(n)] as string) } });
+    for (let polls = 0; polls < 3; polls++) {
+      const { error } = await t.run("orders");
+      expect(error).toMatchObject({
+        code: "answer_shape",
+        message: expect.stringContaining("next page of its batch of 2"),
+      });
+      t.clock.advance(60_000);
+    }
+    expect(isConfirmed()).toBe(false);
+    expect(orderCount(t)).toBeGreaterThanOrEqual(2);
+    expect(t.rows("SELECT area FROM holds")).toEqual([]);
+    serve({ "": first, "page=2": { ids: ids.slice(2) } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect([isConfirmed(), orderCount(t)]).toEqual([true, 3]);
+  });
+
+  it("is confirmed as it is once a person says that the link means nothing, and no page is asked for any more", async () => {
+    const { t, serve, asked, isConfirmed } = await start();
+    serve({ "": { ids: createOrders(t, 2), beside: { next: `${PATH}?page=2` } } });
+    expect((await t.run("orders")).error).not.toBeNull();
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+    asked.length = 0;
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    expect(new Set(asked)).toEqual(new Set([""]));
+  });
+
+  it.each<[string, object]>([
+    ["another host", { next: `http://127.0.0.9${PATH}?page=2` }],
+    ["another path", { next: "/api/v1/1c/orders/updates?page=2" }],
+    ["credentials", { next: `http://a:b@127.0.0.1${PATH}?page=2` }],
+    ["the same request", { next: PATH }],
+    ["no link", { next: "c2Vjb25k", next_cursor: "//[" }],
+  ])("leads nowhere where it is one to %s", async (_, beside) => {
+    const { t, serve, asked, isConfirmed } = await start();
+    serve({ "": { ids: createOrders(t, 2), beside } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    expect(new Set(asked)).toEqual(new Set([""]));
+    expect(t.sandbox.ledger.entries.map(({ path }) => path).join()).not.toContain("page=2");
+  });
+
+  it("is followed by no page where the confirm names its orders", async () => {
+    const { t, serve, asked } = await start("order_ids");
+    serve({ "": { ids: createOrders(t, 2), beside: { batch_id: null, next: `${PATH}?page=2` } } });
+    await t.run("orders");
+    expect(new Set(asked)).toEqual(new Set([""]));
+  });
+
+  it("is in the journal with all its pages", async () => {
+    const sandbox = { options: { handOut: "repeat", confirmForm: "batch_id" } } as const;
+    const scene = await startScene({ backup: { journal: "journal" } }, { sandbox });
+    const { t, serve, isConfirmed } = servePages(scene);
+    await scene.backUp();
+    const ids = createOrders(t, 5);
+    serve({
+      "": { ids: ids.slice(0, 2), beside: { total: 5, next: `${PATH}?page=2` } },
+      "page=2": { ids: ids.slice(2), beside: { total: 5 } },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    const lose = () => {
+      for (const end of ["", "-wal", "-shm"]) rmSync(`${scene.database}${end}`, { force: true });
+    };
+    expect((await scene.restore(lose)).journal).toMatchObject({ unread: 0, orders: 5 });
+    expect(orderCount(scene)).toBe(5);
+  });
+});
