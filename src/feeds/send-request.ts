@@ -19,7 +19,7 @@ import { sendImport, turnOfImport } from "../service/imports.ts";
 import { readPartWords } from "../service/part-words.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
-import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
+import { invalidateAcknowledged, loadFeedsOfPath, loadKnownKeys } from "./acknowledged-rows.ts";
 import { referenceOf } from "./feed.ts";
 import { hasUnknownOutcome, type OutboxRow, saveAcceptance, saveAcknowledged } from "./feed-outbox.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
@@ -29,6 +29,8 @@ import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } f
 
 /** Rows that are kept; of others an acceptance says nothing about a new form. */
 const UNUSUAL_MAX = 10_000;
+/** So many rows show which of their key columns differ. */
+const KNOWN_KEYS = 200;
 
 interface Sent {
   rows: readonly OutboxRow[];
@@ -93,7 +95,7 @@ export class SendRequest {
     const { rules } = this.#options;
     const { rows, entries, answer } = sent;
     const { status } = answer;
-    const keys = entries.map(({ key }) => key);
+    const keys = this.#nameFirst(entries.map(({ key }) => key));
     const result = readImportResult(answer, keys, rules.result);
     const refused = (words: string): Refused => ({
       kind: "refused",
@@ -121,7 +123,8 @@ export class SendRequest {
       return { ...refused(`${short.name}: ${short.count} of ${counted.size}`), short };
     }
     const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
-    const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), entries);
+    const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
+    const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), sentRecords);
     // What it says of some records alone is found out for each of them.
     const [odd] = judged?.odd ?? [];
     if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")
@@ -134,6 +137,20 @@ export class SendRequest {
     }
     await this.#accept(pass, rows, { named, reportedBy: result.reportedBy, judged, counted });
     return { kind: "accepted", status, accepted: counted.size, named };
+  }
+
+  /** The keys, with that column first by which an answer may name single records: the one that has the most different values. */
+  #nameFirst(keys: readonly (readonly string[])[]): readonly (readonly string[])[] {
+    const { rules } = this.#options;
+    if (rules.keys.length < 2) return keys;
+    const known = loadKnownKeys(this.#context.store, rules, {
+      table: "feed_sent",
+      after: undefined,
+      limit: KNOWN_KEYS,
+    });
+    const sizes = rules.keys.map((_, column) => new Set([...keys, ...known].map((key) => key[column])).size);
+    const first = sizes.indexOf(Math.max(...sizes));
+    return first === 0 ? keys : keys.map((key) => [key[first] ?? "", ...key.toSpliced(first, 1)]);
   }
 
   /**

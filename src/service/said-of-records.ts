@@ -171,7 +171,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** A reported key is all key columns joined as a service is likely to print them, or else the first one alone. */
+/** A reported key is all key columns joined as a service is likely to print them, in either order, or else the first one alone. */
 export function findByKey(keys: readonly (readonly string[])[]): (text: string) => readonly number[] {
   const whole = new Map<string, number[]>();
   const first = new Map<string, number[]>();
@@ -182,7 +182,8 @@ export function findByKey(keys: readonly (readonly string[])[]): (text: string) 
   };
   keys.forEach((parts, index) => {
     add(first, parts[0] ?? "", index);
-    if (parts.length > 1) for (const separator of SEPARATORS) add(whole, parts.join(separator), index);
+    const orders = parts.length > 1 ? [parts, parts.toReversed()] : [];
+    for (const order of orders) for (const separator of SEPARATORS) add(whole, order.join(separator), index);
   });
   return (text) => whole.get(text) ?? first.get(text) ?? [];
 }

@@ -400,8 +400,8 @@ describe("a confirm that is answered in another form than usual", () => {
 
 describe("an import of whose records the answer says something new", () => {
   /** A service that leaves these articles alone and says so in a way of its own beside its usual answer. */
-  async function startLeavingOut(left: ReadonlySet<string>, say: (keys: string[]) => object) {
-    const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 4 } } } });
+  async function startLeavingOut(left: ReadonlySet<string>, say: (keys: string[]) => object, stocks: object = {}) {
+    const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 4, ...stocks } } } });
     const { service } = feeds.sandbox;
     const handle = service.handle.bind(service);
     service.handle = (request) => {
@@ -462,6 +462,17 @@ describe("an import of whose records the answer says something new", () => {
     }
     expect(level("S-2")).toBe(0);
     expect(holds()).toEqual([]);
+  });
+
+  it("is known by the key column that tells the rows apart, wherever it stands", async () => {
+    const left = new Set<string>();
+    const feeds = await startLeavingOut(left, (keys) => ({ not_found: keys }), { key: ["warehouse", "sku"] });
+    const { erp, minutes, level, rows } = feeds;
+    left.add("S-2");
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku IN ('S-1', 'S-2')");
+    await minutes(10);
+    expect(level("S-1")).toBe(0);
+    expect(rows("SELECT k1 FROM feed_outbox")).toEqual([{ k1: "S-2" }]);
   });
 
   it("is read behind a byte order mark, too", async () => {
