@@ -89,7 +89,9 @@ export class LookNear {
     }
     if (pass.changes.records > WIDE_RECORDS) this.#dueMs = clock.monotonicMs() + WIDE_EVERY_MS;
     if (!isComplete || loadCut(store) !== undefined) return isComplete;
-    const isNews = Object.entries(own).some(([name, count]) => name !== "quarantined" && count > 0);
+    // What lies behind the watermark would have come anyway: it moves on.
+    const hasMoved = loadWatermark(store, STREAM) !== watermark;
+    const isNews = !hasMoved && Object.entries(own).some(([name, count]) => name !== "quarantined" && count > 0);
     await this.#settle(ahead, { pass, isNews });
     return true;
   }

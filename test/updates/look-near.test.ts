@@ -90,6 +90,29 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
   });
 
+  it("stays where this machine's clock is behind, and an order changes just before it is asked from before", async () => {
+    let serviceMs = Date.UTC(2026, 2, 1, 12);
+    const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
+    const { service } = test.sandbox;
+    test.clock.jump(-YEAR_MS);
+    const handle = service.handle.bind(service);
+    let raced = 0;
+    service.handle = (request) => {
+      const since = new URLSearchParams(request.path.split("?")[1] ?? "").get("since");
+      if (since !== null && Date.parse(since) < serviceMs - HOUR_MS)
+        service.changeOrder(test.ids[raced % 3]!, { status: `raced ${raced++}` });
+      return handle(request);
+    };
+    for (let polls = 0; polls < 12; polls++) {
+      serviceMs += 5 * MINUTE_MS;
+      service.changeOrder(test.ids[polls % 3]!, { status: `step ${polls}` });
+      await test.poll(5 * MINUTE_MS);
+    }
+    expect(raced).toBeGreaterThan(3);
+    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+    expect(Date.parse(test.watermark()!)).toBeGreaterThan(serviceMs - 10 * MINUTE_MS);
+  });
+
   it("is noticed until a person has seen it, and stands in no way where the service sends its time", async () => {
     const test = await startFollowed(2, noDate);
     const shown = () => loadObservations(test.bridge.store).filter(({ kind }) => kind === "ahead");
