@@ -1,5 +1,5 @@
 /* Bugs that an attack from outside would find again, by what the world draws since. */
-import { hostile, one, type PlantedBug } from "./bug.ts";
+import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
 const SAID = "src/service/said-of-records.ts";
 
@@ -103,4 +103,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
   },
+  tested(
+    "test/feeds/unknown-answers.test.ts",
+    "records named by another key column than the first overlooked",
+    { in: "#nameFirst", find: "return first === 0 ? keys :", replace: "return first >= 0 ? keys :" },
+    "src/feeds/send-request.ts",
+  ),
+  tested(
+    "test/updates/look-near.test.ts",
+    "what lies behind a watermark taken for proof that it is ahead",
+    { in: "look", find: "const isNews = !hasMoved &&", replace: "const isNews =" },
+    "src/updates/look-near.ts",
+  ),
 ];

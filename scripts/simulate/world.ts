@@ -355,8 +355,7 @@ export class World implements Scene, Line, CommitHooks {
       this.statuses.onResult(life.number);
       this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
     }
-    // Meanwhile rows have other names.
-    if ((job === "stocks" || job === "prices") && this.changed.otherKey !== true) this.pushes.checkLeftOut(job);
+    if (job === "stocks" || job === "prices") this.pushes.checkLeftOut(job);
     if ((counts["quarantined"] ?? 0) > 0) this.database.checkHeld();
     if (this.kind === "hostile" && (counts["refused"] ?? 0) > 0) this.pushes.checkBlamed(job, this);
   }

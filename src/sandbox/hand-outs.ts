@@ -62,11 +62,10 @@ function besideList(orders: readonly StoredOrder[], size: number, options: Sandb
       return at("figure", size);
     case "lines":
       return at("figure", orders.flatMap((order) => newestVersion(order).content.lines).length);
-    case "ids":
-      return at(
-        "ids",
-        orders.map(({ id }) => writtenId(id, options)),
-      );
+    case "ids": {
+      const ids = orders.flatMap((order) => idLiteral(order, options) ?? []);
+      return [{ path: [...options.shape.batch.slice(0, -1), "ids"], text: `[${ids.join(",")}]` }];
+    }
     case "partial":
       return at("partial", false);
     case "skipped":

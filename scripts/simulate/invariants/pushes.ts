@@ -14,8 +14,9 @@ export type ImportEffect = Extract<Effect, { kind: "import" }>;
 const BLAMED = "SELECT reference FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NOT NULL";
 const IS_QUARANTINED = "SELECT 1 FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held'";
 
-const IS_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND k0 = @key
-  UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed AND CAST(k0 AS TEXT) = @key`;
+/** Under another configuration the key stands in the second column. */
+const IS_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND @key IN (k0, k1)
+  UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed AND @key IN (CAST(k0 AS TEXT), CAST(k1 AS TEXT))`;
 const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2 };
 
 export class PushInvariants {
