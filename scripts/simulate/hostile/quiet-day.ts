@@ -424,13 +424,8 @@ const UNREAD = [
 
 function isOfLasting(world: World, what: string, row: string | number): boolean {
   const { auditor, lies, erp, versions, forms, service, statuses } = world;
-  // More changes of one timestamp than the service's own pages hold: that is how it is, and no trouble that passes.
-  if (what === "a hold stands" && String(row).startsWith("updates tie")) {
-    // A short page with a timestamp that tells nothing is as good as one of a single timestamp.
-    // Orders that were handed out between two questions appear with earlier timestamps.
-    const isLateShown = forms.scope === "handed-out";
-    return versions.hasTieOver(forms.page - 1, unitOf(forms)) || (forms.page < 10 && versions.hadOdd) || isLateShown;
-  }
+  // Behind positions of the service's own no order is looked for because of a full page of one timestamp.
+  if (what === "a hold stands" && String(row).startsWith("updates tie")) return forms.next !== "none";
   // An endpoint with a limit of its own asks to wait whenever more is wanted of it.
   if (what === "a hold stands" && forms.limited !== "none" && / rate limit /.test(String(row))) return true;
   // A row that goes to zero, is let go and is refused waits for a person once more.
