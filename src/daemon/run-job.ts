@@ -3,6 +3,7 @@
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
 
+import { restoreGone } from "../database/own-objects.ts";
 import { clockTime } from "../health/condition-words.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -51,10 +52,19 @@ async function noteFirstPass(job: Job, context: JobContext, at: string, signal: 
   }
 }
 
+/** Before anything is decided by them. */
+async function restoreOwn(context: JobContext, signal: AbortSignal): Promise<void> {
+  const names = context.objects?.gone() ?? [];
+  if (names.length === 0) return;
+  await commit(context, signal, () => restoreGone(context.store, names));
+  context.log.warn({}, m.database.ownMadeAgain({ names }));
+}
+
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   let admission: Admission = { state: "open" };
   let isLetIn = false;
   try {
+    await restoreOwn(context, signal);
     context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);
     const counts = prepared?.counts ?? {};

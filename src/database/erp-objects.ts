@@ -8,6 +8,7 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { loadMigrations, MIGRATIONS_FOLDER } from "./migrations.ts";
 import { onlyRow } from "./only-row.ts";
+import { findGone } from "./own-objects.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
 
@@ -43,7 +44,7 @@ export class ErpObjects {
   readonly #store: Store;
   readonly #own: OwnObjects;
   readonly #tables: string;
-  #known: { schema: number; objects: readonly ErpObject[] } | undefined;
+  #known: { schema: number; objects: readonly ErpObject[]; gone: readonly string[] } | undefined;
 
   constructor(store: Store) {
     this.#store = store;
@@ -53,11 +54,20 @@ export class ErpObjects {
   }
 
   list(): readonly ErpObject[] {
+    return this.#look().objects;
+  }
+
+  /** The bridge's own triggers, indexes and views that are gone, for {@link restoreGone}. */
+  gone(): readonly string[] {
+    return this.#look().gone;
+  }
+
+  #look(): { objects: readonly ErpObject[]; gone: readonly string[] } {
     const { schema_version: schema } = onlyRow(
       this.#store.prepare<{ schema_version: number }>("PRAGMA schema_version").get(),
     );
-    if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find() };
-    return this.#known.objects;
+    if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find(), gone: findGone(this.#store) };
+    return this.#known;
   }
 
   /**

@@ -25,6 +25,8 @@ export const database = {
   unknownRights: ({ place, self }: { place: string; self: Said }) => `folder ${place} cannot be looked at; ${self}`,
   runsAs: ({ user }: { user: string }) => `this program runs as ${user}`,
   failed: ({ doing, text }: { doing: Said; text: string }) => `${doing}: ${text}.`,
+  ownMadeAgain: ({ names }: { names: readonly string[] }) =>
+    `Triggers, indexes or views of the bridge were gone, as after a table was made anew (${names.join(", ")}). They were made again, and what the ERP has still to take was worked out anew.`,
   swallowingTrigger: ({ objects }: { objects: string }) =>
     `A trigger of the ERP's leaves out rows of the bridge's (RAISE(IGNORE)): ${objects}. Nothing is stored or confirmed while it is there.`,
   dropIt: ({ statements }: { statements: string }) => `Drop it: ${statements}`,

@@ -22,6 +22,8 @@ export const database = {
   unknownRights: ({ place, self }) => `каталог ${place} посмотреть не удалось; ${self}`,
   runsAs: ({ user }) => `программа работает от ${user}`,
   failed: ({ doing, text }) => `${doing}: ${text}.`,
+  ownMadeAgain: ({ names }) =>
+    `Триггеров, индексов или представлений программы не было, как бывает после пересоздания таблицы (${names.join(", ")}). Они созданы снова, и что ERP ещё предстоит забрать, определено заново.`,
   swallowingTrigger: ({ objects }) =>
     `Триггер ERP отбрасывает строки в таблицах программы (RAISE(IGNORE)): ${objects}. Пока он есть, ничего не сохраняется и не подтверждается.`,
   dropIt: ({ statements }) => `Удалите: ${statements}`,
