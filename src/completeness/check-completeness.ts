@@ -84,7 +84,7 @@ interface ServedBatch {
 }
 
 /** The list of an answer is empty, and the answer is none that usually means that there is nothing. */
-export class UnusualEmpty extends BridgeError {
+export class UnusualEmptyError extends BridgeError {
   /** For a few minutes it says nothing. */
   readonly isBrief: boolean;
 
@@ -124,7 +124,7 @@ export class CompletenessCheck {
    * An answer was read. Gives an error where its list is empty and what stands beside it is none of the usual.
    * @throws BridgeError `answer_shape` where its list is empty and something beside it says that it should not be.
    */
-  async judge(metadata: ListMetadata, signal: AbortSignal): Promise<UnusualEmpty | undefined> {
+  async judge(metadata: ListMetadata, signal: AbortSignal): Promise<UnusualEmptyError | undefined> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
     const found = metadata.size === 0 ? findContradictions(learned, metadata) : [];
     const next = learnMetadata(learned, metadata);
@@ -143,7 +143,7 @@ export class CompletenessCheck {
   #judgeForm(
     learned: LearnedMetadata,
     { size, besideEmpty = [] }: ListMetadata,
-  ): { learned: LearnedMetadata; unusual?: UnusualEmpty } {
+  ): { learned: LearnedMetadata; unusual?: UnusualEmptyError } {
     const { clock, log } = this.#context;
     const { empty = NO_EMPTY } = learned;
     const found = size === 0 ? findUnusual(empty, besideEmpty) : [];
@@ -160,7 +160,7 @@ export class CompletenessCheck {
       return { learned: { ...learned, empty: adoptUnusual(noted) } };
     }
     if (empty.unusual === undefined) log.warn({ area: this.#endpoint }, text);
-    const unusual = new UnusualEmpty(text, { hint: this.#hint, isBrief: forMs < UNUSUAL_WAIT_MS });
+    const unusual = new UnusualEmptyError(text, { hint: this.#hint, isBrief: forMs < UNUSUAL_WAIT_MS });
     return { learned: { ...learned, empty: noted }, unusual };
   }
 

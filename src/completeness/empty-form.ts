@@ -26,10 +26,10 @@ export interface UsualEmpty {
   /** By place, what stood there; `*` for whatever it is. */
   known: Readonly<Record<string, readonly string[]>>;
   /** What came lately and is not usual. */
-  unusual?: UnusualEmpty;
+  unusual?: UnusualForm;
 }
 
-interface UnusualEmpty {
+interface UnusualForm {
   /** Since when nothing else came, by this machine's clock. */
   since: string;
   /** So often. */

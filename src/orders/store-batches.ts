@@ -31,7 +31,7 @@ import {
   saveUnreadBody,
 } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
-import { CompletenessCheck, type UnusualEmpty } from "../completeness/check-completeness.ts";
+import { CompletenessCheck, type UnusualEmptyError } from "../completeness/check-completeness.ts";
 import { type AnswerHead, headOfText, readHeadMetadata } from "../completeness/head-metadata.ts";
 import { countEmptyRecords, type ListMetadata, readMetadataInSlices } from "../completeness/list-metadata.ts";
 import { findNextPage, type NextPage, type Query, withNextPage } from "../completeness/next-page.ts";
@@ -68,7 +68,7 @@ const PAGES_MAX = 200;
 interface ReadNothing {
   isNothing: true;
   /** It is none that usually means that there is nothing. */
-  unusual: UnusualEmpty | undefined;
+  unusual: UnusualEmptyError | undefined;
   /** It names a batch, which waits to be confirmed. */
   waits?: BridgeError;
 }

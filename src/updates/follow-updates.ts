@@ -4,7 +4,7 @@
  * a read is owed are read.
  */
 
-import { CompletenessCheck, UnusualEmpty } from "../completeness/check-completeness.ts";
+import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
@@ -129,7 +129,7 @@ export class FollowUpdates implements Job {
     } catch (error) {
       if (stopsPass(error)) throw error;
       // What was read is stored, no position has moved, and it may be over with the next pass.
-      if (!(error instanceof UnusualEmpty && error.isBrief)) trouble.ofChanges = error;
+      if (!(error instanceof UnusualEmptyError && error.isBrief)) trouble.ofChanges = error;
       return undefined;
     }
   }
