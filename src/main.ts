@@ -71,7 +71,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd(), "as it is"),
       writeErr: (text) => terminal.err(text.trimEnd(), "as it is"),
-      // Told by main, in the reader's language.
+      // Written by `main`, in the reader's language.
       outputError: () => {},
     })
     .addHelpText("after", exampleText(say, "init --config config.yaml"))

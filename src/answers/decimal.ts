@@ -87,7 +87,7 @@ export function sameNumber(a: string, b: string): boolean {
   return left !== undefined && right !== undefined && compareDecimals(left, right) === 0;
 }
 
-/** Longer expansions than this keep their exponent: nobody reads 1e300 as a one and three hundred zeros. */
+/** Longer expansions than this keep their exponent: 1e300 is easier to read than a one and three hundred zeros. */
 const EXPANDED_DIGITS_MAX = 39;
 
 /** A real as the shortest decimal that reads back as the same real (`0.1`, not `0.1000000000000000055`); a JSON number. */

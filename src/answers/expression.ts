@@ -40,7 +40,7 @@ interface Token {
   readonly column: number;
 }
 
-/** Parentheses are read by recursion; nobody nests a sum of columns this deep. */
+/** Parentheses are read by recursion; no real sum of columns is nested this deep. */
 const NESTING_MAX = 50;
 
 const TOKEN = /\s*(?:([\p{L}_][\p{L}\p{N}_]*)|("(?:[^"]|"")+")|([0-9]+(?:\.[0-9]+)?)|([+-])|(\()|(\))|($))/uy;

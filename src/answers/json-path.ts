@@ -92,7 +92,7 @@ function readQuotedKey(text: string, at: number): Read {
   if (found === null) throw new TextSyntaxError(m.answers.quoteOpen, { column: at + 1 });
   const raw = found[1] ?? "";
   if (!raw.includes("\\")) return { step: raw, end: match.lastIndex };
-  // SQLite takes control characters as they are; JSON.parse wants them escaped.
+  // SQLite takes control characters as they are; JSON.parse accepts them only escaped.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
   const escaped = raw.replace(/[\u0000-\u001f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
   try {
@@ -113,8 +113,8 @@ export function formatPath(steps: readonly PathStep[]): string {
 }
 
 /**
- * Follows `path` from the value at `root`, as SQLite's `->` does: of equal keys the first one counts. Tells an explicit
- * null (an empty answer) from a key that is not there (a wrong configuration or a changed service).
+ * Follows `path` from the value at `root`, as SQLite's `->` does: of equal keys the first one counts. Distinguishes an
+ * explicit null (an empty answer) from a key that is not there (a wrong configuration or a changed service).
  */
 export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved {
   let span = root;

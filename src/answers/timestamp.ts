@@ -242,7 +242,7 @@ export function endOfUnitNs(timestamp: Timestamp, others: readonly Timestamp[] =
 
 /**
  * The instant from which all that came at `ns` or later is timestamped, where a position is a time as this one: cut to the minute where the
- * service's times may be. A header's time tells nothing of how the service writes its own.
+ * service's times may be. The time of a header does not show how the service writes its own.
  */
 export function beforeUnit(ns: bigint, position: Timestamp): bigint {
   const isMinute = position.form.kind === "http" || stepNs(position) >= MINUTE_NS;
@@ -261,8 +261,9 @@ export function isStrictlyNewer(a: string | null, b: string | null, zone: string
 }
 
 /**
- * Whether `a` is earlier than `b`, as far as both can tell. False where they are written in different ways: a zone or a unit
- * that only one of them names may be understood wrongly. Nor where the hour that a zone has twice leaves it open.
+ * Whether `a` is earlier than `b`, as far as both are comparable. False where they are written in different ways: a
+ * zone or a unit that only one of them names may be understood wrongly. Nor where the hour that a zone has twice leaves
+ * it open.
  */
 export function isOlder(a: string | null, b: string | null, zone: string): boolean {
   const left = a === null ? undefined : parseTimestamp(a, zone);

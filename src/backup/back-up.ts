@@ -27,7 +27,7 @@ import type { MadeCopy } from "./copy-database.ts";
 import { sizeOf, stopBelow } from "./space-rule.ts";
 import type { ReadSpace } from "./watch-disk.ts";
 
-/** A copy that failed is not tried again sooner: copying gigabytes every few minutes would help nobody. */
+/** A copy that failed is not tried again sooner: copying gigabytes every few minutes would not help. */
 const RETRY_MS = 60 * 60_000;
 /** Reading all of a copy takes long without a sign of life; that its folder answers was found out just before. */
 const COPY_WITHIN_MS = 60 * 60_000;
@@ -42,7 +42,7 @@ export interface BackUpOptions {
   /** Copies of another shop's in the same folder are left alone. */
   owner: Owner;
   journal: BatchJournal | undefined;
-  /** In the place of what the system says. */
+  /** Replaces the system's own text. */
   readSpace: ReadSpace | undefined;
 }
 

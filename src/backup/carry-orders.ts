@@ -154,8 +154,8 @@ function oweRead({ to, report, at }: CarryOptions, orderId: string): void {
 }
 
 /**
- * The history. What became of the copy goes on from it under the same numbers; events of another file are told as new
- * ones, because their numbers were given here to others.
+ * The history. What became of the copy goes on from it under the same numbers; events of another file are appended as
+ * new ones, because their numbers are in use here.
  */
 export function carryEvents(options: CarryOptions, keys: OrderKeys, known: ReadonlySet<bigint>): void {
   const { from, to, report, continues } = options;

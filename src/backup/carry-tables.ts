@@ -1,7 +1,7 @@
 /*
- * Brings over what else the bridge keeps. Each table has its rule, and a table without one fails a test: whoever adds one
- * decides here what a restore does with it. A position never covers more than the rows that are here, and no confirm is
- * owed for a batch whose orders are not. Works on the file that is being made, so a crash leaves nothing but that file.
+ * Brings over what else the bridge keeps. Each table has its rule, and a table without one fails a test: a new table
+ * needs a rule here. A position never covers more than the rows that are here, and no confirm is due for a batch whose
+ * orders are not. Works on the file that is being made, so a crash leaves nothing but that file.
  */
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { nextBodyId } from "../database/body-parts.ts";

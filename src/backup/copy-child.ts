@@ -1,8 +1,8 @@
 /*
  * The program that copies a database, in a process of its own: reading and checking gigabytes, and the flush at the end,
- * would stop the daemon's event loop for seconds. It copies one moment: the read transaction that it holds keeps the
- * database's later writes out, and nobody waits for it. It never writes to the database. When it dies, or whoever
- * started it does, an unfinished copy is left under its provisional name, which is no copy and is removed next time.
+ * would stop the daemon's event loop for seconds. It copies one moment: the read transaction that it holds excludes
+ * later writes, and no writer waits for it. It never writes to the database. When it or its parent process is killed,
+ * an unfinished copy is left under its provisional name, which is no copy and is removed next time.
  */
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -36,7 +36,7 @@ async function copy({ source, partial }: CopyOrder): Promise<void> {
   const db = new Database(source, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec("BEGIN");
-    db.prepare("SELECT count(*) FROM sqlite_schema").get(); // from here on this connection sees one moment
+    db.prepare("SELECT count(*) FROM sqlite_schema").get(); // from here on this connection reads one snapshot
     await db.backup(partial, {
       progress: ({ totalPages, remainingPages }) => {
         send({ kind: "progress", step: "copying", done: totalPages - remainingPages, total: totalPages });
@@ -91,6 +91,6 @@ async function main(order: CopyOrder): Promise<void> {
   }
 }
 
-// Nobody waits for the copy any more.
+// The copy is not awaited any more.
 process.on("disconnect", () => process.exit(1));
 process.once("message", (order: CopyOrder) => void main(order).finally(() => process.disconnect()));

@@ -1,5 +1,5 @@
 /*
- * What a restore must know before it does anything: whether the file is a whole copy of ours, and what the database that
+ * What a restore checks before it does anything: whether the file is a whole copy of ours, and what the database that
  * it is to replace still holds. Writes nothing: the copy is looked at through a duplicate, the database through a
  * read-only connection.
  */
@@ -70,7 +70,7 @@ function factsOf(db: Database.Database): CopyFacts {
   };
 }
 
-/** The newest time that the bridge wrote. A copy that was made by other means says so of itself. */
+/** The newest time that the bridge wrote. A copy that was made by other means is marked as such. */
 function activityOf(db: Database.Database): string | null {
   const sql =
     "SELECT max(at) FROM (SELECT max(finished_at) AS at FROM runs UNION ALL SELECT max(received_at) FROM batches)";
@@ -145,7 +145,7 @@ function factsOfReplaced(db: Database.Database): { activeAt: string | null; orde
 /**
  * Whether the replaced file is what became of the copy: it has the copy's newest order, or where that cannot be read its
  * newest batch, under the same key and received at the same moment. Where the copy has neither, the number that the
- * database was made with tells. A file that was begun anew, or one that is older than the copy, is not.
+ * database was made with decides. A file that was begun anew, or one that is older than the copy, is not.
  */
 function continuesCopy(
   db: Database.Database,

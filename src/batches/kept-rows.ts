@@ -158,7 +158,7 @@ export function settleKept(
   return moveToQuarantine(store, kept.id, { state: "released", ...settled });
 }
 
-/** The same because a person does not want it. `hash`: SHA-256 of the body. */
+/** The same at a person's request. `hash`: SHA-256 of the body. */
 export function dropKept(store: Store, id: number, dropped: { at: string; hash: Buffer }): boolean {
   return moveToQuarantine(store, id, { state: "dropped", reason: null, ...dropped });
 }

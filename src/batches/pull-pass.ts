@@ -10,7 +10,7 @@ export interface PullPass {
   confirmFailure: unknown;
   /** `GET /orders` was answered in this pass: the credentials and the way to the service are right. */
   isAnswered: boolean;
-  /** The answer was empty in a form that is new: it says nothing of what the service still has. */
+  /** The answer was empty in a form that is new: it does not show what the service still has. */
   isUnusual: boolean;
   /** Confirms that failed one after the other. */
   confirmsFailed: number;

@@ -11,7 +11,7 @@ import { type Call, type Command, load, readExisting, unknownWord } from "./comm
 import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** What a person says of the rows that were sent under a former key and that nothing names. */
+/** A person's decision about the rows that were sent under a former key and that nothing names. */
 const DECISIONS = ["list", "gone", "keep"] as const;
 
 /** Lets the rows go on that a feed's guard holds back, or decides about those of a former key. */

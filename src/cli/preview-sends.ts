@@ -1,5 +1,5 @@
 /*
- * What the next passes would send, from the database alone: nobody is asked and nothing is written, so that it may run
+ * What the next passes would send, from the database alone: no request is made and nothing is written, so that it may run
  * beside a daemon and as often as one likes. The decisions are the same pure functions that the jobs use.
  */
 

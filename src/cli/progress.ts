@@ -31,7 +31,7 @@ export interface Step {
 }
 
 /**
- * One line on standard error that says how far a long command is, for a person who waits: redrawn in its place, a few
+ * One line on standard error with the progress of a long command, for a person who waits: redrawn in its place, a few
  * times a second at most, only after two seconds, and gone before anything else is written. Where nobody watches, or
  * results are for machines, it does nothing at all.
  */
@@ -62,7 +62,7 @@ export class Progress {
     };
   }
 
-  /** Says how far it is. May be called as often as one likes. */
+  /** Shows the progress. May be called at any rate. */
   show(step: Step): void {
     if (this.#draw === undefined) return;
     const nowMs = this.#clock.monotonicMs();

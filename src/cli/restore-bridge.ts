@@ -84,7 +84,7 @@ export interface RestoreReport {
   copiedAt: string | null;
   /** The new name of the replaced file; null where there was none. */
   replaced: string | null;
-  /** Everything was brought over: nothing is missing and nothing is in doubt. */
+  /** Everything was brought over: nothing is missing and no outcome is unknown. */
   complete: boolean;
   carried: Record<string, number>;
   journal: Replayed & { torn: number; damaged: number };
@@ -315,7 +315,7 @@ export async function replayJournal(
   }
 }
 
-/** What was acknowledged and what the ERP wrote came over in full: then nothing of it is in doubt. */
+/** What was acknowledged and what the ERP wrote came over in full: then no outcome is unknown. */
 function areFeedsWhole(replaced: Replaced, report: CarryReport): boolean {
   return (
     replaced.state === "there" && replaced.continues && [...report.damaged].every((table) => RULES[table] === "own")

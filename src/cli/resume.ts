@@ -129,13 +129,13 @@ function lift(
   for (const reason of lifted) {
     deleteHold(store, area, reason);
     if (OF_FLOW_OR_AREA.has(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
-    // Somebody has looked at what is answered, and says that it is an acceptance.
+    // A person has read the answer and declares it an acceptance.
     if (reason === "answer") {
       acceptForms(store, endpoints);
       if (OF_STATUSES.has(area)) acceptNewForms(store, isoTime(Date.now()));
       acceptMetadata(store, area);
     }
-    // Somebody has looked: the batch whose answer was lost is given up, and confirms may go on.
+    // A person has decided: the batch whose answer was lost is given up, and confirms continue.
     if (reason === "hand-out lost") clearDelivery(store);
   }
   for (const feed of FEED_NAMES) {

@@ -208,7 +208,7 @@ async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolea
   return store.whereFiles() === "there";
 }
 
-/** Nothing is closed: SQLite would write into files that are not the ones that it knows. */
+/** Nothing is closed: SQLite would write into files that it did not open. */
 async function leave(error: BridgeError, { log, bridge }: Running): Promise<never> {
   log.error({ errorCode: error.code }, inFull(error));
   const copy = await bridge.saveHeld();

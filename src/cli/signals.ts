@@ -80,7 +80,7 @@ export function interruption(onStop: () => void = () => {}): Disposable & { sign
 
 /**
  * Whether the terminal that this process was started on is closed. False where none of its streams was one: `nohup` and
- * whoever sends all of them elsewhere want the program to outlive the terminal.
+ * whoever sends all of them elsewhere mean the program to outlive the terminal.
  */
 function watchTerminal(): () => boolean {
   const isOnTerminal = [0, 1, 2].some((stream) => isatty(stream));

@@ -45,7 +45,7 @@ function ruleOf(text: string): Message {
   return [WHOLE_NUMBER, PORT_NUMBER].find((rule) => String(rule) === text) ?? m.common.foreign({ text });
 }
 
-/** What commander says of a command line, in English only. */
+/** Commander's own errors about a command line, in English only. */
 const REFUSALS: readonly [RegExp, (...parts: string[]) => Message][] = [
   [/^unknown option '(.*)'$/s, (option = "") => m.help.unknownOption({ option })],
   [/^unknown command '(.*)'$/s, (command = "") => m.help.unknownCommand({ command })],

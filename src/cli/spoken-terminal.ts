@@ -2,7 +2,7 @@ import type { Language } from "../messages/language.ts";
 import { type Message, type Say, speaking } from "../messages/message.ts";
 import type { Input, PlainInput, PlainTerminal, Terminal } from "./terminal.ts";
 
-/** A terminal whose messages come in the language of whoever sits before it. */
+/** A terminal whose messages are rendered in the user's language. */
 export interface SpokenTerminal extends Terminal {
   say: Say;
   speak(language: Language): void;

@@ -19,7 +19,7 @@ interface Asked {
   only: string | undefined;
 }
 
-/** What a sync would send: key, old, new and why. Asks nobody and writes nothing; shows rows as they are found. */
+/** What a sync would send: key, old, new and why. Makes no request and writes nothing; shows rows as they are found. */
 export async function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
   using store = readExisting(loaded);
   refuseOtherAccount(store, loaded);

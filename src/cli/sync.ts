@@ -309,7 +309,7 @@ function describeOutcome({ job, outcome, counts, error }: SyncOutcome): Message 
 
 const OUTCOMES: Readonly<Record<string, Message>> = { failed: m.sync.failed, stopped: m.sync.stopped };
 
-/** Counts of records that somebody has to look at. */
+/** Counts of records that need a person's attention. */
 const BAD_COUNTS = ["quarantined", "refused", "unsendable"];
 
 function exitCodeOfOutcome({ outcome, counts, errorCode, hold }: SyncOutcome): ExitCode {

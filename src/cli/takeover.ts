@@ -37,7 +37,7 @@ import { replayJournal, restoreDatabase } from "./restore-bridge.ts";
 import { jsonLine } from "./terminal.ts";
 
 const START = "systemctl enable --now erp-bridge";
-/** A server that was heard of within this looks into PostgreSQL every few seconds, and ends by itself. */
+/** A server that wrote to PostgreSQL within this time reads it every few seconds, and ends by itself. */
 const HEARD_WITHIN_S = 60;
 
 export interface TakeoverOptions {

@@ -3,7 +3,7 @@ import type { Message, Say } from "../messages/message.ts";
 
 /** Where answers are read from. Questions go to standard error, so that results stay alone on standard output. */
 export interface PlainInput {
-  /** Somebody sits there and can be asked. */
+  /** Interactive: a person can be prompted. */
   isInteractive: boolean;
   /** @throws BridgeError `stopped` on Ctrl-C or the end of the input */
   ask(question: string): Promise<string>;
@@ -27,13 +27,16 @@ export interface PlainTerminal {
   outIsTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
-  /** Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where nobody watches. */
+  /**
+   * Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where the output is not
+   * a terminal.
+   */
   draw?(line: string): void;
-  /** Absent where nobody can be asked and nothing is to be read. */
+  /** Absent where the terminal is not interactive and there is no input. */
   input?: PlainInput;
 }
 
-/** What a command is handed: it puts messages into the words of whoever sits before it. */
+/** What a command is handed: it renders messages in the user's language. */
 export interface Terminal extends Omit<PlainTerminal, "input"> {
   /** `as it is`: a file, a payload or words that were said already; everything else may be said in another language. */
   out(text: string | Message, kind?: "as it is"): void;

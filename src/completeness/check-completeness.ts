@@ -85,7 +85,7 @@ interface ServedBatch {
 
 /** The list of an answer is empty, and the answer is none that usually means that there is nothing. */
 export class UnusualEmptyError extends BridgeError {
-  /** For a few minutes it says nothing. */
+  /** It has lasted for a few minutes only, and does not count yet. */
   readonly isBrief: boolean;
 
   constructor(text: Message, { hint, isBrief }: { hint: Message; isBrief: boolean }) {
@@ -308,7 +308,7 @@ export class CompletenessCheck {
     return clock.monotonicMs() - sinceMs;
   }
 
-  /** What says that a page of changes does not hold all that are due. */
+  /** What shows that a page of changes does not hold all that are due. */
   findLacks(metadata: ListMetadata): readonly Lack[] {
     return findLacks(LISTS.load(this.#context.store, this.#endpoint), metadata);
   }

@@ -1,7 +1,7 @@
 /*
- * What stands beside an empty list, and whether empty answers usually say so. No list of words knows every way to say "not
- * now": one that says what none said before it is noticed, and moves nothing. What differs from answer to answer, such as
- * times, ids and counters, is no part of the form. Pure.
+ * What stands beside an empty list, and whether empty answers usually say so. No list of words covers every way to say
+ * "not now": an answer with content that none had before is noticed, and moves nothing. What differs from answer to
+ * answer, such as times, ids and counters, is no part of the form. Pure.
  */
 
 import { kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
@@ -92,7 +92,7 @@ function readValue(bytes: Buffer, value: Span, name: string): Omit<BesideEmpty, 
   const kind = kindOf(bytes, value);
   if (kind === "array")
     return skipBlanks(bytes, value.start + 1) === value.end - 1 ? QUIET : { says: "[…]", counts: "always" };
-  // That something new is not so says nothing.
+  // A new member that is `false` proves nothing.
   if (kind === "boolean") return textOf(bytes, value) === "true" ? TRUE : { says: "false", counts: "before" };
   if (isNothing(bytes, value) || value.end - value.start > TEXT_BYTES) return QUIET;
   const verdict = verdictOf(bytes, value, { name, own: NONE });
@@ -147,7 +147,7 @@ export function noteRecords(usual: UsualEmpty): UsualEmpty {
   return unusual === undefined || unusual.hasRecords ? usual : { ...usual, unusual: { ...unusual, hasRecords: true } };
 }
 
-/** Whether the service answers so now, whatever it says. */
+/** Whether the service answers so now, whatever the meaning. */
 export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
   if (unusual === undefined) return false;
   return unusual.proved >= PROOFS || (unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS);

@@ -12,8 +12,8 @@ import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../reco
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 
 /**
- * The newest orders that are looked at, and how many of them in a hundred may be without what is to be missed. Where many lack it, a few tell at
- * once. One that lost it for good must not let the next trouble take it from all others.
+ * The newest orders that are looked at, and how many of them in a hundred may be without what is to be missed. Where
+ * many lack it, a few are enough. One that has lost it for good must not hide that all others lose it later.
  */
 const FORMER = [
   { limit: 10, withoutMax: 50 },

@@ -41,7 +41,7 @@ export interface ReadDocument {
   source: Source;
 }
 
-/** What the schema says to the reader about a value. */
+/** The schema's description of a value, for the reader. */
 export interface Expectations {
   /** Converts text from the environment where a number or a boolean is wanted. */
   convert(path: Path, text: string): unknown;
@@ -78,7 +78,7 @@ export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expec
       uniqueKeys: false,
       stringKeys: false,
       prettyErrors: false,
-      // Quieter, it would not tell of a second document.
+      // At a lower level it would not report a second document.
       logLevel: "error",
       lineCounter: lines,
     });

@@ -20,7 +20,7 @@ export interface Finding {
   meaningOf: Path;
 }
 
-/** Suggestions cost time, and nobody reads more. */
+/** Suggestions cost time, and more are not read. */
 const SUGGESTIONS_MAX = 60;
 
 /** Translates what zod found. Only paths, keys and the schema's own words are used, never a value. */

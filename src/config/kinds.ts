@@ -8,7 +8,7 @@ import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration
 
 /**
  * The kinds of values in the configuration. Each carries its `wording` ("a duration from 1s to 1h"), from
- * which every message and the reference are made, and a `kind` where showing a value again needs to know it.
+ * which every message and the reference are made, and a `kind` where it is needed to format a value again.
  */
 export type Kind = "text" | "command" | "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
 

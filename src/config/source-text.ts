@@ -1,6 +1,6 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-/** What of the ERP's may be named as the source of a feed, as far as its text alone can tell. */
+/** What of the ERP's may be named as the source of a feed, as far as its text alone shows. */
 
 /** Tables and views that the bridge made for itself and for the ERP to read; those of the feeds are the ERP's to write. */
 export const OWN_NAMES: ReadonlySet<string> = new Set([

@@ -21,7 +21,7 @@ const SHOWN_MAX = 160;
 const LINE_MAX = 2000;
 /** `https://user:password@host`, refused where it matters and never shown anywhere. */
 const USERINFO = /(:\/\/)[^\s"']*@/g;
-/** A bare reference says nothing about the value. */
+/** A bare reference does not show the value. */
 const REFERENCE_ONLY = /^["']?\$\{\w+\}["']?$/;
 
 /** A value under such a key is never shown, also when the key is mistyped or stands in the wrong place. */

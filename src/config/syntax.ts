@@ -7,8 +7,8 @@ import { m } from "../messages/messages.ts";
 import { type LevelSettings, levelProblem } from "./feed-level.ts";
 
 /**
- * The small languages that appear inside values. Each function returns what is wrong, or null. The words may quote
- * the value, so whoever shows them must know that the value is no secret.
+ * The small languages that appear inside values. Each function returns what is wrong, or null. The words may quote the
+ * value, so the caller must not pass a secret.
  */
 
 export function pathProblem(text: string): Message | null {

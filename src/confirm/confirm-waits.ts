@@ -58,7 +58,7 @@ export class ConfirmWaits {
   readonly #unusual = new Map<number, AnswerForm>();
   /** Batches of which the service has counted a part. */
   readonly #short = new Set<number>();
-  /** Batches that were refused to this process beyond doubt. */
+  /** Batches that were certainly refused to this process. */
   readonly #refused = new Set<number>();
   /** How often the connection broke off in the confirm of a batch, or was never made, while orders were answered. */
   readonly #unreached = new Map<number, number>();
@@ -190,7 +190,10 @@ export class ConfirmWaits {
     return times;
   }
 
-  /** A confirm that names nothing covers more than its batch. What was refused before the doubt was not confirmed by it. */
+  /**
+   * A confirm that names nothing covers more than its batch. What was refused before its outcome became unknown was not
+   * confirmed by it.
+   */
   mayDoubt(row: BatchRow): boolean {
     const hasRoom = this.#doubts.has(row.id) || this.#doubts.size < DOUBTS_MAX;
     return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);

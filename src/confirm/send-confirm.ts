@@ -1,5 +1,5 @@
 /*
- * Sends the confirm of one batch and says what its answer means. Writes nothing but parts that were accepted and the form of an
+ * Sends the confirm of one batch and interprets the answer. Writes nothing but parts that were accepted and the form of an
  * answer; after a crash the ids that are left are confirmed again.
  */
 

@@ -8,17 +8,17 @@ import { BridgeError } from "../platform/errors.ts";
 import type { Owner } from "../platform/owner.ts";
 import { credentialsMark } from "../platform/secrets.ts";
 
-/** What makes an account: where it is and who asks. */
+/** What identifies an account: the service's address and the client id. */
 export function accountOf({ service }: LoadedConfig["config"]): string {
   return JSON.stringify([service.base_url, service.client_id]);
 }
 
-/** The same as a mark that says nothing of it to those who do not know it. */
+/** The same as a digest, which does not reveal it. */
 export function accountMark(config: LoadedConfig["config"]): string {
   return hash("sha256", accountOf(config), "hex").slice(0, 32);
 }
 
-/** Remembers whose orders a database holds; refuses another account's. */
+/** Stores whose orders a database holds; refuses another account's. */
 export function checkAccount(store: Store, loaded: LoadedConfig): void {
   refuseOtherAccount(store, loaded);
   if (loadMeta(store, "database") === undefined) store.write(() => saveMeta(store, "database", randomUUID()));

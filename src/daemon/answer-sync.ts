@@ -16,7 +16,7 @@ import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type RunResult, wordsOf } from "./run-job.ts";
 
-/** How soon a person who typed `sync` sees that something happens. */
+/** The delay after which a person who typed `sync` sees an effect. */
 const LOOK_MS = 250;
 
 /** `only`: the one key of a feed that is wanted. */

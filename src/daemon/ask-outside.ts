@@ -30,7 +30,7 @@ export function sendTestAlerts(
   );
 }
 
-/** Asks the service, harmlessly, whether it would let the bridge in. */
+/** Asks the service, harmlessly, whether it accepts the bridge's credentials. */
 export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
   const { config } = loaded;
   const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };

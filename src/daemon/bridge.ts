@@ -47,7 +47,7 @@ import { Scheduler } from "./scheduler.ts";
 /** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
 const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;
-/** Whoever asks for a job waits for what is due so soon, so often, and finds it settled. */
+/** A caller of a job waits for what is due so soon, at most so often, and finds it settled. */
 const DUE_SOON_MS = 30_000;
 const DUE_ROUNDS = 2;
 /** How often a wait looks whether the program is to end. */

@@ -1,5 +1,5 @@
 /*
- * Keeps jobs from asking where the service said no. Holds are rows, so that they outlive a restart and `resume` can
+ * Keeps jobs from making requests that the service refuses. Holds are rows, so that they outlive a restart and `resume` can
  * lift them; their deadlines are kept on the monotonic clock while the process lives, so that a wall clock that
  * jumps neither hammers the service nor silences the bridge. A hold that a full disk keeps from being written is kept
  * in memory: after a crash the same answer asks for it again. What the flows were answered last is kept by the process
@@ -193,7 +193,7 @@ export class HoldGate {
     const { store, clock, log, client } = this.#context;
     const now = clock.nowMs();
     const key = keyOf(plan);
-    // What one order was answered says nothing of the area, and ends no hold of it.
+    // The answer for one order is no evidence about the area, and ends no hold of it.
     const isOfOrder = error instanceof ServiceError && error.target === "order";
     const replaced = isOfOrder ? [] : this.#replacedBy(plan, areas);
     const isProbeRefused =
@@ -271,7 +271,7 @@ export class HoldGate {
     const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
     const flow = flowOf(areas);
     const queue = this.#queues.get(keyOf(hold));
-    // Whoever was refused last does not take every probe from those that might be let in.
+    // The flow that was refused last does not take every probe from those that may be accepted.
     const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -OTHERS_FIRST_MS;
     const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
     const isWaiting = waitMs > 0 || isYielding || untilMs > this.#context.clock.monotonicMs();

@@ -29,7 +29,7 @@ export function refuseMissingDatabase({ config }: LoadedConfig): void {
   });
 }
 
-/** Not a reason to fail: the copies tell the same. */
+/** Not a reason to fail: the copies show the same. */
 export function noteDatabase(store: Store, loaded: LoadedConfig): void {
   const file = idOf(store.path);
   try {

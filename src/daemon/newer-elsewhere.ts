@@ -64,7 +64,7 @@ function isAfter({ progress, madeMs }: CopyReach, { copy, copyMs = 0 }: Settled)
 }
 
 /**
- * An entry is written before its batch is committed: a crash between the two leaves one that the database does not know and
+ * An entry is written before its batch is committed: a crash between the two leaves one that is not in the database and
  * that was never confirmed. What the database had come to before that is in it, whatever happened.
  */
 function isBehindEntry(store: Store, { reached, database, fingerprint, receivedAt }: JournalNote): boolean {

@@ -42,7 +42,7 @@ export async function runJob(job: Job, context: JobContext, gate: HoldGate, sign
   return result;
 }
 
-/** Bookkeeping alone: where it cannot be written, the pass says why. */
+/** Bookkeeping alone: where it cannot be written, the pass reports why. */
 async function noteFirstPass(job: Job, context: JobContext, at: string, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
   try {

@@ -45,7 +45,7 @@ export function loadBodyPart(store: Store, bodyId: number, part: number): Buffer
   return findRow(store, bodyParts, { bodyId, part })?.bytes ?? Buffer.alloc(0);
 }
 
-/** The whole body, for commands that wait for nobody. */
+/** The whole body, for commands that run alone. */
 export function loadBody(store: Store, { body, bodyId }: BodyPlace): Buffer {
   if (bodyId === null) return body ?? Buffer.alloc(0);
   return Buffer.concat(loadPartLengths(store, bodyId).map((_, part) => loadBodyPart(store, bodyId, part)));

@@ -47,5 +47,5 @@ process.on("message", ({ step, file }: CheckpointOrder) => {
   }
   process.disconnect();
 });
-// Nobody waits for it any more.
+// It is not awaited any more.
 process.on("disconnect", () => process.exit(0));

@@ -1,8 +1,8 @@
 /**
- * One database, one daemon. The lock is SQLite's own exclusive lock on a second, empty file, `DATABASE.lock`: the kernel
- * releases it when the process dies, however it dies, so nothing is ever left to clean up. Who holds it stands in
- * `DATABASE.lock.json`, which is only words: it is trusted only while the lock is held. The lock file itself stays for
- * ever: removing it would let two processes lock two files of one name.
+ * One database, one daemon. The lock is SQLite's own exclusive lock on a second, empty file, `DATABASE.lock`: the
+ * kernel releases it when the process ends, in whatever way, so nothing is ever left to clean up. The holder is
+ * described in `DATABASE.lock.json`, which counts only while the lock is held. The lock file itself stays for ever:
+ * removing it would let two processes lock two files of one name.
  */
 
 import { closeSync, existsSync, lstatSync, statSync, writeSync } from "node:fs";

@@ -136,7 +136,7 @@ export class LogKeeper {
       for (let look = 0; look < LOOKS; look++) if (!this.#check.isCut(this.#frames())) return false;
       return true;
     } catch {
-      return false; // what else is wrong with it fails whoever reads or writes
+      return false; // any other defect of it fails the next read or write
     }
   }
 
@@ -268,7 +268,7 @@ function pageOfBatches(db: Database.Database): number | undefined {
   return db.prepare<[], number>(sql).pluck().get();
 }
 
-/** From here on until `end` this connection sees one moment, and has a mark in the log. */
+/** From here on until `end` this connection reads one snapshot, and has a read mark in the log. */
 function begin(db: Database.Database): void {
   db.exec("BEGIN");
   try {

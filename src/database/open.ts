@@ -85,7 +85,7 @@ function isLogLeft(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** A running daemon of the former version would go on writing to a schema it does not know. */
+/** A running daemon of the former version would go on writing to a newer schema. */
 function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migration[], file: string): void {
   if (inspectDatabase(db, known, file).length === 0) return;
   const lock = isLocked(file);

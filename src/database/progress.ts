@@ -27,7 +27,7 @@ export type RowMark = [key: number, digest: string];
 export interface Standing extends Progress {
   /** A row that was noted is another one, or an order that was noted is not there. */
   lacksRow: boolean;
-  /** Numbers of SQLite's that somebody has reset; they count as noted. */
+  /** Numbers of SQLite's that another program has reset; they count as noted. */
   isReset: boolean;
   /** `noted`: a note was written beside it once; `settled`: a restore has settled what may be missing. */
   mark: ProgressMark | undefined;

@@ -142,7 +142,10 @@ export const erpQueue = sqliteTable("erp_queue", {
   blockSeen: integer("block_seen"),
 });
 
-/** Statuses that the ERP wants to send. The ERP inserts `order_id`, `status`, `comment` and `data`; the bridge writes the rest. */
+/**
+ * Statuses that the ERP requests. The ERP inserts `order_id`, `status`, `comment` and `data`; the bridge writes the
+ * rest.
+ */
 export const statusRequests = sqliteTable("status_requests", {
   /** Requests of one order leave in this order. Left out by the ERP, or rising, and 9200000000000000000 at most. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),

@@ -268,7 +268,7 @@ export class Store {
       this.troubles.end("write");
       return result;
     } catch (error) {
-      // What `fn` itself refuses says nothing about the database.
+      // An error of `fn` itself is no evidence about the database.
       if (error !== thrown) this.#noteTrouble("write", error);
       throw error;
     }

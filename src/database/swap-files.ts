@@ -50,7 +50,7 @@ export function finishSwap(databasePath: string): void {
       for (const suffix of ["", "-wal", "-journal"]) {
         if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, freeName(`${aside}${suffix}`));
       }
-      // A program that was overlooked would go on with the replaced database, and nobody would learn of what it writes.
+      // A program that was overlooked would go on with the replaced database, and its writes would be lost without notice.
       spoilSharedMemory(`${file}-shm`);
       rmSync(`${file}-shm`, { force: true });
       syncFolder(folder);

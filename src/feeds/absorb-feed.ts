@@ -84,7 +84,7 @@ export interface Work<F extends FoundKey> {
   isFirst?: boolean;
 }
 
-/** Takes up every key that is dirty now. Yields between transactions, so that orders are never starved. */
+/** Reads every key that is dirty now. Yields between transactions, so that orders never wait for it. */
 export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: FeedPass): Promise<void> {
   const { store, files } = context;
   for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
@@ -99,7 +99,10 @@ export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: 
   }
 }
 
-/** Takes up some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at. */
+/**
+ * Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not
+ * looked at.
+ */
 export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
@@ -125,7 +128,10 @@ export async function absorbKeys(
   return unseen;
 }
 
-/** Takes up what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at. */
+/**
+ * Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how
+ * many were not looked at.
+ */
 export async function absorb<F extends FoundKey>(
   context: JobContext,
   rules: FeedRules,

@@ -1,7 +1,7 @@
 /*
  * What rows of a feed's source come to against what was acknowledged and what waits. One comparison serves changed
- * keys, the full comparison of a table and sources without triggers. It reads and writes nothing else: whoever takes up
- * what differs does so in a transaction that compares once more.
+ * keys, the full comparison of a table and sources without triggers. It reads and writes nothing else: the caller
+ * stores the differences in a transaction that compares once more.
  */
 
 import { hash } from "node:crypto";
@@ -75,8 +75,8 @@ export function diffKeys<F extends FoundKey>(
 }
 
 /**
- * What was acknowledged of another article than the row's new record names says nothing of that one. A table that is sent whole,
- * or whose absent rows send nothing, just leaves it out.
+ * What was acknowledged of another article than the row's new record names is no evidence about that one. A table that
+ * is sent whole, or whose absent rows send nothing, just leaves it out.
  */
 function setApart(
   rules: FeedRules,

@@ -157,7 +157,10 @@ export class FeedChanges {
     this.#isEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
   }
 
-  /** Rows whose changes nobody notes. While a backlog drains they are read once in a while, not before every request. */
+  /**
+   * Rows whose changes are not noted by triggers. While a backlog drains they are read once in a while, not before
+   * every request.
+   */
   async #readThrough(pass: FeedPass): Promise<void> {
     const { store, clock } = this.#context;
     if (this.#scannedUntilMs > clock.monotonicMs()) return;
@@ -175,7 +178,7 @@ export class FeedChanges {
     await commit(this.#context, signal, () => markCompared(store, this.#rules, isoTime(clock.nowMs())));
   }
 
-  /** The feed waits for a person, and says why. */
+  /** The feed waits for a person; the hold has the reason. */
   async #hold(detail: Message, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const { name } = this.#rules;

@@ -24,7 +24,7 @@ export interface OutboxRow {
   parent: string | null;
   /** How often it was refused since it last changed or was quarantined. */
   tries: number;
-  /** It was quarantined, and a person wants it tried again. */
+  /** It was quarantined, and is tried again at a person's request. */
   wasProven: boolean;
   /** It is in quarantine. */
   isRefused: boolean;

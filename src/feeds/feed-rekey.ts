@@ -91,7 +91,7 @@ export function moveFormer(
   return rows.at(-1)?.keyText;
 }
 
-/** A source that the bridge sends whole, or whose absent rows send nothing, needs nobody who decides. */
+/** A source that the bridge sends whole, or whose absent rows send nothing, needs no decision by a person. */
 function nameRow(
   store: Store,
   rules: FeedRules,

@@ -16,7 +16,7 @@ export interface SentState {
   gone: boolean;
   /** Whether the site shows it as something to buy. */
   live: boolean;
-  /** Acknowledged at the present address; false: it says what was on the site, but not what is. */
+  /** Acknowledged at the present address; false: it shows what was on the site, but not what is. */
   current: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface OutboxState {
   parent?: string | null;
 }
 
-/** What the ERP's table says of that key now. */
+/** The ERP's row of that key now. */
 export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: Message } | { kind: "absent" };
 
 export type RowPlan =

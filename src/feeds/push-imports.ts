@@ -45,7 +45,7 @@ const REQUESTS_PER_PASS = 20;
 /** Quarantined rows that are tried again at once, and how long until the next ones are. */
 const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
-/** Holds by which the service says no for longer than a moment. */
+/** Holds that stand for a lasting refusal by the service. */
 const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
 /** No row that goes to zero or away is held back. */
 const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
@@ -64,7 +64,7 @@ export class PushImports implements Job {
   readonly #changes: FeedChanges;
   /** What another process or a failure left open has been counted from now. */
   #areClocksSet = false;
-  /** The one row that a person wants sent. */
+  /** The one row to send, at a person's request. */
   #only: readonly string[] | undefined;
   /** What may go in this pass; fixed at its start, so that nothing becomes due behind the guard's back. */
   #limits: SendLimits | undefined;

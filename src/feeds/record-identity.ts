@@ -31,7 +31,7 @@ type Place = readonly string[];
 /**
  * The properties that name the article: `sku`, with `warehouse`, `price_type` and `position` beside it; without a `sku` those that
  * the key columns make, and where not every one of them stands in the record, the one of `result.key`, or the only other one
- * that is made of columns and is no value. None where that does not tell.
+ * that is made of columns and is no value. None where that is ambiguous.
  * @example
  * identityOf({ keys: ["id"], … }) // of { sku: "{article}", warehouse: "main", quantity: "{available}" }: [["sku"]]
  */

@@ -73,7 +73,7 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     this.#parts.push(rows);
   }
 
-  /** An answer says something only after others were answered. */
+  /** An answer counts only after others were answered. */
   postpone(rows: readonly R[]): void {
     this.#parts.unshift(rows);
   }
@@ -104,7 +104,7 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
 
   /** A part was refused: it is divided, or returned where it is one row. */
   refuse(rows: readonly R[], refusal: Refusal): RefusedAlone<R>[] {
-    // What is too large says nothing of how well the service is.
+    // A record that is too large is no evidence about the service.
     if (rows.length === 1 || refusal.status !== 413) this.#refusedInRow += 1;
     if (rows.length <= 1) return this.refuseEach(rows.map((row) => ({ ...refusal, row })));
     this.divide(rows);

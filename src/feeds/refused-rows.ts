@@ -12,7 +12,7 @@ import { markKeyDirty } from "./feed-source.ts";
 /** What a refusal leaves of a row's former request. */
 type Refusable = Pick<OutboxRow, "id" | "flightRecord" | "flightUntilMs">;
 
-/** The service refused it alone, and nothing shows yet that this says something of the record: it waits. */
+/** The service refused it alone, and nothing shows yet that the record is the cause: it waits. */
 export function saveSetAside(
   store: Store,
   { id, flightRecord, flightUntilMs }: Refusable,
@@ -31,7 +31,7 @@ export function savePassingRefusal(store: Store, id: number): void {
   store.prepare("UPDATE feed_outbox SET refusal = 'passing' WHERE id = ?").run(id);
 }
 
-/** The service does not want it; whether the outcome of an earlier value is unknown is what `row` says. */
+/** The service refuses it; `row` shows whether the outcome of an earlier value is unknown. */
 export function markRefused(
   store: Store,
   { id, flightRecord, flightUntilMs }: Refusable,

@@ -29,7 +29,7 @@ const ROWS_MORE = 10_000;
 /** Refused rows whose files are looked at in one pass; the others wait for the night. */
 const REFUSED_PER_PASS = 500;
 
-/** Keys that somebody wants looked at again, in one pass; the others wait for the next. */
+/** Keys to look at again in one pass, at most; the others wait for the next. */
 const DIRTY_PER_PASS = 10_000;
 
 interface Reading {
@@ -47,7 +47,7 @@ export class ScanSource {
   readonly #run: typeof proveSource;
   /** Keys that stand twice, or seem to: their rows are always staged, where they are distinguished. */
   readonly #repeated = new Set<string>();
-  /** Keys that somebody wants looked at again, by {@link nameOf}, as they were noted. */
+  /** Keys to look at again, by {@link nameOf}, as they were noted. */
   readonly #wanted = new Map<string, KeyValues>();
   /** Keys whose files are looked at in this pass, although their rows are as they were. */
   #refused = new Set<string>();

@@ -27,7 +27,7 @@ export interface SendPass extends FeedPass {
   failure: ServiceError | undefined;
 }
 
-/** One record of a request. Without a row it is there because the service wants the table whole. */
+/** One record of a request. Without a row: the service takes the whole table in each request. */
 export interface Entry {
   key: readonly string[];
   record: string;

@@ -81,7 +81,7 @@ class FileRows implements SourceRows {
     return await this.#attempt(this.#helper.call("find", { ...this.#call, withinMs: ROWS_WITHIN_MS }, key));
   }
 
-  /** Nobody waits for it: what it leaves open is closed by the next opening, or with the process. */
+  /** It is not awaited: what it leaves open is closed by the next opening, or with the process. */
   close(): void {
     if (this.#helper.isRunning) this.#helper.call("close", { place: this.#call.place }).catch(() => {});
   }

@@ -3,8 +3,8 @@ import { type Condition, keyOf } from "./conditions.ts";
 import type { Notified } from "./plan-alerts.ts";
 
 /*
- * What programs know an alert by. The names are older than the codes, and receivers filter by them, so they stay: the codes
- * of the conditions are what the program itself goes by.
+ * The names of alerts in messages to programs. They are older than the codes, and receivers filter by them, so
+ * they stay: the codes of the conditions are what the program itself goes by.
  */
 
 /** Quarantine is named by the kind of its records, of which a flow had one or two. */
@@ -16,7 +16,7 @@ const FLOWS: Readonly<Record<string, string>> = {
   payload: "reconcile",
 };
 
-/** Null where nobody is notified of it. */
+/** Null where it causes no notification. */
 export function alertNameOf({ code, subject, params }: Condition): string | null {
   const { alert } = CONDITIONS[code];
   if (code === "quarantined") return `quarantine ${KINDS[subject] ?? subject}`;

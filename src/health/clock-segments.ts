@@ -31,7 +31,8 @@ export interface ClockLook {
 
 /**
  * Which times were written by a wrong clock, once it is right: what lies in a segment in which the service's clock showed
- * another time. One that nobody doubted is left alone, because a machine that slept looks the same. Pure: clocks are handed in.
+ * another time. One without any contradiction is left alone, because a machine that slept looks the same. Pure: clocks
+ * are handed in.
  */
 export class ClockSegments {
   #past: Segment[] = [];

@@ -107,9 +107,9 @@ export interface Trait {
   unhealthy: string | boolean;
   /** A flow stands still, or may: no heartbeat goes out. */
   stalls: boolean;
-  /** How long it must stand before somebody is notified, so that a clock that jumps or a short pause is no alarm. */
+  /** How long it must stand before a notification is sent, so that a clock that jumps or a short pause is no alarm. */
   settleMs: number;
-  /** What programs know its alert by, `$` in the place of the subject; null: nobody is notified. */
+  /** The name of its alert for programs, `$` in the place of the subject; null: no notification is sent. */
   alert: string | null;
   /** The next command, `$` in the place of the subject; null: there is none to type. */
   command: string | null;

@@ -44,7 +44,7 @@ const UNANSWERED_MS = 5_000;
 const SILENT_MS = 60_000;
 /** What has waited for so long is a condition by its age alone, whatever keeps it; passing trouble is shown by the flow itself. */
 const LATE_MS = 15 * 60_000;
-/** A flow that runs so rarely may wait for its first turn: until then its silence says nothing. */
+/** A flow that runs so rarely may wait for its first turn: until then its silence means nothing. */
 const RARE_S = 3_600;
 
 const DOUBT_CODES = {
@@ -81,7 +81,7 @@ export function traitOf({ code }: Pick<Condition, "code">): Trait {
   return CONDITIONS[code];
 }
 
-/** What an alert, a series and a row know a condition by. */
+/** Identifies a condition in alerts, series and rows. */
 export function keyOf({ code, subject }: Pick<Condition, "code" | "subject">): string {
   return `${code} ${subject}`;
 }
@@ -245,7 +245,7 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   return list;
 }
 
-/** While the flow that reads stands still, that says it. */
+/** While the flow that reads stands still, its own condition covers this. */
 function ofReads(facts: Facts, now: Now): Condition[] {
   const { times = [], why = null } = facts.owedReads ?? {};
   const late = findLate(times, now.nowMs);

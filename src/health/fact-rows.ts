@@ -100,7 +100,7 @@ function listUnsettledSince(store: Store): string[] {
     .all();
 }
 
-/** Feeds that are switched on and whose table somebody wants to see written. */
+/** Feeds that are switched on and whose table must be written regularly, by the configuration. */
 function loadErpWrites(store: Store) {
   return store
     .prepare<{ feed: string; since: string; withinS: number }>(

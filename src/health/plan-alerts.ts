@@ -13,7 +13,7 @@ export interface AlertMessage {
 export interface Alertable {
   /** Code and subject. */
   key: string;
-  /** What programs know it by. */
+  /** Its name for programs. */
   subject: string;
   /** Counts what can become more of the same; the others are 1. */
   level: number;

@@ -1,7 +1,7 @@
 /*
- * Notifies people of what begins to be wrong and what is well again. Keeps the promise that nothing stops in silence, and
- * that a message never disturbs what it is about: sending has its own loop, its own time limits and no part in any flow.
- * After a crash it compares what is wrong with what was sent, and goes on from there.
+ * Notifies people of what begins to be wrong and what is well again. Guarantees that nothing stops without a
+ * notification, and that a notification never disturbs its subject: sending has its own loop, its own time limits and
+ * no part in any flow. After a crash it compares what is wrong with what was sent, and goes on from there.
  */
 
 import type { Language } from "../messages/language.ts";

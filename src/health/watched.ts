@@ -14,7 +14,7 @@ export interface Watched {
   covered: readonly Condition[];
 }
 
-/** One look at the database for everything that asks at the same time; a costly one is followed by a rest. */
+/** One read of the database for all requests of the same time; a costly one is followed by a rest. */
 export function watchConditions(
   { store, clock, startedAtMs, everyMs }: { store: Store; clock: Clock; startedAtMs: number; everyMs: number },
   limits: Limits,

@@ -123,7 +123,7 @@ export class MirrorLink {
     const socket = new Socket();
     this.#socket = socket;
     const client = new PgClient({ ...settingsOf(this.#options), stream: () => socket });
-    // Between two passes nobody waits for an answer that could show it.
+    // Between two passes no answer is awaited that could show it.
     client.on("error", () => {
       if (this.#client === client) this.close();
     });

@@ -24,10 +24,10 @@ export type FenceVerdict =
   /** Another instance works for the shop. `isTakenOver`: a person has said so, for another machine. */
   | { kind: "fenced"; isTakenOver: boolean };
 
-/** What a database knows of the claims to its shop; `claims` undefined: it is of a version that noted none. */
+/** The claims to its shop that a database has noted; `claims` undefined: it is of a version that noted none. */
 export interface Known {
   claims: readonly string[] | undefined;
-  /** When the shop was last heard of, as far as this database has come; undefined: it does not say. */
+  /** When the shop last wrote to PostgreSQL, as far as this database has noted; undefined: not noted. */
   heardAtS: number | undefined;
 }
 
@@ -35,8 +35,9 @@ export interface Known {
 const BEHIND_MAX_S = 300;
 
 /**
- * Whether a start finds that another instance may be at work: one whose claim this database does not know, or one that went on after this
- * database was copied. It does not claim the shop while that one is heard of. A copy that somebody tries out would otherwise end the original.
+ * Whether a start finds that another instance may be at work: one whose claim is not noted in this database, or one
+ * that went on after this database was copied. It does not claim the shop while that one still writes. A copy that
+ * somebody tries out would otherwise end the original.
  */
 export function mayBeAtWork(
   { writer, heardAtS, isSilent }: { writer: string | null; heardAtS: number; isSilent: boolean },

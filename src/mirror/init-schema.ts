@@ -1,7 +1,7 @@
 /*
- * Makes the schema in PostgreSQL, or brings it to the program's version, in one transaction: a crash in the middle leaves what was there. Three
- * roles that nobody logs in with hold the rights, and no more than they need; a role of a shop, an ERP or a reader is a member of one
- * and sees the shops that `shop_roles` names.
+ * Makes the schema in PostgreSQL, or brings it to the program's version, in one transaction: a crash in the middle
+ * leaves what was there. Three roles without a login hold the rights, and no more than they need; a role of a shop, an
+ * ERP or a reader is a member of one and sees the shops that `shop_roles` names.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { m } from "../messages/messages.ts";

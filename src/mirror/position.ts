@@ -30,7 +30,7 @@ export interface Seen extends Position {
   isTouched: boolean;
   /** Another machine, which had the shop, has left orders. */
   hasStrays: boolean;
-  /** Seconds since the head office last heard of this shop. */
+  /** Seconds since this shop last wrote to PostgreSQL. */
   heardS: number;
   /** When that was, in seconds since 1970. */
   heardAtS: number;

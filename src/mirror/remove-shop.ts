@@ -1,6 +1,7 @@
 /*
  * A shop that is gone for ever leaves the mirror: what waits for it would otherwise wait and grow for as long as an ERP writes its rows.
- * Orders and events stay for reports. A row that is written for it afterwards violates a foreign key, so the ERP hears of it.
+ * Orders and events stay for reports. A row that is written for it afterwards violates a foreign key, so the ERP gets
+ * an error.
  */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";

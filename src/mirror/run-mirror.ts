@@ -75,7 +75,7 @@ export class RunMirror implements Job {
   #isSchemaDue = false;
   /** An event up to which PostgreSQL has every order. */
   #mirrored: number | undefined;
-  /** When the shop was last heard of there. */
+  /** When the shop last wrote there. */
   #heardAtS: number | undefined;
   #isClaimNoted = false;
   #learned: Promise<void> | undefined;
@@ -185,7 +185,7 @@ export class RunMirror implements Job {
     return mayBeAtWork(seen, loadKnown(this.#context.store));
   }
 
-  /** Before it is made: a start after a crash knows its own claim. */
+  /** Before it is made: a start after a crash recognises its own claim. */
   async #noteClaim(seen: Seen, signal: AbortSignal): Promise<void> {
     if (this.#isClaimNoted) return;
     const { store } = this.#context;
@@ -221,7 +221,7 @@ export class RunMirror implements Job {
     return ended;
   }
 
-  /** Orders that another machine took before it heard that the shop is not its own any more. */
+  /** Orders that another machine took before it had read that the shop is not its own any more. */
   async #takeStrays(signal: AbortSignal): Promise<number> {
     const { store, clock, log } = this.#context;
     const { shop } = this.#options.self;

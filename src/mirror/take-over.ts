@@ -34,7 +34,7 @@ export async function lookAtShop(link: MirrorLink, shop: string): Promise<ShopSt
   return standing;
 }
 
-/** Returns the number of the takeover, which the database that goes on must know. */
+/** Returns the number of the takeover, which is stored in the database that goes on. */
 export async function claimTakeover(
   link: MirrorLink,
   shop: string,

@@ -15,7 +15,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   TRUNCATE: "",
 };
 
-/** What notes that somebody writes a table of the ERP's; without one of these a shop never hears of it. */
+/** The triggers that note writes to a table of the ERP's; without one of them a shop never gets those rows. */
 function touchTriggers(table: string): Trigger[] {
   const events = Object.entries(EVENTS).filter(([event]) => event !== "TRUNCATE" || table !== "status_requests");
   return events.map(([event, rows]) => {

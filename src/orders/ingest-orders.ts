@@ -264,7 +264,7 @@ function hashContent({ bytes }: IngestOptions, record: GoodRecord): Buffer {
   return hash("sha256", canonicalJson(bytes, record.span), "buffer");
 }
 
-/** Remembers that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
+/** Notes that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
 function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
   const read = {
     orderId: record.orderId,

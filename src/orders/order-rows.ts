@@ -209,7 +209,7 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
   if (event !== null) saveEvent(store, order.orderKey, event, order.eventSource, order.at);
 }
 
-/** Remembers the last record of a source, so that the same one is recognised without reading it. */
+/** Stores the last record of a source, so that the same one is recognised without reading it. */
 export function saveSourceHash(
   store: Store,
   mark: { orderKey: number; source: OrderSource; hash: Buffer; contentHash: Buffer | null },

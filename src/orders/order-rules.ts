@@ -20,7 +20,7 @@ export interface OrderSettings {
     next: string | null;
     snapshot: string;
   };
-  /** Dotted paths of the keys that stand in the file: an answer must have what somebody wrote down. */
+  /** Dotted paths of the keys that stand in the file: an answer must have what the file names. */
   written: ReadonlySet<string>;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Derives columns and lines of all stored orders again from their payloads, after the mapping was corrected. Asks
- * nobody. Reading and deciding hold no lock; each write is a transaction of its own, fenced by what was read, so that
+ * Derives columns and lines of all stored orders again from their payloads, after the mapping was corrected. Makes no
+ * request. Reading and deciding hold no lock; each write is a transaction of its own, fenced by what was read, so that
  * a running daemon's newer content always stays. After a crash the rest is done by running it once more.
  */
 

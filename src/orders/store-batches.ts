@@ -429,7 +429,7 @@ export class StoreBatches {
         const done = await commit(this.#context, pass.signal, () => {
           saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
           if (read.matched.length > 0) markUnreadUntried(store);
-          // Doubt about a batch that was stored before was settled then.
+          // The unknown outcome of a batch that was stored before was settled then.
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);

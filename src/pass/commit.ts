@@ -1,7 +1,7 @@
 /*
- * The one way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without
- * stopping the event loop, says so once, and goes on by itself. Nothing was written before the lock was had, so a
- * crash while waiting loses nothing. Transactions that follow each other leave the event loop its turns.
+ * The one way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without stopping
+ * the event loop, logs it once, and goes on by itself. Nothing was written before the lock was had, so a crash while
+ * waiting loses nothing. Transactions that follow each other leave the event loop its turns.
  */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -48,8 +48,8 @@ export async function commit<T>(
 }
 
 /**
- * The same for the outcome of something that is over, which nobody else knows: it waits for the lock as long as anything else, and a
- * stop leaves it a little longer.
+ * The same for the outcome of something that is over, which is known nowhere else: it waits for the lock as long as
+ * anything else, and a stop leaves it a little longer.
  */
 export async function commitEnd<T>(
   context: Pick<JobContext, "store" | "clock" | "log" | "objects">,

@@ -19,7 +19,7 @@ export function describeFailure({ code, text, hint }: Pick<BridgeError, "code" |
     case "unavailable":
       return m.pass.outOfOrder({ what });
     default:
-      // Nobody else says what is to be done there.
+      // No other text gives the next step there.
       if (!code.startsWith("mirror_") || hint === undefined) return what;
       return m.common.bare({ text: m.common.sentences({ parts: [text, hint] }) });
   }

@@ -21,7 +21,7 @@ export const CREDENTIALS_PROBE_MS = 5 * MINUTE_MS;
 export const PAYMENT_PROBE_MS = 30 * MINUTE_MS;
 /** For 429 and 503 that name no time. */
 export const RATE_LIMIT_DEFAULT_MS = MINUTE_MS;
-/** A 4xx that blames nobody in particular: the cause is at the service or in the configuration. */
+/** A 4xx that names no record: the cause is at the service or in the configuration. */
 export const REFUSED_PROBE_MS = 5 * MINUTE_MS;
 
 /** Reasons that concern one flow's own requests or rows, whatever its name. */
@@ -38,7 +38,7 @@ const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
   "disk",
 ]);
 
-/** What a hold covers where nobody has said it. */
+/** What a hold covers by default. */
 export function scopeOfReason(reason: HoldReason): HoldScope {
   return OF_ONE_FLOW.has(reason) ? "flow" : "area";
 }
@@ -47,7 +47,7 @@ type Ending = "itself" | "approve" | { states: () => Message };
 const PUT_RIGHT = { states: () => m.pass.causePutRight };
 /**
  * How each hold ends. `itself`: by a probe or by what the bridge finds, so that to lift one costs a request at most.
- * `approve`: by that command alone. Otherwise by a person who states something that nobody can take back.
+ * `approve`: by that command alone. Otherwise by a person's statement, which cannot be undone.
  */
 const ENDINGS: Record<HoldReason, Ending> = {
   credentials: "itself",
@@ -68,7 +68,7 @@ const ENDINGS: Record<HoldReason, Ending> = {
   account: PUT_RIGHT,
 };
 
-/** How the hold ends. Nothing says of a reason of a later version that it passes. */
+/** How the hold ends. A reason of a later version is not assumed to pass. */
 export function endingOf(reason: string): Ending {
   return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason as HoldReason] : PUT_RIGHT;
 }
@@ -209,7 +209,7 @@ export function reachOf(error: unknown, attempts = 0): Reach {
     return error.code === "answer_shape" ? "flow" : "machine";
   }
   if (error.code === "stopped") return "machine";
-  // No connection came about: nobody has looked at the record.
+  // No connection was made: the record was not judged.
   if (error.status === undefined && error.effect === "none") return "area";
   if (error.target === "order") return asksAllToWait(error, attempts) ? "area" : "record";
   return asksAllToWait(error) || error.code === "credentials_refused" || error.code === "payment_required"

@@ -33,7 +33,7 @@ export function saveSyncRequest(
   return insertRow(store, syncRequests, { jobs: JSON.stringify(jobs), onlyKey: only, requestedAt: at });
 }
 
-/** Requests that nobody has taken. */
+/** Requests that no daemon has taken. */
 export function loadSyncRequests(store: Store): SyncRequest[] {
   const rows = store
     .prepare<{ id: number; jobs: string; only: string | null }>(

@@ -17,7 +17,7 @@ export type AccountLock =
   | { state: "ours"; release: () => void }
   /** Another daemon of this account runs on this machine. */
   | { state: "taken" }
-  /** Somebody else has the name, or the system has no such sockets: nothing can be said. */
+  /** Another program has the name, or the system has no such sockets: the state is unknown. */
   | { state: "unknown"; release: () => void };
 
 const NONCE_BYTES = 32;
@@ -52,7 +52,7 @@ function listen(server: Server, name: string): Promise<string | undefined> {
   });
 }
 
-/** Whoever asks sends a number; the answer shows that the secret is known, and nothing of the secret. */
+/** The asking process sends a number; the answer shows that the secret is known, and nothing of the secret. */
 function answer(socket: Socket, key: Buffer): void {
   socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy());
   socket.on("error", () => {});

@@ -1,5 +1,5 @@
 /*
- * Files that are made in folders where others may plant names. A file is made under a name that nobody can know before,
+ * Files that are made in folders where others may plant names. A file is made under an unpredictable name,
  * is new for certain and is never reached through a link; its mode is set on the open file.
  */
 import { randomBytes } from "node:crypto";
@@ -22,7 +22,7 @@ import path from "node:path";
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 const RANDOM_BYTES = 8;
 
-/** `NAME.0123456789abcdef.ENDING`, which nobody can guess. */
+/** `NAME.0123456789abcdef.ENDING`, which cannot be guessed. */
 export function freshName(file: string, ending: string): string {
   return `${file}.${randomBytes(RANDOM_BYTES).toString("hex")}.${ending}`;
 }
@@ -85,7 +85,7 @@ export function removeName(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // A folder, or not ours: it is in nobody's way.
+    // A folder, or not ours: it is not in the way.
   }
 }
 

@@ -31,9 +31,9 @@ const FLAGS = ["--disable-sigusr1"];
 
 /** What a function that is called in a helper process is given besides its arguments. */
 export interface HelperCall {
-  /** Aborted where nobody waits for the result any more. */
+  /** Aborted where the result is not awaited any more. */
   signal: AbortSignal;
-  /** A sign of life, which begins the time limit anew, and something to tell the caller. */
+  /** A sign of life, which begins the time limit anew, with a note for the caller. */
   progress: (note?: unknown) => void;
 }
 
@@ -268,7 +268,7 @@ function letGo(child: ChildProcess): void {
   child.channel?.unref();
 }
 
-/** Answers calls, in the process that {@link HelperProcess} starts, until nobody is left to call. */
+/** Answers calls, in the process that {@link HelperProcess} starts, until its caller has ended. */
 export function serveCalls(functions: Functions): void {
   const under = new Map<number, AbortController>();
   const run = async ({ id, name, args }: Request, progress: HelperCall["progress"]): Promise<Outcome> => {

@@ -1,6 +1,6 @@
 /*
- * Distinguishes a pass that takes long from one that hangs. Whoever works asks for the time, sleeps a bounded while or looks
- * whether it is to stop; whoever waits for something that never comes does none of these. Each such call inside a pass,
+ * Distinguishes a pass that takes long from one that hangs. Code that works reads the time, sleeps a bounded while or
+ * checks for a stop; code that waits for something that never comes does none of these. Each such call inside a pass,
  * wherever it is made, is a sign of life of that pass and of no other. Nothing is kept beyond the process.
  */
 import { AsyncLocalStorage } from "node:async_hooks";

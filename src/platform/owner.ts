@@ -6,7 +6,7 @@ export interface Owner {
   database: string | undefined;
 }
 
-/** What says nothing of itself was made by an older version, before folders could be shared. */
+/** What names no owner was made by an older version, before folders could be shared. */
 export function isForeign(made: Owner, own: Owner): boolean {
   if (made.database !== undefined && made.database === own.database) return false;
   return made.account !== undefined && made.account !== own.account;

@@ -12,7 +12,7 @@ export class TtlCache<T> {
   readonly #everyMs: number;
   #value: { of: T; untilMs: number } | undefined;
 
-  /** @param times.everyMs nobody asks more often: what is cheap by that is loaded each time */
+  /** @param times.everyMs reads come no more often: what is cheap at that rate is loaded each time */
   constructor(clock: Clock, load: () => T, times: { restMinMs?: number; everyMs?: number } = {}) {
     this.#clock = clock;
     this.#load = load;

@@ -1,5 +1,5 @@
 /*
- * Asks the service, harmlessly, whether the credentials of both halves, the subscription and the clocks are right: the
+ * Checks with harmless requests whether the credentials of both halves, the subscription and the clocks are right: the
  * updates of this moment, an order that cannot exist, and an import body without its array, which any service refuses
  * after it has looked at the credentials. Nothing is stored.
  */

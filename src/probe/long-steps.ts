@@ -3,7 +3,7 @@ import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 
 interface LongSteps {
-  /** One of the timestamps, and when they were noticed; both are missing where there is nothing to tell. */
+  /** One of the timestamps, and when they were noticed; both are missing where nothing was noticed. */
   text?: string;
   at?: string;
   isSeen?: boolean;

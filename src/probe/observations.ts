@@ -119,7 +119,7 @@ export function markObservationOver(store: Store, kind: Observation["kind"], nam
   updateRows(store, observations, { kind, name, state: "new" }, { state: "over" });
 }
 
-/** Somebody has read them. The names dismissed. */
+/** A person has read them. Returns the names that were dismissed. */
 export function dismissObservations(store: Store): string[] {
   const answers = [
     ...loadAnswers(store),

@@ -1,6 +1,6 @@
 /*
- * Whether the timestamps of orders go in steps so long that a shop should know of it: a second change within one has the same timestamp, and
- * is met when the order is read again (`orders/second-reads.ts`), which may be an hour later.
+ * Whether the timestamps of orders go in steps so long that it matters to a shop: a second change within one has the
+ * same timestamp, and is met when the order is read again (`orders/second-reads.ts`), which may be an hour later.
  */
 import { parseTimestamp, stepNs } from "../answers/timestamp.ts";
 

@@ -1,6 +1,6 @@
 import { m } from "../messages/messages.ts";
 /*
- * The part of `probe` that asks nobody: what stored batches, requests, feeds and runs tell about the service. Reads
+ * The part of `probe` that makes no request: what stored batches, requests, feeds and runs show about the service. Reads
  * only; nothing to recover after a crash.
  */
 import { guessConfirmBody } from "./guess-confirm.ts";
@@ -21,7 +21,7 @@ export function tellKnown(probe: Probe): void {
   tellLimits(probe);
 }
 
-/** What no request without an effect can tell. */
+/** What no request without an effect can show. */
 function tellNeverKnown({ report, config }: Probe): void {
   const off = (["prices", "catalog", "images"] as const).filter((feed) => config.imports[feed].path === null);
   if (off.length > 0) report.add("otherRecords", "needs you", m.probe.askForPaths({ feeds: off }));

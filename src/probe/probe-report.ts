@@ -30,7 +30,7 @@ export class ProbeReport {
     }
   }
 
-  /** Adds a fact. Of several states the one that asks most of a person stays, and `found` beats `not found`. */
+  /** Adds a fact. Of several states the one that needs most of a person stays, and `found` replaces `not found`. */
   add(question: ProbeQuestion, state: FindingState, fact: Message, keys: Proposed = {}): void {
     const finding = this.#findings.get(question);
     if (finding === undefined) return;

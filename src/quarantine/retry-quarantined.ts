@@ -59,7 +59,7 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
   }
   const { record, bytes, mapping } = judged;
   const isStored = loadOrderMark(store, record.orderId) !== undefined;
-  // An old snapshot says nothing of today, and a change does not hold the order: the service is asked again.
+  // An old snapshot does not show the present state, and a change does not hold the order: the service is asked again.
   const isAsked = row.kind === "change" ? rules.carry === "changes" : row.kind === "snapshot" && isStored;
   if (isAsked) {
     oweRead(options, record, bytes);

@@ -23,7 +23,7 @@ import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.
 import { loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
 
 /**
- * `skipped`: somebody else has dealt with the order meanwhile, or will. `returned`: it was marked as removed, and the
+ * `skipped`: another job has dealt with the order meanwhile, or will. `returned`: it was marked as removed, and the
  * service has it; `gone`: it has not.
  */
 export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped" | "returned" | "gone";

@@ -1,6 +1,6 @@
 /*
- * Owes a read to the orders whose records are held. A record may have been bad for a while only: written in another
- * encoding, or put right since without anything that looks new. What the service says of the order now settles it: a good
+ * Queues a read of the orders whose records are held. A record may have been bad for a while only: written in another
+ * encoding, or put right since without anything that looks new. The order as the service has it now settles it: a good
  * snapshot releases what is held, a bad one stays held. In one transaction; after a crash the reads are queued again.
  */
 

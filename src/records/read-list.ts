@@ -50,7 +50,7 @@ export interface AnswerList extends Pick<AnswerJson, "root" | "mended"> {
   error?: string;
 }
 
-/** More white space in a row means nothing, and nobody can read on while it is stepped over. */
+/** More white space in a row has no meaning, and blocks the event loop while it is skipped. */
 const BLANKS_MAX = 1_000_000;
 /** Members of an answer itself. */
 const ANSWER_MEMBERS_MAX = 100_000;

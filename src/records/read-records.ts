@@ -36,7 +36,7 @@ export type AnswerRecord =
       ok: false;
       span: Span;
       reason: Message;
-      /** What the record calls itself, where it says so. */
+      /** The record's own id, where it has one. */
       reference: string | null;
       /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
       idLiteral: string | null;

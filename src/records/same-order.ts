@@ -20,7 +20,7 @@ export interface OrderRecord {
 /** More than the members of any record that could be its id. */
 const IDS_MAX = 1_000;
 
-/** What a record says at the path of a field; undefined where it says nothing, or is no JSON. */
+/** The value of a record at the path of a field; undefined where there is none, or where it is no JSON. */
 export function fieldOf({ text, mapping }: OrderRecord, field: OrderField): string | undefined {
   const bytes = Buffer.from(text, "utf8");
   return readJsonOr(() => {

@@ -29,7 +29,7 @@ function usesCursor(options: SandboxOptions): boolean {
   return options.updates.next !== null && options.updates.nextForm === "cursor";
 }
 
-/** Every change that the feed could tell, before `since` is looked at. */
+/** Every change that the feed could list, before `since` is applied. */
 function* allChanges(site: Site): Generator<Change> {
   const { scope, history, created } = site.options.updates;
   for (const order of site.book.all()) {

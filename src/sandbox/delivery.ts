@@ -19,7 +19,7 @@ function answerBytes(response: SandboxResponse): Buffer {
   return Buffer.concat([Buffer.from(head, "latin1"), response.body]);
 }
 
-/** Carries answers out, well or badly, and remembers its timers so that closing leaves nothing behind. */
+/** Sends answers, with their faults, and keeps its timers so that closing leaves nothing behind. */
 export class Deliverer {
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -27,7 +27,7 @@ export class Deliverer {
     const { delivery } = response;
     const { socket } = out;
     if (delivery.kind === "later") {
-      // A late effect happens whether or not somebody still waits for it.
+      // A late effect happens whether or not its client still waits.
       this.after(delivery.ms, () => this.deliver(out, delivery.complete()));
     } else if (socket !== null && !socket.destroyed) {
       this.transmit(out, socket, response, delivery);

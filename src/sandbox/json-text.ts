@@ -77,7 +77,7 @@ class Scanner {
   }
 }
 
-/** Reads JSON text into nodes that know their own text. Throws SyntaxError. */
+/** Reads JSON text into nodes that keep their own text. Throws SyntaxError. */
 export function readJson(text: string): JsonNode {
   JSON.parse(text);
   return new Scanner(text).node(0);

@@ -27,7 +27,7 @@ export interface LedgerEntry {
   readonly faultApplied: string | null;
 }
 
-/** What the service knows when it records a request. */
+/** What the service has of a request when it records it. */
 export interface LedgerDraft extends Omit<LedgerEntry, "seq" | "servedIds"> {
   readonly served: readonly ServedRecord[];
 }

@@ -22,7 +22,7 @@ export interface ServiceSources extends LedgerOptions {
   readonly options?: SandboxOptionsPatch;
 }
 
-/** An order as the service sees it; `id` in lower case, `text` its newest record in the snapshot's shape. */
+/** An order as the service holds it; `id` in lower case, `text` its newest record in the snapshot's shape. */
 export interface OrderView {
   readonly id: string;
   readonly status: string;
@@ -225,7 +225,7 @@ export class SandboxService {
     });
   }
 
-  /** 401 of the area; only right credentials are told that the subscription is unpaid. */
+  /** 401 of the area; only right credentials are answered that the subscription is unpaid. */
   private refuseArea(request: SandboxRequest, route: Route): Plan | undefined {
     const area = areaOf(route);
     return area === undefined ? undefined : refuseCredentials(area, request, this.sources.credentials, this.current);

@@ -4,14 +4,14 @@ import { m } from "../messages/messages.ts";
 import { readDoubt, readTextDoubt } from "./doubt-words.ts";
 import { readErrorWords, readTextError } from "./error-words.ts";
 
-/** What a 2xx answer to a POST says, whatever was posted. */
+/** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
   /**
    * `root`: the JSON of the answer, where it is JSON. `doubt`: something in it speaks against an acceptance; it counts as one
    * only where the endpoint is known to answer so.
    */
   | { kind: "accepted"; root?: ScannedJson; doubt?: Doubt }
-  /** A web page: somebody else answered. The outcome is unknown. */
+  /** A web page: not the service answered. The outcome is unknown. */
   | { kind: "html" }
   /** JSON that breaks off, or no text at all: what it would have said is unknown, and so is the outcome. */
   | { kind: "cut" }

@@ -48,7 +48,7 @@ function addCounts(
   });
 }
 
-/** Says by its name alone that it counts what was taken. */
+/** Shows by its name alone that it counts what was accepted. */
 function isTakenName(name: string): boolean {
   return isCalled(TAKEN_AT_ALL_NAME, name);
 }

@@ -1,6 +1,6 @@
 /*
- * The form of an answer to a POST, and whether it is one that the endpoint usually answers with. No list of words knows
- * every way to say no; an answer that looks as none before it is neither an acceptance nor a refusal.
+ * The form of an answer to a POST, and whether it is one that the endpoint usually answers with. No list of words
+ * covers every form of a refusal; an answer that looks as none before it is neither an acceptance nor a refusal.
  */
 
 import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";

@@ -10,14 +10,14 @@ import { shortWords } from "./service-error.ts";
 /** How many were taken. Beside one that was left out, all of them 0 say that nothing was. */
 export const TAKEN_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed)(?:count|total|records|items|rows)?$/;
-/** Of these 0 alone says it; a count of changes is 0 too where nothing differs. */
+/** A 0 of these alone shows it; a count of changes is 0 too where nothing differs. */
 export const TAKEN_AT_ALL_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
 export const SAME_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found|already[a-z]*)(?:count|total|records|items|rows)?$/;
 const LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|failed|rejected|errors?|dropped|lost)(?:count|total|records|items|rows)?$/;
-/** False where it was not taken. That something was not processed yet says nothing. */
+/** False where it was not taken. "Not processed yet" is no refusal. */
 const TAKEN_FLAG = /^(?:is|was|has)?(?:queued|received|stored|imported|applied|acknowledged|delivered|committed)$/;
 const DOWN_FLAG =
   /^(?:is|in|under)?(?:maintenance|offline|unavailable|outage|degraded|readonly|locked|blocked|busy|down)(?:mode)?$/;

@@ -1,7 +1,7 @@
 /*
  * What an answer to an import says of single records: `{"not_found": ["B"]}`, `[{"sku": "B", "status": 404}]`,
  * `{"B": "NOT_FOUND"}`. Wherever a record of the request is named, what stands there is said of that record. No list of
- * words knows every way to say no: what is usually said of a record that was taken is learned. Pure.
+ * words covers every form of a refusal: what is usually said of a record that was taken is learned. Pure.
  */
 
 import { SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";

@@ -7,7 +7,7 @@ import { ServiceError } from "../service/service-error.ts";
 
 /** What a failed request says of the status it carried. */
 export type StatusFailure =
-  /** The service says that it will not have this status for this order. Whether that is believed is decided later. */
+  /** The service refuses this status for this order. Whether the refusal counts is decided later. */
   | "refused"
   /** No such place: either the order does not exist or the path is wrong, and only a read can show which. */
   | "nowhere"
@@ -179,7 +179,7 @@ function isNumber(text: string): boolean {
   return Number.isFinite(Number(text));
 }
 
-/** Answers of two kinds may cut one timestamp to different lengths; only alike ones tell that it is another. */
+/** Answers of two kinds may cut one timestamp to different lengths; only alike ones show that it is another. */
 function isOneFormNewer(now: string | null, before: string | null, timezone: string): boolean {
   const forms = [now, before].map((text) => (text === null ? undefined : parseTimestamp(text, timezone)?.form));
   const [one, other] = forms.map((form) => form && `${form.kind} ${form.precision} ${form.fraction}`);

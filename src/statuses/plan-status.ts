@@ -58,7 +58,7 @@ export interface RequestedOrder {
   revision: number;
   /** The service's own timestamp, verbatim. */
   updatedAt: string | null;
-  /** The status that was sent before: `owed` to be read back, `awaited` where a read has not shown it yet. */
+  /** The status that was sent before: `owed`: still to be read back, `awaited` where a read has not shown it yet. */
   echo: "owed" | "awaited" | null;
   /** The last request that was sent for the order, with the service's name of its status. */
   lastSent: { status: string | null; comment: ColumnValue; data: ColumnValue } | null;

@@ -88,7 +88,7 @@ export class StatusResolver {
   }
 
   /**
-   * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status tells, and
+   * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status counts, and
    * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
    * late would then take the place of the one asked for after it. That somebody else has changed the order is read twice,
    * with time between: one answer may come from a replica that lags.

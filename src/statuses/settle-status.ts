@@ -55,7 +55,7 @@ export class StatusSettler {
   readonly #context: JobContext;
   readonly #options: SettleOptions;
   readonly #reader: OrderReader;
-  /** Requests that the service has refused and that are to be asked again before that is believed. */
+  /** Requests that the service has refused and that are sent again before the refusal counts. */
   readonly #refusals = new Map<bigint, { times: number; accepted: number; askedAt: number }>();
   readonly #forms: AnswerForms;
   readonly #resolver: StatusResolver;
@@ -393,7 +393,7 @@ export class StatusSettler {
 
 /**
  * Whether a request was refused, in whatever words, and may all the same have been what gave the order the status. One that sets the
- * status which the order had before cannot be told by it.
+ * status which the order had before cannot be recognised by it.
  */
 function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
   const { id, wasAnswered, statusSent, statusBefore } = request;

@@ -1,5 +1,5 @@
 /*
- * The statuses that the ERP wants set: an outbox, in order for each order of the shop. A request is `sending` from
+ * The statuses that the ERP requests: an outbox, in order for each order of the shop. A request is `sending` from
  * before its request leaves until its outcome is known, so that after a crash in the middle nothing is sent again
  * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
  * `echo` says whether the status has come back with the order since; until then that change is our own.
@@ -261,7 +261,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
     )
     .get({ id, status });
-  // Not of the same status: whether one of the two has come back, tells the other.
+  // Not of the same status: whether one of the two has come back is known from the other.
   const accepted = store
     .prepare<{ status: string | null; timestamp: string | null }>(
       `SELECT s.status_before AS status, substr(s.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestamp

@@ -33,7 +33,7 @@ export interface ChangeNews {
   bytes: Buffer;
   /** Of the content, key order and white space aside. */
   contentHash: Buffer;
-  /** Where the records of this order do not tell by themselves which one counts. */
+  /** Where the records of this order do not show by themselves which one counts. */
   isDoubtful: boolean;
   /** The record was served before, and what was served last is not served any more: set back, or the answer of a replica that lags. */
   isKnown: boolean;

@@ -118,8 +118,8 @@ export class FirstPages {
   }
 
   /**
-   * Nothing that the service has written is young enough, and how late it is nothing tells: what is refused and answered shows it. What was
-   * learned by an earlier time that was wrong is forgotten.
+   * Nothing that the service has written is young enough, and its delay is not given: what is refused and answered
+   * shows it. What was learned by an earlier time that was wrong is forgotten.
    */
   async #searchLimit(pass: Pass): Promise<void> {
     const { clock } = this.#context;

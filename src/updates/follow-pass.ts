@@ -43,7 +43,7 @@ export interface Pass {
   /** Where the last pass of this kind reached its bound; undefined: this one begins at the watermark. */
   rest: Rest | undefined;
   isSweep: boolean;
-  /** The sweep is one that a person wants, from this time on. */
+  /** The sweep was requested by a person, from this time on. */
   backfill?: string | undefined;
   /** No sweep has been noted yet: the next one is counted from here. */
   isFirst: boolean;

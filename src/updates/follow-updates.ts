@@ -1,7 +1,7 @@
 /*
  * Follows later changes of orders: one pass reads what is new page by page (`read-pages.ts`), finds out whether pages have left something out
- * (`judge-pages.ts`), decides where the position goes (`plan-position.ts`) and stores all of it together (`store-pass.ts`). Then orders of which
- * a read is owed are read.
+ * (`judge-pages.ts`), decides where the position goes (`plan-position.ts`) and stores all of it together
+ * (`store-pass.ts`). Then orders with a queued read are read.
  */
 
 import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
@@ -91,7 +91,7 @@ export class FollowUpdates implements Job {
     const { isComplete = true, wide } = (await this.#try(trouble, () => this.#follow(counts, signal))) ?? {};
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
-    // Orders that are owed a read do not wait for the next good answer of another path, nor for the rest of a look from before.
+    // Orders with a queued read do not wait for the next good answer of another path, nor for the rest of a look from before.
     let left = await this.#readOwed(trouble, { counts, signal });
     let isWideComplete = true;
     if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
@@ -149,7 +149,7 @@ export class FollowUpdates implements Job {
     const { store, client } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
     const watermark = loadWatermark(store, STREAM);
-    // The first pull tells from when on there are changes to follow. All changes ever made are not asked for instead.
+    // The first pull determines from when on there are changes to follow. All changes ever made are not asked for instead.
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
     const sweepRest = loadRest(store, "sweep_rest", this.#signature);
@@ -267,7 +267,7 @@ export class FollowUpdates implements Job {
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
       swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
-      // Whether more than a pass may read is left behind the watermark, where this pass can tell.
+      // Whether more than a pass may read is left behind the watermark, where this pass can determine it.
       isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
     this.#pages.first.noteCovered(covered);
@@ -326,7 +326,7 @@ function restAfterWait(pass: Pass, error: unknown): { rest?: Rest } {
   return { rest: { asked, begunAt: rest === undefined ? serviceDate : rest.begunAt, backfill: filledBy(pass) } };
 }
 
-/** What a backfill that goes on in the next pass has to remember. */
+/** What a backfill that goes on in the next pass keeps. */
 function filledBy({ backfill, changes, rest }: Pass): Backfilled | undefined {
   if (backfill === undefined) return undefined;
   return { from: backfill, hasUnnamed: changes.hasUnnamed || rest?.backfill?.hasUnnamed === true };

@@ -333,7 +333,7 @@ function askAfter(
   return { since, ns: asked.ns, isKnownTimestamp: asked.ns !== missedNs, missedNs };
 }
 
-/** An instant in the form the service wants, floored: a position is never rounded up. */
+/** An instant in the form that the service accepts, floored: a position is never rounded up. */
 export function askAt(instantNs: bigint, form: TimestampForm | undefined, rules: FollowRules): Asked {
   const ns = instantNs < 0n ? 0n : instantNs;
   if (rules.since === "unix")

@@ -38,7 +38,7 @@ export function wasListed({ store }: Pick<JobContext, "store">, version: KnownVe
   return ns !== undefined && row !== undefined && wasTold(readSeen(row.seen), ns);
 }
 
-/** Questions of one pass; each answer may tell of many orders. */
+/** Requests of one pass; each answer may hold many orders. */
 const ASKED_MAX = 10;
 const SECOND_NS = 1_000_000_000n;
 /** Changes of the last day are listed everywhere; older ones where the answer itself has one that is as old. */
@@ -103,8 +103,8 @@ export class LookInUpdates {
   }
 
   /**
-   * Where the newest come first, a page tells of a version only where it reaches further down: every other time it is asked for from before what
-   * the service still has.
+   * Where the newest come first, a page shows a version only where it reaches further down: every other time it is
+   * asked for from before what the service still has.
    */
   #beginOf({ kept }: KnownVersion, ns: bigint, times: number): bigint {
     const keptNs = readTimestamp(kept ?? null, this.#options.follow.timezone)?.instantNs;

@@ -20,7 +20,7 @@ export class LostLooks {
 
   /**
    * Reads the order, and again where it may lack something by itself.
-   * @param read reads and stores the order once; what is `believed` it may lack.
+   * @param read reads and stores the order once; what is `believed` may be missing from it.
    */
   async read<T extends { kind: "unknown" } | (Refreshed<unknown> & { kind: "order" })>(
     orderId: string,

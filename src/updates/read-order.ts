@@ -54,7 +54,7 @@ export type SeenOrder =
   | { kind: "order"; status: string | null; timestamp: string | null }
   /** The order is marked as removed: the service does not have it. */
   | { kind: "gone"; error: ServiceError }
-  /** The service says that it has no such order. It is asked again before that is believed. */
+  /** The service says that it has no such order. It is asked again before that counts. */
   | { kind: "doubted"; error: ServiceError };
 
 export class OrderReader {
@@ -241,7 +241,7 @@ export class OrderReader {
   ): IngestResult {
     const lost = this.#standOf(answer);
     const taken = this.storeAnyway(answer, at);
-    // A timestamp that goes back alone tells as much of the service.
+    // A timestamp that goes back alone shows the same of the service.
     const kept = taken === "changed" || taken === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;
     if (!isAnnounced && taken === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
@@ -266,7 +266,7 @@ export class OrderReader {
   }
 
   /**
-   * Reads an order because somebody must know its status now.
+   * Reads an order for a caller that needs its status now.
    * @param decide runs in the transaction that has just stored what was read.
    * @throws ServiceError, BridgeError `answer_…` where the answer does not name the order's status.
    */

@@ -104,7 +104,8 @@ export class ReadPages {
       return await this.#readByTime(pass, watermark, serviceNow);
     }
     const time = loadWatermark(this.#context.store, TIME_STREAM);
-    // A token may also be wrong and be answered all the same: a sweep looks back in time, and takes up what is named there.
+    // A token may also be wrong and be answered all the same: a sweep looks back in time, and continues from what is
+    // named there.
     if (pass.isSweep && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
     try {
       const isComplete = await this.#readByToken(pass, watermark);
@@ -113,7 +114,7 @@ export class ReadPages {
       pass.token = undefined;
       return await this.#readByTime(pass, time, serviceNow);
     } catch (error) {
-      // Tokens expire, or a broken service has named one that it does not know: the time that it was named at still holds.
+      // Tokens expire, or a broken service has named one that it does not accept: the time that it was named at still holds.
       if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
       if (!this.#isTokenRefused) this.#context.log.warn({ watermark, since: time }, m.updates.positionRefused);
       this.#isTokenRefused = true;

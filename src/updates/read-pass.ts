@@ -19,7 +19,7 @@ import { UnfitAnswer } from "./read-snapshot.ts";
 /** Orders that are asked for at most to find out whether the service is well. */
 const CONTROLS_MAX = 2;
 
-/** `unknown`: too few orders were asked for to tell, and there is no other one. */
+/** `unknown`: too few orders were asked for to decide, and there is no other one. */
 export type Health = "well" | "ill" | "unknown";
 
 export class ReadPass {

@@ -1,8 +1,9 @@
 /*
- * What is remembered of the changes that the service told of an order, so that the same telling is recognised and a
- * new one never is. Feeds differ: one holds each order once, at its newest; another is a log that shows every change
- * for as long as it is younger than `since`. A change may appear late, with an old timestamp, and an order may go back to
- * a state that it had before, even under the same timestamp. So it is not enough to look at the newest record:
+ * What is kept of the changes that the service has listed of an order, so that a repeated one is recognised and a new
+ * one is never taken for it. Feeds differ: one holds each order once, at its newest; another is a log that shows every
+ * change for as long as it is younger than `since`. A change may appear late, with an old timestamp, and an order may
+ * go back to a state that it had before, even under the same timestamp. So it is not enough to look at the newest
+ * record:
  *
  * - a record that was not told before is news, wherever its timestamp stands;
  * - a telling that lacks the record which was last before is news too: the service has replaced it, not aged it.
@@ -52,7 +53,9 @@ export function writeSeen(seen: readonly ChangeKey[]): Buffer {
   return Buffer.from(seen.join(""), "latin1");
 }
 
-/** Whether a change of this second was told before: the answers of two endpoints may cut a time to different lengths. */
+/**
+ * Whether a change of this second was listed before: the answers of two endpoints may cut a time to different lengths.
+ */
 export function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
   return seen.some((key) => {
     const toldNs = Buffer.from(timestampOf(key), "latin1").readBigInt64BE();
@@ -60,7 +63,7 @@ export function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolea
   });
 }
 
-/** Whether this record was told before. */
+/** Whether this record was listed before. */
 export function isSeen(seen: readonly ChangeKey[], key: ChangeKey): boolean {
   if (seen.includes(key)) return true;
   if (seen.length < KEYS_MAX || timestampOf(key) === NO_STAMP) return false;
@@ -69,8 +72,8 @@ export function isSeen(seen: readonly ChangeKey[], key: ChangeKey): boolean {
 }
 
 /**
- * What to remember after `served` was told.
- * @param isWhole false where the telling was cut short, so that what is missing in it may only not have come yet.
+ * What to keep after `served` was listed.
+ * @param isWhole false where the list was cut short, so that what is missing in it may only not have come yet
  */
 export function rememberChanges(
   seen: readonly ChangeKey[],

@@ -1,8 +1,8 @@
 /*
  * A service that was restored to an earlier copy has lost what it had accepted since, and does not say so. Its orders show it: see
  * `plan-set-back.ts`. What it has lost of an order is noted in the transaction that stores what it has instead; the
- * acknowledgements of that time are in doubt from then on, and orders whose status was sent since are read again. SQL, because the
- * ERP writes the ids of its requests in any case.
+ * acknowledgements of that time count as unknown from then on, and orders whose status was sent since are read again.
+ * SQL, because the ERP writes the ids of its requests in any case.
  */
 
 import { parseTimestamp } from "../answers/timestamp.ts";

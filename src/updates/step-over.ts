@@ -22,7 +22,10 @@ export interface Tie {
   servedAt?: string | undefined;
 }
 
-/** Changes that cannot be reached must be looked for by a person. Once told, the same timestamp is not told again. */
+/**
+ * Changes that cannot be reached must be looked for by a person. Once reported, the same timestamp is not reported
+ * again.
+ */
 export async function raiseTie(
   context: JobContext,
   { timestamp, count, range }: Tie,
@@ -56,7 +59,7 @@ export async function endTie(context: JobContext, signal: AbortSignal): Promise<
   if (await commit(context, signal, () => deleteTie(store))) log.info({}, m.updates.tieServed);
 }
 
-/** What a page that was not cut would have held as well tells for certain that it was. A change made since tells nothing. */
+/** A change that an uncut page would have held as well proves the cut. A change made since proves nothing. */
 export function provesCut({ timestamps }: Page, { timestamp, servedAt }: Tie, rules: FollowRules): boolean {
   return timestamps.some(
     (served) =>

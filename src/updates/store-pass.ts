@@ -1,6 +1,7 @@
 /*
- * Stores what a pass has read. Keeps the second guarantee: the watermark moves only in the transaction that stores the last of the changes it
- * covers, or owes a read for them. After a crash the older watermark asks again, and what is stored already is recognised without a write.
+ * Stores what a pass has read. Keeps the second guarantee: the watermark moves only in the transaction that stores the
+ * last of the changes it covers, or queues a read of them. After a crash the older watermark asks again, and what is
+ * stored already is recognised without a write.
  */
 
 import { withLargeKept } from "../batches/keep-body.ts";
@@ -66,7 +67,7 @@ export class StorePass {
     this.#signature = signature;
   }
 
-  /** Stores what is news, at most so many records a transaction; the watermark moves with the last of them. */
+  /** Stores what is new, at most so many records a transaction; the watermark moves with the last of them. */
   async store(pass: Pass, end: PassEnd): Promise<void> {
     const { watermark, cut, covered, swept, ahead, isWhole } = end;
     const { store } = this.#context;
@@ -88,8 +89,8 @@ export class StorePass {
           const done = part.map((each) => applyChange(options, each));
           if (isLast) saveLearned(store, pass.learned);
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
-          // The position may move here: whatever it covers is stored, or owed a read, in this transaction or one before it, and
-          // `planPosition` has left it where a page was cut.
+          // The position may move here: whatever it covers is stored, or has a queued read, in this transaction or one
+          // before it, and `planPosition` has left it where a page was cut.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
             saveWatermark(store, STREAM, watermark, pass.at);
           if (isLast && ahead !== undefined) saveAhead(store, ahead);

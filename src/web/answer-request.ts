@@ -74,7 +74,7 @@ export class RequestAnswerer {
       return { status, headers: headersFor(type, csp), body: this.#hideSecrets(body) };
     } catch (thrown) {
       const { code, message } = asError(thrown);
-      // The flows that meet the same trouble tell it aloud, once; a scraper would tell it every few seconds.
+      // The flows that meet the same trouble log it once; a scraper would log it every few seconds.
       this.#log.debug({ errorCode: code }, `The status could not be read: ${message}`);
       // A browser that shows the page goes on asking.
       return refusal(503, String(m.web.noStatus({ code })), { Refresh: "30" });

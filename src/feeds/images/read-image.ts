@@ -65,7 +65,7 @@ export async function lookAtImage(
   }
 }
 
-/** What is kept of a file that nobody can read. */
+/** What is kept of a file that cannot be read. */
 export function unreadable(name: string, problem: string): ImageFile {
   return { path: name, identity: null, size: 0, sha256: null, type: null, problem };
 }

@@ -1,6 +1,6 @@
 /*
- * Statuses that the ERP wants set, from PostgreSQL into the shop's own table, each once: the client's UUID is stored beside the
- * new row in the transaction that makes it. SQL, because the ERP writes that table: ids of any size.
+ * Statuses that the ERP requests, from PostgreSQL into the shop's own table, each once: the client's UUID is stored
+ * beside the new row in the transaction that makes it. SQL, because the ERP writes that table: ids of any size.
  */
 
 import type { Store } from "../../database/store.ts";
@@ -21,7 +21,7 @@ interface LocalRequest {
 }
 
 /**
- * `isAgain`: the shop's database went back, so that a request that it does not know may have left before: it is sent only after
+ * `isAgain`: the shop's database went back, so that a request that it lacks may have been sent before: it is sent only after
  * the order was read.
  */
 export interface RequestRules {

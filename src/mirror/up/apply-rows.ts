@@ -37,7 +37,7 @@ export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether anything changed. `leavesZeros`: the site may sell what this database has never heard of, and hears of a zero. */
+/** Whether anything changed. `leavesZeros`: the site may sell what this database has never had, and is sent a zero. */
 export function applyRow(store: Store, touched: TouchedRow, { leavesZeros = false } = {}): boolean {
   const { table, row } = touched;
   if (row === null && leavesZeros && table === "stock") return upsertRow(store, table, touched, ZERO);

@@ -84,7 +84,7 @@ export function planTruncated(
 ): Walk {
   const steps = tables.flatMap((table) => [
     { kind: "remote", table } as const,
-    // Which of the rows that PostgreSQL lacks an ERP has deleted, and which a restore, nobody can tell any more.
+    // Whether an ERP or a restore deleted the rows that PostgreSQL lacks can no longer be determined.
     ...(used.includes(table) ? [{ kind: held.includes(table) ? "kept" : "local", table } as const] : []),
   ]);
   return { because: "truncated", steps, ids, kept: {} };

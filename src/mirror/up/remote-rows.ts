@@ -19,10 +19,10 @@ export const NOTES_MAX = 2_000;
 const BYTES_MAX = 16 * 1024 * 1024;
 /** The same as it is stored, maybe compressed: what is beyond it is not even looked at. */
 const STORED_BYTES_MAX = 4 * 1024 * 1024;
-/** A longer reason helps nobody. */
+/** A longer reason does not help. */
 const ERROR_CHARACTERS = 500;
 
-/** A status that the ERP wants set, as PostgreSQL has it. */
+/** A status that the ERP requests, as PostgreSQL has it. */
 export interface RemoteRequest {
   orderId: string;
   status: string | null;

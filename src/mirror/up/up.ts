@@ -60,7 +60,7 @@ interface Round {
   requests: readonly TouchedRequest[];
   /** The notes that it answers. */
   ids: readonly string[];
-  /** The shop's database went back: a request that it does not know may have left before. */
+  /** The shop's database went back: a request that it lacks may have been sent before. */
   isAgain: boolean;
   /** Requests whose outcomes are to be written once more. */
   outcomesOf: readonly number[];
@@ -330,7 +330,7 @@ function endWalk(store: Store, walk: Walk): void {
   if (walk.because === "approved") forgetMirrorState(store, "approved");
 }
 
-/** Whether the site may sell what this database has never heard of. */
+/** Whether the site may sell what this database has never had. */
 function isUnsure(store: Store): boolean {
   return loadMirrorState(store, "unsure") !== undefined;
 }
