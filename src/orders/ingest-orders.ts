@@ -11,7 +11,7 @@ import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } 
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { queueRead, requestRead } from "../pass/position-rows.ts";
+import { requestRead } from "../pass/position-rows.ts";
 import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import {
   BAD_KIND,
@@ -47,6 +47,7 @@ import {
   stateOfStatus,
   withSetBack,
 } from "./plan-order.ts";
+import { queueOrderRead } from "./queue-order.ts";
 import { queueSecondRead } from "./second-reads.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
@@ -274,7 +275,7 @@ function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash:
     recordHash: record.hash,
     contentHash,
   };
-  queueRead(options.store, read, options.at);
+  queueOrderRead(options, read, options.at);
 }
 
 function payloadOf(bytes: Buffer, record: AnswerRecord): string {

@@ -66,6 +66,23 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
   return rows.map(({ reference }) => reference);
 }
 
+/** Larger records are not looked into. */
+const LOOKED_INTO_BYTES = 1_000_000;
+
+/** What is held of one order, without what is too large. */
+export function loadHeldOf(
+  store: Store,
+  kind: BadRecord["kind"],
+  reference: string,
+): { payload: string; since: string }[] {
+  return store
+    .prepare<{ payload: string; since: string }>(
+      `SELECT payload, first_seen_at AS since FROM quarantine INDEXED BY quarantine_record
+       WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held' AND octet_length(payload) <= ${LOOKED_INTO_BYTES}`,
+    )
+    .all(kind, reference);
+}
+
 export interface HeldOrder {
   id: number;
   reference: string;

@@ -93,7 +93,9 @@ export function countDueReads(store: Store, at: string): number {
   return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
-export function loadQueuedRead(store: Store, orderId: string): QueuedRead | undefined {
+type QueuedSince = QueuedRead & Pick<typeof owedReads.$inferSelect, "since" | "dueAt">;
+
+export function loadQueuedRead(store: Store, orderId: string): QueuedSince | undefined {
   return findRow(store, owedReads, { orderId });
 }
 

@@ -12,6 +12,7 @@ import { readOrderId } from "../answers/uuid.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import type { KeptWord } from "../updates/kept-words.ts";
 
 /** How statuses are sent, compiled once. */
 export interface StatusRules {
@@ -46,6 +47,8 @@ export interface WantedStatus {
   notUtf8: string | null;
   /** Somebody else has cancelled the order since the request was made, and it is cancelled now. */
   cancelledSince?: { status: string | null; at: string } | undefined;
+  /** What the service has said of the order, and what is not stored because the order could not be read since. */
+  kept?: readonly KeptWord[];
 }
 
 /** What is known of the order. */
@@ -70,6 +73,8 @@ export type StatusPlan =
   | { kind: "read" }
   /** The order has this status: nothing is sent. */
   | { kind: "done"; status: string }
+  /** The service has named another status for the order than the stored one, and the order was not read since. */
+  | { kind: "wait"; reason: Message }
   | { kind: "send"; status: string; path: string; body: string };
 
 /** What an event of an order says of its status. */
@@ -119,11 +124,24 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
       );
     const body = renderBody(rules, wanted, status, order.serviceId);
     if (hasStatus && saysNothingNew(body, status, order, rules)) return { kind: "done", status };
+    const waits = planKept(wanted.kept ?? [], status, rules);
+    if (waits !== undefined) return waits;
     return { kind: "send", status, path: renderPath(rules.path, { order_id: order.serviceId }), body };
   } catch (error) {
     if (error instanceof RenderError) return refuse(m.common.about({ subject: error.placeholder, text: error.reason }));
     throw error;
   }
+}
+
+/** A cancellation that cannot be settled is never undone by a status; another status is waited for, and no longer once its time is over. */
+function planKept(kept: readonly KeptWord[], wanted: string, rules: StatusRules): StatusPlan | undefined {
+  const cancelled = rules.cancelled.has(wanted) ? undefined : kept.find(({ isCancelled }) => isCancelled);
+  const word = cancelled ?? kept.find(({ isCancelled, isOver }) => !isCancelled && !isOver);
+  if (word === undefined) return undefined;
+  const told = { status: named(word.status), since: word.since };
+  return word.isCancelled && word.isOver
+    ? refuse(m.statuses.keptForLong(told))
+    : { kind: "wait", reason: m.statuses.kept(told) };
 }
 
 function refuse(reason: Message): StatusPlan {

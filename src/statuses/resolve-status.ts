@@ -39,6 +39,8 @@ export type Step =
   | { kind: "settled"; as: "sent" | "already" | "refused" }
   /** Something is known that was not known before: the request can be looked at again at once. */
   | { kind: "again" }
+  /** It has not left: its order is to be read before. */
+  | { kind: "waits" }
   /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
   | { kind: "lost"; untilMs: number; error: unknown }
   /** It failed, without an effect or with one that a read must show; the attempt is counted. */

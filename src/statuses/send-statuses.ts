@@ -10,6 +10,7 @@ import { Breaker } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { loadQueuedRead } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -39,6 +40,17 @@ interface Waiting {
   accepted: number;
   /** The service said that it has nothing there: the order, once that is known. */
   nowhere: string | undefined;
+  /** Waits for a read of its order. */
+  unread?: Unread;
+}
+
+interface Unread {
+  /** How often it was found so. */
+  times: number;
+  orderId: string;
+  /** How the order stood. */
+  revision: number | undefined;
+  isQueued: boolean;
 }
 
 interface Pass {
@@ -52,6 +64,8 @@ interface Pass {
   /** Requests that failed, and steps in which the service answered something well. */
   failed: number;
   answered: number;
+  /** Requests whose orders are to be read before. */
+  waiting: number;
   failure: unknown;
 }
 
@@ -85,6 +99,7 @@ export class SendStatuses implements Job {
       settled: 0,
       failed: 0,
       answered: 0,
+      waiting: 0,
       failure: undefined,
     };
     await this.#settleAll(pass);
@@ -95,7 +110,7 @@ export class SendStatuses implements Job {
     const isFull = pass.steps >= STEPS_PER_PASS && pass.settled > 0;
     const outcome = isFull ? "more" : Object.keys(counts).length > 0 ? "done" : "idle";
     const dueInMs = this.#nextDueInMs();
-    const isLetIn = pass.failed === 0 || pass.answered > 0;
+    const isLetIn = pass.answered > 0 || pass.failed + pass.waiting === 0;
     return { outcome, counts, isLetIn, ...(dueInMs === undefined ? {} : { dueInMs }) };
   }
 
@@ -123,8 +138,16 @@ export class SendStatuses implements Job {
   #isDue(id: bigint, nowMs: number): boolean {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined || waiting.untilMs <= nowMs || this.#settler.isEvidenced(id)) return true;
-    const { nowhere } = waiting;
+    const { nowhere, unread } = waiting;
+    if (unread !== undefined) return this.#isSettled(unread);
     return nowhere !== undefined && loadRequestedOrder(this.#context.store, nowhere)?.isRemoved === true;
+  }
+
+  /** Whether more is known of the order than when its request was found to wait for it. */
+  #isSettled({ orderId, revision, isQueued }: Unread): boolean {
+    const { store } = this.#context;
+    if (isQueued && loadQueuedRead(store, orderId) === undefined) return true;
+    return loadRequestedOrder(store, orderId)?.revision !== revision;
   }
 
   #nextDueInMs(): number | undefined {
@@ -147,6 +170,12 @@ export class SendStatuses implements Job {
       // What a stop has cut off says nothing of the request.
       if (pass.signal.aborted) throw error;
       await this.#noteUnread(request, error, pass);
+      return;
+    }
+    if (step.kind === "waits") {
+      this.#postponeUnread(request);
+      pass.steps -= 1;
+      pass.waiting += 1;
       return;
     }
     if (step.kind !== "failed") pass.answered += 1;
@@ -212,6 +241,18 @@ export class SendStatuses implements Job {
     // The first time that an answer is lost is no failure yet: it may have arrived.
     if (!isFirst || leastMs === 0 || isDefect) pass.failure = error;
     if (pass.breaker.fail()) throw error;
+  }
+
+  /** Nothing was asked of the service. */
+  #postponeUnread(request: StatusRequest): void {
+    const { store } = this.#context;
+    const times = (this.#waiting.get(request.id)?.unread?.times ?? 0) + 1;
+    this.#postpone(request, statusRetryMs(times));
+    const order = loadRequestedOrder(store, request.orderId);
+    const orderId = order?.orderId ?? request.orderId;
+    const isQueued = loadQueuedRead(store, orderId) !== undefined;
+    const waiting = this.#waiting.get(request.id);
+    if (waiting !== undefined) waiting.unread = { times, orderId, revision: order?.revision, isQueued };
   }
 
   /** Returns whether another request was accepted since this one began to fail. */

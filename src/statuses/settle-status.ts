@@ -18,6 +18,7 @@ import type { ServiceAnswer, Turn } from "../service/client.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import { sendStatus, turnOfStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
+import type { KeptWord } from "../updates/kept-words.ts";
 import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
 import { classifyStatusFailure, compareStatus, isRefusalBelieved } from "./judge-status.ts";
 import { planStatus, type RequestedOrder, type StatusPlan } from "./plan-status.ts";
@@ -26,6 +27,7 @@ import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from
 import {
   hasStatusPathMatched,
   isFollowedSince,
+  isOwnUnread,
   isStatusOfOrders,
   loadCancelledSince,
   loadNewForm,
@@ -39,6 +41,7 @@ import {
   markSent,
   type StatusRequest,
   saveNewForm,
+  saveRequestError,
   saveStatusPathMatched,
 } from "./status-rows.ts";
 
@@ -114,6 +117,7 @@ export class StatusSettler {
     if (begun === undefined) return { kind: "again" };
     const { plan, order } = begun;
     if (plan.kind === "refuse" || (plan.kind === "done" && !begun.isLookedAt)) this.forget(request.id);
+    if (plan.kind === "wait") return { kind: "waits" };
     if (plan.kind === "refuse") return refused(this.#context, request.id, plan.reason);
     if (plan.kind === "done" && !begun.isLookedAt) return { kind: "settled", as: "already" };
     if (order === undefined) throw new Error("A status was planned for an order that is not stored.");
@@ -185,11 +189,13 @@ export class StatusSettler {
     const { store, clock, client } = this.#context;
     const request = loadOpenRequest(store, id);
     if (request?.state !== "pending") return undefined;
-    const order = loadRequestedOrder(store, request.orderId);
-    const { rules } = this.#options;
-    const cancelledSince = loadCancelledSince(store, id, rules.cancelled);
-    const plan = planStatus({ ...request, cancelledSince }, order, rules);
     const at = isoTime(clock.nowMs());
+    const { rules } = this.#options;
+    const kept = this.#keptWordsOf(request.orderId, at);
+    const order = loadRequestedOrder(store, request.orderId);
+    const cancelledSince = loadCancelledSince(store, id, rules.cancelled);
+    const plan = planStatus({ ...request, cancelledSince, kept }, order, rules);
+    if (plan.kind === "wait") saveRequestError(store, id, plan.reason);
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
@@ -201,6 +207,14 @@ export class StatusSettler {
       this.#looked.delete(id);
     }
     return { plan, order, isLookedAt };
+  }
+
+  /** What our own statuses have left at an order is nobody else's word. */
+  #keptWordsOf(orderId: string, at: string): KeptWord[] {
+    const { store } = this.#context;
+    const order = loadRequestedOrder(store, orderId);
+    if (order === undefined) return [];
+    return this.#reader.keptWordsOf(order, at).filter(({ status }) => !isOwnUnread(store, order.orderId, status));
   }
 
   async #send(

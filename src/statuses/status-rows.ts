@@ -192,6 +192,13 @@ export function isStatusOfOrders(store: Store, word: string): boolean {
   return onlyValue<number>(store, sql, word) === 1;
 }
 
+/** Whether the bridge has sent that status for an order that has not come back with it yet. */
+export function isOwnUnread(store: Store, orderId: string, status: string): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM status_requests
+    WHERE order_id = ? AND state = 'sent' AND status_sent = ? AND echo IS NOT NULL)`;
+  return onlyValue<number>(store, sql, orderId, status) === 1;
+}
+
 /** The last request that left for the order and was accepted. */
 function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
   const row = store
@@ -399,7 +406,9 @@ export function markUnsettled(store: Store, id: bigint, reason: Message): void {
 
 /** Why it is not settled yet; its attempt was counted when it left. */
 export function saveRequestError(store: Store, id: bigint, reason: Message): void {
-  store.prepare(`UPDATE status_requests SET last_error = ? WHERE id = ? AND ${OPEN}`).run(store.textOf(reason), id);
+  store
+    .prepare(`UPDATE status_requests SET last_error = @text WHERE id = @id AND ${OPEN} AND last_error IS NOT @text`)
+    .run({ text: store.textOf(reason), id });
 }
 
 /** Orders whose new status must be read back, oldest first. */

@@ -12,14 +12,8 @@ import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import {
-  expediteRead,
-  loadQueuedRead,
-  queueRead,
-  renewRead,
-  requestRead,
-  saveSeenChanges,
-} from "../pass/position-rows.ts";
+import { queueOrderRead } from "../orders/queue-order.ts";
+import { expediteRead, loadQueuedRead, renewRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
 import { readTimestampText } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
@@ -70,7 +64,7 @@ export function applyChange(
     contentHash,
   };
   const isLater = isLaterThanKnown(options, news, orderId);
-  queueRead(store, owed, at);
+  queueOrderRead({ store, rules }, owed, at);
   if (isLater) renewRead(store, orderId);
   return "owed";
 }

@@ -27,6 +27,7 @@ import { isoTime } from "../platform/ports.ts";
 import { ORDER_KINDS, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isFromFuture } from "./follow.ts";
+import { findKeptWords, type KeptWord } from "./kept-words.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { noteTakenBack } from "./set-back.ts";
 
@@ -178,6 +179,11 @@ export class OrderReader {
       if (id !== undefined && readOrderId(id) === orderId) return status;
     }
     return undefined;
+  }
+
+  /** What the service has said of an order, and what is not stored. Inside the transaction, which may store it first. */
+  keptWordsOf(order: ReadableOrder & { status: string | null; updatedAt: string | null }, at: string): KeptWord[] {
+    return findKeptWords(this.#context, this.#rules, { orderId: order.orderId, stored: order, at });
   }
 
   /** The timestamp of an answer as the service wrote it. */

@@ -52,7 +52,7 @@ import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
 import { noteRemoved } from "./set-back.ts";
-import { takeCancellation } from "./take-cancellation.ts";
+import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
 const READS_PER_PASS = 200;
 /** The first wait of an order that cannot be read; it doubles with each failure of its own. */
@@ -63,10 +63,8 @@ const WAIT_MAX_MS = 3_600_000;
  * and later changes or `reconcile` ask again.
  */
 const TRIES_MAX = 30;
-/** After so many answers that are older than what is known, the changes are asked for the newer version. */
+/** After so many answers that are older than what is known, the changes are asked for the newer version: before `CANCELLED_TRIES`. */
 const BEHIND_TRIES = 3;
-/** After so many tries a change that says that its order is cancelled counts without the order. The changes were asked before. */
-const CANCELLED_TRIES = BEHIND_TRIES + 1;
 /** After so many orders whose answers never came to have the timestamp of their change, those timestamps are not the orders' own. */
 const VAIN_MAX = 3;
 /** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
@@ -408,7 +406,9 @@ export class ReadOrders {
 
   #waitLonger(owed: QueuedRead, error: unknown): void {
     const attempts = owed.attempts + 1;
-    if (attempts >= CANCELLED_TRIES) takeCancellation(this.#context, this.#rules, owed.orderId, this.#now());
+    const { orderId } = owed;
+    if (attempts >= CANCELLED_TRIES)
+      takeCancellation(this.#context, this.#rules, { orderId, at: this.#now(), isLate: false });
     this.#wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
   }
 
@@ -455,6 +455,8 @@ export class ReadOrders {
         }
       }
       if (mark !== undefined) this.#settleByChanges(owed, { told, since: mark.updatedAt }, at);
+      // Nobody can ask the order itself any more.
+      takeCancellation(this.#context, this.#rules, { orderId: owed.orderId, at, isLate: true });
       this.#endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
       requestLaterReads(store, owed.orderId, at);

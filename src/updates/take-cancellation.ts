@@ -8,6 +8,7 @@ import { hash } from "node:crypto";
 import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import { isOlder } from "../answers/timestamp.ts";
 import { m } from "../messages/messages.ts";
 import { settleEchoes } from "../orders/echo-rows.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
@@ -15,22 +16,31 @@ import type { OrderRules } from "../orders/order-rules.ts";
 import { planOrder, type StoredOrder, stateOfStatus } from "../orders/plan-order.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
-import { type OrderMapping, readOrderValues } from "../records/order-mapping.ts";
+import { type OrderMapping, readOrderValues, readTimestampText } from "../records/order-mapping.ts";
+import { fieldOf, type OrderRecord } from "../records/same-order.ts";
 import { isFromFuture } from "./follow.ts";
 
 type Context = Pick<JobContext, "store" | "client" | "log">;
 
+/** After so many tries a change that says that its order is cancelled counts without the order. The changes were asked before. */
+export const CANCELLED_TRIES = 4;
+
+/**
+ * @param options.isLate the order could not be read for a day: then it counts also where nothing shows which of the two is the later one
+ * @returns whether it was taken over
+ */
 export function takeCancellation(
   { store, client, log }: Context,
   rules: OrderRules,
-  orderId: string,
-  at: string,
-): void {
+  { orderId, at, isLate }: { orderId: string; at: string; isLate: boolean },
+): boolean {
   const owed = loadQueuedRead(store, orderId);
   const mark = loadOrderMark(store, orderId);
-  if (owed?.source !== "update" || owed.record === "" || mark === undefined || mark.removedAt !== null) return;
-  const planned = planCancellation(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change: owed.record });
-  if (planned === undefined || isFromFuture(planned.values.updatedAt, client.serviceNow, rules.plan.timezone)) return;
+  if (owed === undefined || owed.record === "" || mark === undefined || mark.removedAt !== null) return false;
+  const change = { text: owed.record, mapping: rules[owed.source], isLate };
+  const planned = planCancellation(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change });
+  const updatedAt = planned?.values.updatedAt ?? "";
+  if (planned === undefined || isFromFuture(updatedAt, client.serviceNow, rules.plan.timezone)) return false;
   const { values } = planned;
   const eventSource = settleEchoes(store, orderId, values.status, at) ? "own" : "update";
   const content = { hash: hash("sha256", planned.text, "buffer"), contentHash: null, source: mark.payloadSource };
@@ -44,25 +54,29 @@ export function takeCancellation(
     at,
   });
   log.warn({ orderId }, m.updates.cancelledByChange({ orderId }));
+  return true;
 }
 
 function planCancellation(
   rules: OrderRules,
-  { mark, stored, change }: { mark: OrderMark; stored: StoredOrder; change: string },
+  { mark, stored, change }: { mark: OrderMark; stored: StoredOrder; change: OrderRecord & { isLate: boolean } },
 ) {
   const mapping = rules[mark.payloadSource];
+  const { timezone } = rules.plan;
   try {
-    const record = Buffer.from(change);
-    const told = readOrderValues(record, scanJson(record), rules.update);
-    if (!("values" in told) || stored.isCancelled || !stateOfStatus(told.values.status, rules.plan).isCancelled) return;
-    const { updatedAt } = told.values;
-    const text = withValues(stored.payload, mapping, { record, paths: rules.update.paths });
+    const record = Buffer.from(change.text);
+    const status = fieldOf(change, "status");
+    if (status === undefined || stored.isCancelled || !stateOfStatus(status, rules.plan).isCancelled) return;
+    const told = readTimestampText(record, scanJson(record), change.mapping);
+    if (change.isLate ? isOlder(told, stored.updatedAt, timezone) : told === null) return;
+    const text = withValues(stored.payload, mapping, { record, paths: change.mapping.paths });
     const bytes = Buffer.from(text);
     const read = readOrderValues(bytes, scanJson(bytes), mapping);
-    if (updatedAt === null || !("values" in read) || read.values.status !== told.values.status) return;
-    const values = { ...read.values, updatedAt };
+    if (!("values" in read) || read.values.status !== status) return;
+    const values = { ...read.values, updatedAt: told ?? stored.updatedAt };
     // Where nothing shows the time of what is stored, a cancellation is the later one.
-    const plan = planOrder(stored, { text, values }, stored.updatedAt === null ? "snapshot" : "update", rules.plan);
+    const isBelieved = change.isLate || stored.updatedAt === null;
+    const plan = planOrder(stored, { text, values }, isBelieved ? "snapshot" : "update", rules.plan);
     return plan.kind === "apply" ? { text, values, event: plan.event } : undefined;
   } catch (error) {
     if (error instanceof JsonSyntaxError) return undefined;

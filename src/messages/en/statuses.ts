@@ -30,6 +30,10 @@ export const statuses = {
     `changed meanwhile: the order was ${before} and is ${now} now; whether ${sent} was there in between is not known`,
   cancelledSince: ({ status, at }: { status: string; at: string }) =>
     `the order was cancelled after this request was made: ${status} since ${at}; insert a new request if it is to be sent all the same`,
+  kept: ({ status, since }: { status: string; since: string }) =>
+    `the service has named the status ${status} for this order (waiting to be read since ${since}), and the order was not read since; the request waits for that`,
+  keptForLong: ({ status, since }: { status: string; since: string }) =>
+    `the service has named the status ${status} for this order, which could not be read since ${since}; insert a new request once it can be`,
   unshown: ({ answeredAt, status }: { answeredAt: string; status: string }) =>
     `accepted at ${answeredAt}, and the order, read again since, still has the status ${status}`,
   withoutStatus: "without a status",
