@@ -1,0 +1,26 @@
+import { isOlder } from "../answers/timestamp.ts";
+import type { Store } from "../database/store.ts";
+import { loadQueuedRead, type QueuedRead, queueRead } from "../pass/position-rows.ts";
+import { fieldOf } from "../records/same-order.ts";
+import type { OrderRules } from "./order-rules.ts";
+import { stateOfStatus } from "./plan-order.ts";
+
+/** Queues a read of an order. A cancellation that waits for it stays where the record is an older one: of a replica, or of a batch. */
+export function queueOrderRead(
+  { store, rules }: { store: Store; rules: OrderRules },
+  read: Omit<QueuedRead, "attempts">,
+  at: string,
+): void {
+  const waiting = loadQueuedRead(store, read.orderId);
+  if (waiting === undefined || !isOlderThanCancelled(rules, read, waiting)) queueRead(store, read, at);
+}
+
+type Read = Pick<QueuedRead, "record" | "source">;
+
+function isOlderThanCancelled(rules: OrderRules, read: Read, waiting: Read): boolean {
+  const say = ({ record, source }: Read, field: "status" | "updated_at") =>
+    fieldOf({ text: record, mapping: rules[source] }, field) ?? null;
+  const isCancelled = (each: Read) => stateOfStatus(say(each, "status"), rules.plan).isCancelled;
+  if (waiting.record === "" || !isCancelled(waiting) || isCancelled(read)) return false;
+  return isOlder(say(read, "updated_at"), say(waiting, "updated_at"), rules.plan.timezone);
+}

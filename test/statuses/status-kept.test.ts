@@ -1,0 +1,281 @@
+import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import type { Settings } from "../support/bridge.ts";
+import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { SLOW, whileWaiting } from "../support/turns.ts";
+
+const HOUR_MS = 3_600_000;
+const FORBIDDEN: FaultAction = { kind: "status", status: 403, body: '{"error":"cancelled orders are archived"}' };
+const BUSY: FaultAction = { kind: "status", status: 503, body: '{"error":"busy"}' };
+const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+interface IllBridge extends StatusBridge {
+  /** What is answered instead of one order, or of all. */
+  ill(order: string | null, answer: FaultAction): void;
+  /** `GET /updates` lists this once and nothing else. */
+  announce(id: string, fields: object): void;
+  poll(minutes?: number): Promise<void>;
+}
+
+/** Statuses of an order that cannot be read. Two others have been sent one, so that the service is known as well. */
+async function startIll(settings?: Settings): Promise<IllBridge> {
+  const bridge = await startStatusBridge({ orders: 4, ...(settings && { settings }) });
+  const { sandbox, run, send, ask, clock, ids } = bridge;
+  await run("updates");
+  for (const id of ids.slice(1, 3)) ask(id, "accepted");
+  await send();
+  clock.advance(60_000);
+  await run("updates");
+  const more = {
+    ill: (order: string | null, answer: FaultAction) =>
+      void sandbox.faults.add({
+        match: { path: "snapshot", ...(order === null ? {} : { order }) },
+        times: "forever",
+        do: answer,
+      }),
+    announce: (id: string, fields: object) => {
+      const record = { order_id: id, updated_at: new Date(clock.nowMs()).toISOString(), ...fields };
+      sandbox.faults.add({ match: { path: "updates" }, do: raw(JSON.stringify({ updates: [record] })) });
+    },
+    poll: async (minutes = 1) => {
+      for (let passed = 0; passed < minutes; passed++) {
+        clock.advance(60_000);
+        await run("updates");
+        await send();
+      }
+    },
+  };
+  return Object.defineProperties(more as IllBridge, Object.getOwnPropertyDescriptors(bridge));
+}
+
+/** The ERP asks, the customer cancels, and the changes say so. */
+async function cancelUnread(bridge: IllBridge, answer: FaultAction, at: string | null = bridge.ids[0]!) {
+  const { ids, ask, clock, sandbox, ill, run } = bridge;
+  const id = ask(ids[0]!, "shipped");
+  ill(at, answer);
+  clock.advance(1_000);
+  sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+  clock.advance(1_000);
+  await run("updates");
+  return id;
+}
+
+const WAITS = /^the service has named the status "cancelled" for this order/;
+
+describe("a status for an order that the changes call cancelled, and that cannot be read", () => {
+  it.each<[string, FaultAction | "older" | "other"]>([
+    ["refused", FORBIDDEN],
+    ["not found", { kind: "status", status: 404, body: '{"error":"no such order"}' }],
+    ["an error", { kind: "status", status: 500, body: "" }],
+    ["an older version", "older"],
+    ["another order", "other"],
+    ["a list", raw("[{}]")],
+    ["cut off", raw('{"order_id":"\u0442')],
+  ])("waits, is told so, and is refused once the change counts: %s", async (_, answer) => {
+    const bridge = await startIll();
+    const { ids, send, poll, posts, request, order, sandbox, ask, effects } = bridge;
+    const text = (id: string) => raw(sandbox.service.newestText(id)!);
+    const given = answer === "older" ? text(ids[0]!) : answer === "other" ? text(ids[3]!) : answer;
+    const before = posts().length;
+    const id = await cancelUnread(bridge, given);
+    const other = ask(ids[3]!, "packed");
+    await send();
+    expect(request(id)).toMatchObject({ state: "pending", attempts: 0, http_status: null });
+    expect(request(id).last_error).toMatch(WAITS);
+    expect(request(other).state).toBe("sent");
+    await poll(15);
+    expect(request(id)).toMatchObject({ state: "refused", attempts: 0 });
+    expect(request(id).last_error).toMatch(/^the order was cancelled after this request was made/);
+    expect(order(ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
+    expect([posts().length - before, effects(ids[0]!)]).toEqual([1, []]);
+  });
+
+  it("waits while no order can be read at all, and is refused as soon as it can be", async () => {
+    const bridge = await startIll();
+    const { send, poll, request, effects, ids, sandbox, run, clock } = bridge;
+    const id = await cancelUnread(bridge, BUSY, null);
+    await send();
+    await poll(30);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", []]);
+    sandbox.faults.clear();
+    clock.advance(HOUR_MS);
+    await run("updates");
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+  });
+
+  it("waits for a day where no order can ever be read, and the change counts then", async () => {
+    const bridge = await startIll();
+    const { send, poll, request, effects, ids, clock, order } = bridge;
+    const id = await cancelUnread(bridge, BUSY, null);
+    for (let hours = 0; hours < 23; hours++) {
+      clock.advance(HOUR_MS - 60_000);
+      await poll();
+    }
+    expect(request(id).state).toBe("pending");
+    for (let hours = 0; hours < 3; hours++) {
+      clock.advance(HOUR_MS - 60_000);
+      await poll();
+    }
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+    expect(order(ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
+  });
+
+  it("waits for a day and is refused where nothing shows which of the two is the later one", async () => {
+    const bridge = await startIll();
+    const { ids, ask, ill, announce, poll, request, order, clock, rows, effects } = bridge;
+    const [{ at }] = rows<{ at: string }>(
+      "SELECT service_updated_at AS at FROM orders WHERE order_id = ?",
+      ids[0]!,
+    ) as [{ at: string }];
+    const id = ask(ids[0]!, "shipped");
+    ill(ids[0]!, FORBIDDEN);
+    announce(ids[0]!, { status: "cancelled", updated_at: at });
+    await poll(30);
+    expect([request(id).state, order(ids[0]!).status]).toEqual(["pending", "new"]);
+    for (let hours = 0; hours < 26; hours++) {
+      clock.advance(HOUR_MS - 60_000);
+      await poll();
+    }
+    expect([request(id).state, order(ids[0]!).status, effects(ids[0]!)]).toEqual(["refused", "cancelled", []]);
+    // The ERP knows it now.
+    const again = ask(ids[0]!, "shipped");
+    await poll();
+    expect(request(again).state).toBe("sent");
+  });
+
+  it("waits after a restart as before, also where its outcome was unknown", async () => {
+    const bridge = await startIll();
+    const { ids, send, clock, request, effects, ill, sandbox, ask, run } = bridge;
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    ill(ids[0]!, FORBIDDEN);
+    const id = ask(ids[0]!, "shipped");
+    await send();
+    expect(request(id).state).toBe("sending");
+    sandbox.faults.clear();
+    ill(ids[0]!, raw(sandbox.service.newestText(ids[0]!)!));
+    clock.advance(1_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    await run("updates");
+    await bridge.restart();
+    for (let minutes = 0; minutes < 3; minutes++) {
+      clock.advance(60_000);
+      await send();
+    }
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", []]);
+    expect(request(id).last_error).toMatch(WAITS);
+  });
+
+  it("does not leave where the change comes while it waits for its turn", async () => {
+    const bridge = await startIll(SLOW);
+    const { ids, ask, send, clock, request, posts, bridge: running } = bridge;
+    const before = posts().length;
+    const id = ask(ids[0]!, "shipped");
+    const record = JSON.stringify({ order_id: ids[0], status: "cancelled", updated_at: "2099-01-01T00:00:00Z" });
+    whileWaiting(clock, () =>
+      running.store.db
+        .prepare(
+          "INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', ?, x'00', ?)",
+        )
+        .run(ids[0], ids[0], record, new Date(clock.nowMs()).toISOString()),
+    );
+    await send();
+    expect([posts().length - before, request(id).state]).toEqual([0, "pending"]);
+    expect(request(id).last_error).toMatch(WAITS);
+  });
+
+  it("waits where whole orders are listed, and the change cannot be stored", async () => {
+    const bridge = await startIll({ updates: { carry: "whole" } });
+    const { ids, ask, ill, announce, poll, request, sandbox, effects, clock } = bridge;
+    const id = ask(ids[0]!, "shipped");
+    ill(ids[0]!, FORBIDDEN);
+    clock.advance(1_000);
+    const whole = JSON.parse(sandbox.service.newestText(ids[0]!)!) as object;
+    announce(ids[0]!, {
+      ...whole,
+      status: "cancelled",
+      items: "none",
+      updated_at: new Date(clock.nowMs()).toISOString(),
+    });
+    await poll();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", []]);
+    expect(request(id).last_error).toMatch(WAITS);
+    // Once the order is read, what it says counts.
+    sandbox.faults.clear();
+    clock.advance(2 * HOUR_MS);
+    await poll(20);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
+  });
+
+  it("waits also where an older change, or a batch, is named after it", async () => {
+    const bridge = await startIll();
+    const { ids, announce, poll, request, effects, rows } = bridge;
+    const id = await cancelUnread(bridge, FORBIDDEN);
+    const old = rows<{ at: string }>("SELECT service_updated_at AS at FROM orders WHERE order_id = ?", ids[0]!)[0]!.at;
+    announce(ids[0]!, { status: "paid", updated_at: old });
+    await poll();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", []]);
+    expect(request(id).last_error).toMatch(WAITS);
+  });
+
+  it("leaves where the cancellation is older than what is stored, or what it asks for is a cancellation", async () => {
+    const bridge = await startIll();
+    const { ids, ask, ill, announce, poll, request } = bridge;
+    for (const each of [ids[0]!, ids[3]!]) ill(each, FORBIDDEN);
+    const id = ask(ids[0]!, "shipped");
+    announce(ids[0]!, { status: "cancelled", updated_at: "2020-01-01T00:00:00.000Z" });
+    await poll();
+    expect(request(id).state).toBe("sent");
+    announce(ids[3]!, { status: "cancelled" });
+    const cancelling = ask(ids[3]!, "cancelled");
+    await poll();
+    expect(request(cancelling).state).toBe("sent");
+  });
+});
+
+describe("a status for an order that the changes give another status, and that cannot be read", () => {
+  it("waits for the read, and leaves after it", async () => {
+    const bridge = await startIll();
+    const { ids, ask, ill, clock, sandbox, run, send, request } = bridge;
+    const id = ask(ids[0]!, "shipped");
+    ill(ids[0]!, BUSY);
+    clock.advance(1_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+    await run("updates");
+    await send();
+    expect(request(id).state).toBe("pending");
+    expect(request(id).last_error).toMatch(/^the service has named the status "paid"/);
+    sandbox.faults.clear();
+    clock.advance(35_000);
+    await run("updates");
+    await send();
+    expect(request(id)).toMatchObject({ state: "sent", status_before: "paid", last_error: null });
+  });
+
+  it("waits no longer than for four tries", async () => {
+    const bridge = await startIll();
+    const { ids, ask, ill, clock, sandbox, poll, request } = bridge;
+    const id = ask(ids[0]!, "shipped");
+    ill(ids[0]!, FORBIDDEN);
+    clock.advance(1_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+    await poll(15);
+    expect(request(id).state).toBe("sent");
+  });
+
+  it("is not kept waiting by the status that the bridge has sent itself", async () => {
+    const bridge = await startIll();
+    const { ids, ask, ill, announce, run, send, erp, clock, request } = bridge;
+    const first = ask(ids[0]!, "packed");
+    await send();
+    erp.exec("UPDATE status_requests SET echo = 'awaited'");
+    ill(ids[0]!, FORBIDDEN);
+    clock.advance(1_000);
+    announce(ids[0]!, { status: "packed" });
+    await run("updates");
+    const id = ask(ids[0]!, "shipped");
+    await send();
+    expect([request(first).state, request(id).state]).toEqual(["sent", "sent"]);
+  });
+});
