@@ -356,7 +356,10 @@ function isRightlyRefused(
   if (versions.odd.has(order_id) && SAID_OF_STATUS.has(http_status)) return true;
   if (last_error?.startsWith("there is no order") === true) return true;
   const number = erp.asked.findIndex((each) => each.id === id) + 1;
-  if (last_error?.startsWith("the order was cancelled after") === true && versions.wasCancelled(order_id)) return true;
+  const isOfCancellation = /^the (order was cancelled after|service has named the status "cancelled")/.test(
+    last_error ?? "",
+  );
+  if (isOfCancellation && versions.wasCancelled(order_id)) return true;
   if (erp.asked[number - 1]?.isOdd === true) return true;
   const isGone = service.statusOf(order_id) === undefined;
   // Somebody else has given the order another status meanwhile: the request is not sent again.
