@@ -112,7 +112,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/look-near.test.ts",
     "what lies behind a watermark taken for proof that it is ahead",
-    { in: "look", find: "const isNews = !hasMoved &&", replace: "const isNews =" },
+    { in: "look", find: "const isNews = isNear &&", replace: "const isNews =" },
     "src/updates/look-near.ts",
   ),
 ];

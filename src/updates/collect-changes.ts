@@ -74,6 +74,7 @@ export class ChangeCollector {
   /** Those that hold a record, in the order in which they came. */
   readonly #waiting = new Set<OrderChanges>();
   #news = 0;
+  #earliestNewsNs: bigint | undefined;
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -83,6 +84,11 @@ export class ChangeCollector {
   /** Whether what waits is so much that it is to be stored before the pass ends. */
   get isFull(): boolean {
     return this.#news > NEWS_MAX || (this.#news > 0 && this.#bytes > WAITING_BYTES_MAX);
+  }
+
+  /** The earliest time of a change that was not known before and was acted on. */
+  get earliestNewsNs(): bigint | undefined {
+    return this.#earliestNewsNs;
   }
 
   /** Whether the pass has brought any change of the order. */
@@ -168,6 +174,8 @@ export class ChangeCollector {
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen: writeSeen(order.seen) });
       order.hasLast = true;
+      for (const ns of order.unseenTimestamps ?? [])
+        if (ns !== undefined && ns < (this.#earliestNewsNs ?? ns + 1n)) this.#earliestNewsNs = ns;
       if (order.unseenTimestamps !== undefined) this.#news -= 1;
       order.unseenTimestamps = undefined;
       this.#drop(order);

@@ -11,11 +11,12 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { loadCut } from "./cut-rows.ts";
-import { type FollowRules, isLater, liesAhead, planFirstAsk } from "./follow.ts";
+import { AHEAD_MS, type FollowRules, isLater, liesAhead, planFirstAsk } from "./follow.ts";
 import { beginPass, type Pass, STREAM } from "./follow-pass.ts";
 import { type Ahead, loadAhead, saveAhead } from "./learned-rows.ts";
 import { isPositionRefused } from "./read-pages.ts";
 
+const MS_NS = 1_000_000n;
 const LOOK_EVERY_MS = 5 * 60_000;
 /** Where the clock of this machine is far behind, very many changes lie between. */
 const WIDE_RECORDS = 500;
@@ -89,9 +90,11 @@ export class LookNear {
     }
     if (pass.changes.records > WIDE_RECORDS) this.#dueMs = clock.monotonicMs() + WIDE_EVERY_MS;
     if (!isComplete || loadCut(store) !== undefined) return isComplete;
-    // What lies behind the watermark would have come anyway: it moves on.
-    const hasMoved = loadWatermark(store, STREAM) !== watermark;
-    const isNews = !hasMoved && Object.entries(own).some(([name, count]) => name !== "quarantined" && count > 0);
+    // What lies ahead as well would have come anyway.
+    const { earliestNewsNs } = pass.changes;
+    const isNear =
+      earliestNewsNs !== undefined && earliestNewsNs <= BigInt(Math.floor(clock.nowMs()) + AHEAD_MS) * MS_NS;
+    const isNews = isNear && Object.entries(own).some(([name, count]) => name !== "quarantined" && count > 0);
     await this.#settle(ahead, { pass, isNews });
     return true;
   }

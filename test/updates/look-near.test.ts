@@ -94,7 +94,10 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     let serviceMs = Date.UTC(2026, 2, 1, 12);
     const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
     const { service } = test.sandbox;
-    test.clock.jump(-YEAR_MS);
+    serviceMs += 5 * MINUTE_MS;
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll(5 * MINUTE_MS);
+    serviceMs += YEAR_MS;
     const handle = service.handle.bind(service);
     let raced = 0;
     service.handle = (request) => {
