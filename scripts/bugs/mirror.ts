@@ -61,11 +61,11 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "test/mirror/trouble.test.ts",
     "the mirror's position is ahead of its rows",
     {
-      find: "const written = await this.#write(tx, read, {",
+      find: "const written = await this.#write(to, read, {",
       replace: `await savePosition(tx, self.shop, { ordersSeq: read.head, eventsSeq: read.events.upTo });
       await tx.run("COMMIT");
       await tx.run("BEGIN");
-      const written = await this.#write(tx, read, {`,
+      const written = await this.#write(to, read, {`,
     },
     "src/mirror/down.ts",
   ),

@@ -9,6 +9,7 @@ const LENGTH_BYTES = 4;
 const SSL_REQUEST = 80_877_103;
 const SIMPLE_QUERY = "Q".charCodeAt(0);
 const PARSE = "P".charCodeAt(0);
+const BIND = "B".charCodeAt(0);
 
 /**
  * What becomes of a statement and of its connection: `before`, the server never sees it; `after`, the server carries it out, and its answer is
@@ -24,6 +25,10 @@ interface Connection {
   isStarted: boolean;
   /** The server's next answer is the end of the connection. */
   isLast: boolean;
+  /** Statements that were prepared under a name. */
+  named: Map<string, string>;
+  /** The name of the one that was parsed last and not bound yet. */
+  parsed: string | undefined;
 }
 
 /** Stands between a client and the socket of a PostgreSQL, and cuts connections at chosen moments. Speaks no TLS. */
@@ -85,7 +90,10 @@ export class CuttingProxy {
       return;
     }
     const server = connect(this.#target());
-    const connection: Connection = { client, server, rest: Buffer.alloc(0), isStarted: false, isLast: false };
+    const connection: Connection = {
+      ...{ client, server, rest: Buffer.alloc(0), isStarted: false, isLast: false },
+      ...{ named: new Map<string, string>(), parsed: undefined },
+    };
     this.#open.add(connection);
     client.on("data", (bytes) => this.#fromClient(connection, bytes));
     server.on("data", (bytes) => {
@@ -104,7 +112,7 @@ export class CuttingProxy {
     for (;;) {
       const message = nextMessage(connection);
       if (message === undefined) return;
-      const sql = connection.isStarted ? statementOf(message) : undefined;
+      const sql = connection.isStarted ? statementOf(connection, message) : undefined;
       // A request for TLS, which PostgreSQL refuses on a socket, comes before the start of the conversation.
       if (!connection.isStarted) connection.isStarted = message.readUInt32BE(LENGTH_BYTES) !== SSL_REQUEST;
       if (sql === "COMMIT") this.commits += 1;
@@ -141,11 +149,21 @@ function nextMessage(connection: Connection): Buffer | undefined {
   return rest.subarray(0, length);
 }
 
-function statementOf(message: Buffer): string | undefined {
+/** Each time that it is to be carried out: one with a name is parsed once. */
+function statementOf(connection: Connection, message: Buffer): string | undefined {
   const content = message.subarray(1 + LENGTH_BYTES);
-  const isParse = message[0] === PARSE;
-  if (!isParse && message[0] !== SIMPLE_QUERY) return undefined;
-  // A statement that is parsed has its name before its text.
-  const start = isParse ? content.indexOf(0) + 1 : 0;
-  return content.toString("utf8", start, content.indexOf(0, start));
+  const textAt = (start: number) => content.toString("utf8", start, content.indexOf(0, start));
+  if (message[0] === SIMPLE_QUERY) return textAt(0);
+  if (message[0] === PARSE) {
+    const name = textAt(0);
+    const sql = textAt(content.indexOf(0) + 1);
+    connection.named.set(name, sql);
+    connection.parsed = name;
+    return sql;
+  }
+  if (message[0] !== BIND) return undefined;
+  const name = textAt(content.indexOf(0) + 1);
+  const isReported = connection.parsed === name;
+  connection.parsed = undefined;
+  return isReported ? undefined : connection.named.get(name);
 }

@@ -197,13 +197,25 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   ...[20, 21, 23, 26].map((oid) => [oid, Number] as const),
 ]);
 
+const NAMES = new Map<string, string>();
+
+/** Of the few statements that write many rows, again and again: PostgreSQL plans each once. */
+function nameOf(sql: string): string {
+  const name = NAMES.get(sql) ?? `rows_${NAMES.size}`;
+  NAMES.set(sql, name);
+  return name;
+}
+
 /** How long the statements took that failed. */
 const TOOK_MS = new WeakMap<object, number>();
 
 async function sendOn(client: Client, sql: string, params: readonly Param[] = []): Promise<QueryResult> {
   const sentMs = performance.now();
   try {
-    return await client.query(sql, params as unknown[]);
+    const values = params as unknown[];
+    return await (params.some(Buffer.isBuffer)
+      ? client.query({ name: nameOf(sql), text: sql, values })
+      : client.query(sql, values));
   } catch (thrown) {
     if (thrown instanceof Error) TOOK_MS.set(thrown, performance.now() - sentMs);
     throw thrown;

@@ -40,8 +40,10 @@ import { StepSize } from "./step-size.ts";
 import {
   countOrders,
   loadHashes,
+  NeedsSavepoints,
   type Refused,
   refreshQueue,
+  withoutSavepoints,
   writeBatches,
   writeConditions,
   writeEvents,
@@ -51,8 +53,12 @@ import {
 
 /** Of one transaction: half a second's work at most. */
 const BOUND = { rows: 2_000, bytes: 4_000_000 };
-/** Orders of one statement: while PostgreSQL takes them, the next ones are read. */
-const ordersBound = (size: StepSize) => ({ bytes: size.of(BOUND.bytes), part: size.of(500) });
+/**
+ * Orders of one statement: while PostgreSQL takes them, the next ones are read. So few that they are gone before V8 counts them among what stays,
+ * for which it takes room that it does not give back.
+ */
+const PART_ROWS = 64;
+const ordersBound = (size: StepSize) => ({ bytes: size.of(BOUND.bytes), part: size.of(PART_ROWS) });
 /** Orders compared by their hash at a time. */
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
@@ -74,6 +80,8 @@ interface Read {
 export class Down implements MirrorPart {
   readonly name = "down";
   #isCompareAsked = false;
+  /** Rows were refused lately: each statement has a savepoint. */
+  #isCareful = false;
   readonly #size = new StepSize();
   /** What PostgreSQL has. */
   #conditions: string | undefined;
@@ -116,12 +124,20 @@ export class Down implements MirrorPart {
   async #transact(session: MirrorSession, signal: AbortSignal, counts: Record<string, number>): Promise<boolean> {
     const { context, self } = session;
     const { store } = context;
-    const made = await session.transact(async (tx, position) => {
-      const read = readAtOnce(store, () => this.#read(store, position, session.isRestored));
-      const written = await this.#write(tx, read, { store, clock: context.clock, shop: self.shop });
-      return { ...written, read, isRestored: read.isRestored, turn: await savePosition(tx, self.shop, written.move) };
+    const transact = () =>
+      session.transact(async (tx, position) => {
+        const read = readAtOnce(store, () => this.#read(store, position, session.isRestored));
+        const to = this.#isCareful ? tx : withoutSavepoints(tx);
+        const written = await this.#write(to, read, { store, clock: context.clock, shop: self.shop });
+        return { ...written, read, isRestored: read.isRestored, turn: await savePosition(tx, self.shop, written.move) };
+      });
+    const made = await transact().catch((error: unknown) => {
+      if (!(error instanceof NeedsSavepoints)) throw error;
+      this.#isCareful = true;
+      return transact();
     });
     const { read, refused, orders, isWalking, move } = made;
+    this.#isCareful = refused.length > 0;
     this.#isCompareAsked &&= read.at.walk === null;
     if (read.conditions !== undefined) this.#conditions = JSON.stringify(read.conditions);
     if (read.changes.length > 0 || refused.length > 0 || move.extraOrders !== undefined) {

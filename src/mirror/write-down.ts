@@ -124,12 +124,22 @@ export async function refreshQueue(
   if (waiting.size > 0) await tx.run(WAITING, [shop, [...waiting]]);
 }
 
+/** Of one statement. */
+const EVENTS_PART = 500;
+
 export async function writeEvents(
   tx: MirrorTx,
   shop: string,
   rows: readonly DownRow<typeof EVENT_COLUMNS>[],
 ): Promise<Refused[]> {
-  return await writeInHalves(tx, rows, (values) => tx.run(EVENTS, [shop, ...arraysOf(EVENT_COLUMNS, values)]));
+  const refused: Refused[] = [];
+  for (let at = 0; at < rows.length; at += EVENTS_PART) {
+    const part = rows.slice(at, at + EVENTS_PART);
+    refused.push(
+      ...(await writeInHalves(tx, part, (values) => tx.run(EVENTS, [shop, ...arraysOf(EVENT_COLUMNS, values)]))),
+    );
+  }
+  return refused;
 }
 
 /** `gone`: numbers of rows that are not there any more. */
@@ -168,6 +178,25 @@ export async function loadHashes(
 export async function countOrders(tx: MirrorTx, shop: string): Promise<number> {
   const [row] = await tx.query<{ count: number }>("SELECT count(*) FROM orders WHERE shop = $1", [shop]);
   return row?.count ?? 0;
+}
+
+/** A row was refused in a transaction that has no savepoints. */
+export class NeedsSavepoints extends MirrorError {}
+
+/** Hardly ever is a row refused: without a savepoint a statement takes one way to PostgreSQL and back in the place of three. */
+export function withoutSavepoints(tx: MirrorTx): MirrorTx {
+  return {
+    query: (sql, params) => tx.query(sql, params),
+    run: (sql, params) => tx.run(sql, params),
+    savepoint: async (work) => {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof MirrorError) || !error.isOfData) throw error;
+        throw new NeedsSavepoints("mirror_failed", error.text, { cause: error });
+      }
+    },
+  };
 }
 
 /**

@@ -21,7 +21,7 @@ describeWithPostgres("the way down under trouble", () => {
     await change();
     await shop.mirror();
     const cuts = statements.length;
-    expect(cuts).toBeGreaterThan(10);
+    expect(cuts).toBeGreaterThan(8);
     expect(statements.at(-1)).toBe("COMMIT");
     const codes = new Set<string | undefined>();
     for (let place = 0; place < cuts; place += isWhole ? 1 : 3) {
