@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type Database from "better-sqlite3";
+import Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -136,4 +136,20 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   }
   if (applied.length === 0 && schemaNames(db).length > 0) refuseForeignTables(db, namesMadeBy(known), file);
   return planMigrations(known, applied);
+}
+
+/**
+ * Whether the bridge has made its tables in a file: any program makes a file by opening a database that is not there. A file that
+ * cannot be read counts as its own: the one who opens it says why. Not while a connection of this process is open on it.
+ */
+export function isOwnDatabase(file: string): boolean {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { readonly: true, fileMustExist: true });
+    return db.pragma("application_id", { simple: true }) === APPLICATION_ID;
+  } catch {
+    return true;
+  } finally {
+    db?.close();
+  }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { readOwnerOfCopy } from "../../src/backup/copy-owner.ts";
 import { isForeign } from "../../src/platform/owner.ts";
@@ -85,6 +86,15 @@ describe("a database that was there before and is gone", () => {
         message: expect.stringContaining("is gone, and there was one before"),
       });
       expect(existsSync(scene.database)).toBe(false);
+      // The ERP comes first: it makes a file by opening the database.
+      const erp = new Database(scene.database);
+      if (name.endsWith("journal")) erp.exec("CREATE TABLE own (a)");
+      await expect(scene.restart()).rejects.toMatchObject({
+        code: "database_refused",
+        message: expect.stringContaining("another program has made this file"),
+      });
+      erp.close();
+      rmSync(scene.database, { force: true });
       rmSync(name, { recursive: true });
     }
     await scene.restart();

@@ -60,6 +60,8 @@ export const daemon = {
   noTables: ({ tables }: { tables: readonly string[] }) => `no table ${tables.join(", ")}`,
   mayLackSent: "the database may lack what was sent",
   missing: ({ file }: { file: string }) => `The database ${file} is gone, and there was one before.`,
+  madeByOther: ({ file }: { file: string }) =>
+    `There was a database before, and ${file} is not it: another program has made this file, as the first one does that opens a database that is gone.`,
   bringCopy: ({ copy }: { copy: string }) =>
     `Correct database.path, or bring back a copy: erp-bridge restore ${copy}. To begin anew without its orders: erp-bridge init --force.`,
   copyName: "FILE",

@@ -43,6 +43,8 @@ export const daemon = {
   noTables: ({ tables }) => `нет таблицы ${tables.join(", ")}`,
   mayLackSent: "в базе может не быть отправленного",
   missing: ({ file }) => `База ${file} исчезла, а раньше она была.`,
+  madeByOther: ({ file }) =>
+    `База данных уже была, но ${file} — не она: этот файл создала другая программа, как делает любая, которая первой открывает пропавшую базу.`,
   bringCopy: ({ copy }) =>
     `Исправьте database.path или верните копию: erp-bridge restore ${copy}. Начать заново без её заказов: erp-bridge init --force.`,
   copyName: "ФАЙЛ",
