@@ -169,6 +169,15 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/echo-rows.ts",
   ),
   tested(
+    "test/daemon/switch-account.test.ts",
+    "a batch confirmed to another account than the one that served it",
+    {
+      find: 'export const SERVED_HERE = "(account IS NULL OR account = @account)";',
+      replace: 'export const SERVED_HERE = "(1 OR @account)";',
+    },
+    "src/batches/batch-rows.ts",
+  ),
+  tested(
     "test/confirm/confirm-size.test.ts",
     "orders of a divided confirm named again although they were accepted",
     { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },

@@ -35,7 +35,7 @@ export class BatchJournal {
 
   /** Flushed when it resolves. Throws disk_full, disk_failed, database_refused with the journal's folder. */
   async append({ note, body }: JournalEntry): Promise<void> {
-    const entry = { note: { ...note, ...this.#owner }, body };
+    const entry = { note: { ...this.#owner, ...note }, body };
     const head = await inTurns(frameHeadInSlices(entry), nextTurn);
     try {
       await this.#write(head, body);

@@ -49,7 +49,7 @@ export class ReplayJournal {
     try {
       const answer = { status: 200, contentType: "application/json", body, date: note.date };
       // Counted as tried: it was confirmed once, most likely, and "not found" then says just that.
-      const stored = await this.#batches.store(answer, pass, true);
+      const stored = await this.#batches.store(answer, pass, true, { account: note.account });
       if (stored === undefined) return;
       if (known === undefined) this.replayed.batches += 1;
       this.replayed.orders += pass.counts["created"] ?? 0;

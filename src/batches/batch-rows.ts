@@ -11,7 +11,7 @@ import { batches } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Old } from "../pass/runs.ts";
 
-const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt"] as const;
+const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt", "account"] as const;
 /**
  * `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. `isUnjournaled`: 1 where its body must still go
  * to the journal; until then it is not confirmed.
@@ -24,6 +24,13 @@ export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & {
 /** Of {@link BatchRow}. */
 export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId,
   state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS isUnjournaled`;
+
+/** Condition of a batch that this account served, or nobody knows who did: its confirm goes to no other one. */
+export const SERVED_HERE = "(account IS NULL OR account = @account)";
+
+export function isServedBy({ account }: Pick<BatchRow, "account">, here: string): boolean {
+  return account === null || account === here;
+}
 
 export function loadBatch(store: Store, fingerprint: string): BatchRow | undefined {
   return store.prepare<BatchRow>(`SELECT ${BATCH_COLUMNS} FROM batches WHERE fingerprint = ?`).get(fingerprint);
@@ -43,6 +50,8 @@ export function saveStoredBatch(
     at: string;
     /** 1 where the confirm follows at once: the first attempt begins with this commit. */
     confirmAttempts: number;
+    /** Who served it. */
+    account: string | null;
     /** Kept where it could not be written to the journal. */
     kept: BodyPlace;
   },
@@ -50,8 +59,8 @@ export function saveStoredBatch(
   return onlyRow(
     store
       .prepare<BatchRow>(
-        `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, body, body_id)
-       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?, ?) RETURNING ${BATCH_COLUMNS}`,
+        `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, account, body, body_id)
+       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?, ?, ?) RETURNING ${BATCH_COLUMNS}`,
       )
       .get(
         batch.fingerprint,
@@ -60,6 +69,7 @@ export function saveStoredBatch(
         batch.orderCount,
         batch.confirmAttempts,
         batch.orderIds,
+        batch.account,
         batch.kept.body,
         batch.kept.bodyId,
       ),
@@ -78,6 +88,20 @@ export function renameBatch(store: Store, batch: BatchRow, batchId: string | nul
   return { ...batch, batchId, confirmAttempts: 0 };
 }
 
+/** A batch that another account served before is served here: it is confirmed here, and no attempt was made here. */
+export function claimBatch(store: Store, batch: BatchRow, account: string): BatchRow {
+  if (isServedBy(batch, account)) return batch;
+  updateRows(store, batches, { id: batch.id }, { account, confirmAttempts: 0 });
+  return { ...batch, account, confirmAttempts: 0 };
+}
+
+/** How many batches of an account wait to be confirmed, or to be read before. */
+export function countUnconfirmedOf(store: Store, account: string): number {
+  const sql = `SELECT (SELECT count(*) FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND account = @account)
+    + (SELECT count(*) FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND account = @account) AS count`;
+  return onlyRow(store.prepare<{ count: number }>(sql).get({ account })).count;
+}
+
 /**
  * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
  * body waits for it, and so does its confirm, also if it was confirmed or refused as it was before.
@@ -90,7 +114,7 @@ export function saveUnjournaled(store: Store, id: number, batch: { orderIds: str
     .run(batch.orderIds, batch.body, batch.bodyId, id);
 }
 
-const UNJOURNALED = ["id", "fingerprint", "body", "bodyId"] as const;
+const UNJOURNALED = ["id", "fingerprint", "body", "bodyId", "account"] as const;
 export type UnjournaledBatch = NamedRow<typeof batches, (typeof UNJOURNALED)[number]>;
 
 /** The oldest stored batch whose body could not be written to the journal. */

@@ -58,6 +58,17 @@ export function settleDelivery(store: Store, fingerprint: string, known: { id: n
   return false;
 }
 
+/**
+ * Another account is asked from now on: what was served before proves nothing about the mark that stands, or that stood when this
+ * account was left (`lostAt`).
+ */
+export function loseAgain(store: Store, lostAt: string | undefined): void {
+  if (lostAt !== undefined && loadDelivery(store) === undefined) openDelivery(store, lostAt);
+  store
+    .prepare("UPDATE pull_mark SET first_served = NULL, last_batch_id = (SELECT max(id) FROM batches) WHERE lost = 1")
+    .run();
+}
+
 /** A person decided: nothing is missing any more. */
 export function clearDelivery(store: Store): void {
   deleteRows(store, openDeliveries, {});

@@ -82,7 +82,13 @@ export class JournalBatches {
         return;
       }
       // Of now: a body that was received after the batch's first must not pass for that one.
-      const note = { receivedAt: isoTime(clock.nowMs()), fingerprint: batch.fingerprint, date: undefined };
+      const { fingerprint, account } = batch;
+      const note = {
+        receivedAt: isoTime(clock.nowMs()),
+        fingerprint,
+        date: undefined,
+        ...(account !== null && { account }),
+      };
       const body = await readBody(this.#context, batch, pass.signal);
       if (!(await this.keep(body, note, pass))) return;
       await commit(this.#context, pass.signal, () => markJournaled(store, batch));

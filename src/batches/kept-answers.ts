@@ -60,6 +60,7 @@ const SAMPLE_PER_PATH = 20;
 
 /** How answers are read at present. */
 interface KeptRules {
+  account: string;
   batchOrders: JsonPath;
   batch: OrderMapping;
   signature: string;
@@ -111,6 +112,7 @@ export class KeptAnswers {
           mapping: this.#rules.signature,
           error: withTexts(error.text, client.hideSecrets),
           at,
+          account: this.#rules.account,
         });
         // The body is on disk: this delivery is not lost, only unread.
         closeDelivery(store);

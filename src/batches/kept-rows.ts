@@ -13,6 +13,8 @@ import type { Message } from "../messages/message.ts";
 
 export interface UnreadBody extends BodyPlace {
   id: number;
+  /** Who served it. */
+  account: string | null;
   /** The `Date` header that came with it. */
   date: string | null;
   /** {@link headText} of the answer. */
@@ -23,7 +25,7 @@ export interface UnreadBody extends BodyPlace {
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
     .prepare<UnreadBody>(
-      `SELECT id, body, body_id AS bodyId, service_date AS date, head FROM batches INDEXED BY batches_unread
+      `SELECT id, body, body_id AS bodyId, service_date AS date, head, account FROM batches INDEXED BY batches_unread
        WHERE state = 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL) AND read_with IS NOT ? ORDER BY id LIMIT 1`,
     )
     .get(mapping);
@@ -64,7 +66,7 @@ export function loadKeptUnder(
   return row === undefined ? undefined : { ...row, isNew: row.isNew === 1 };
 }
 
-/** Keeps a body that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
+/** Keeps a body that the service served and that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
 export function saveUnreadBody(
   store: Store,
   unread: {
@@ -76,12 +78,13 @@ export function saveUnreadBody(
     mapping: string | null;
     error: Message | null;
     at: string;
+    account: string;
   },
 ): number {
   store
     .prepare(
-      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, head, body, body_id)
-       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?, ?)
+      `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, head, account, body, body_id)
+       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (fingerprint) DO UPDATE
        SET body = excluded.body, body_id = excluded.body_id, head = excluded.head, received_at = excluded.received_at
        WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
@@ -94,9 +97,13 @@ export function saveUnreadBody(
       unread.mapping,
       unread.date ?? null,
       unread.head,
+      unread.account,
       unread.place.body,
       unread.place.bodyId,
     );
+  store
+    .prepare("UPDATE batches SET account = @account WHERE fingerprint = @fingerprint AND account <> @account")
+    .run({ account: unread.account, fingerprint: unread.fingerprint });
   return onlyValue(store, "SELECT id FROM batches WHERE fingerprint = ?", unread.fingerprint);
 }
 

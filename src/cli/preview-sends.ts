@@ -4,6 +4,7 @@
  */
 
 import { loadUnconfirmed } from "../confirm/confirm-rows.ts";
+import { loadMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { loadKnownKeys } from "../feeds/acknowledged-rows.ts";
 import { KNOWN, localRow } from "../feeds/diff.ts";
@@ -148,7 +149,7 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
 
 /** Batches that are stored and not confirmed. */
 export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
-  for (const batch of loadUnconfirmed(store, limit)) {
+  for (const batch of loadUnconfirmed(store, loadMeta(store, "account") ?? "", limit)) {
     const why = batch.confirmAttempts === 0 ? m.sync.stored : m.sync.storedTried({ tries: batch.confirmAttempts });
     yield { key: `batch:${batch.id}`, old: null, new: batch.batchId ?? batch.orderIds, why, isDrop: false };
   }

@@ -87,9 +87,11 @@ function describe({ area, hold, lifted, asked, waiting, switched }: Outcome): Me
 }
 
 /** What the next start does, because this may be another installation of the service. */
-function describeSwitch({ formerUrl, formerId, position, reads }: Switched): Message[] {
+function describeSwitch({ formerUrl, formerId, position, reads, unconfirmed, confirmedNow }: Switched): Message[] {
   return [
     m.command.nothingAccepted({ url: formerUrl, id: formerId }),
+    ...(unconfirmed === 0 ? [] : [m.command.leftUnconfirmed({ batches: unconfirmed, url: formerUrl })]),
+    ...(confirmedNow === 0 ? [] : [m.command.confirmedNow({ batches: confirmedNow })]),
     ...(position === undefined ? [] : [m.command.changesFrom({ position })]),
     ...(reads === 0 ? [] : [m.command.readAgain({ orders: reads })]),
     m.command.comparedAtStart,

@@ -1,4 +1,4 @@
-import { type BatchRow, loadBatchOf, loadUnjournaled } from "../batches/batch-rows.ts";
+import { type BatchRow, isServedBy, loadBatchOf, loadUnjournaled } from "../batches/batch-rows.ts";
 import { loadDelivery } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
@@ -51,6 +51,8 @@ const FAILURES_OF_ONE_MAX = 3;
 export class ConfirmBatches {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
+  /** To whom confirms go. */
+  readonly #account: string;
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
   readonly #sender: SendConfirm;
@@ -61,11 +63,12 @@ export class ConfirmBatches {
   /** The batch that came last and that no confirm can name. */
   #unnamed: ServedUnnamed | undefined;
 
-  constructor(context: JobContext, form: ConfirmForm) {
+  constructor(context: JobContext, { confirm: form, account }: { confirm: ConfirmForm; account: string }) {
     this.#context = context;
     this.#form = form;
+    this.#account = account;
     this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form) ? "nothing" : "enough");
-    this.#waits = new ConfirmWaits(context, form);
+    this.#waits = new ConfirmWaits(context, form, account);
     this.#sender = new SendConfirm(context, form, { forms: this.#forms, waits: this.#waits });
   }
 
@@ -90,7 +93,8 @@ export class ConfirmBatches {
   async confirmDue(pass: PullPass): Promise<boolean> {
     // One confirm that names nothing covers them all.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
-    const due = loadUnconfirmed(this.#context.store, limit + (confirmNames(this.#form) ? this.#waits.size : 0))
+    const more = confirmNames(this.#form) ? this.#waits.size : 0;
+    const due = loadUnconfirmed(this.#context.store, this.#account, limit + more)
       .filter((row) => !this.#waits.isWaiting(row))
       .slice(0, limit);
     for (const row of due) {
@@ -112,7 +116,7 @@ export class ConfirmBatches {
         if (doubt.count !== undefined) this.#forms.saveCountOfChanges(doubt.count);
         this.#waits.forget(doubt.row.id);
         this.#waits.save();
-        return markConfirmed(store, doubt.row, at);
+        return markConfirmed(store, doubt.row, { account: this.#account, at });
       });
       count(pass, "confirmed", Number(isNews));
       log.info({ batch: doubt.row.batchId }, m.orders.countsAsConfirmed);
@@ -124,8 +128,8 @@ export class ConfirmBatches {
     if (pass.confirmsFailed > 0 || !this.#waits.beginRefused()) return;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
     await commit(this.#context, pass.signal, () => this.#waits.save());
-    for (const row of loadRefusedConfirms(store, { triesMax: REFUSED_TRIES_MAX, limit }))
-      await this.confirm({ row, seenBefore: true }, pass);
+    const options = { account: this.#account, triesMax: REFUSED_TRIES_MAX, limit };
+    for (const row of loadRefusedConfirms(store, options)) await this.confirm({ row, seenBefore: true }, pass);
   }
 
   /**
@@ -136,6 +140,8 @@ export class ConfirmBatches {
    */
   async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
     const { store } = this.#context;
+    // Another installation of the service may have a batch of that name, which nobody has read.
+    if (!isServedBy(row, this.#account)) return;
     if (isServed) this.#waits.noteServed(row);
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.isUnjournaled) return;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
@@ -167,8 +173,9 @@ export class ConfirmBatches {
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
       const confirmed = await commit(this.#context, pass.signal, () => {
-        const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, at)) : markAllConfirmed(store, at);
-        if (this.#sender.isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", at);
+        const by = { account: this.#account, at };
+        const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, by)) : markAllConfirmed(store, by);
+        if (this.#sender.isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", by);
         if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
         if (proved !== undefined) this.#forms.saveProof(proved, true);
         if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));

@@ -3,33 +3,34 @@
  * of each whether one may have been accepted. SQL, because each poll runs it, and names the index of the few batches in that state.
  */
 
-import { BATCH_COLUMNS, type BatchRow } from "../batches/batch-rows.ts";
+import { BATCH_COLUMNS, type BatchRow, SERVED_HERE } from "../batches/batch-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 
-/** Stored batches that are to be confirmed, least tried first, so that one that always fails never keeps the others waiting. */
-export function loadUnconfirmed(store: Store, limit: number): BatchRow[] {
+/** Stored batches that are to be confirmed to this account, least tried first, so that one that always fails never keeps the others waiting. */
+export function loadUnconfirmed(store: Store, account: string, limit: number): BatchRow[] {
   return store
     .prepare<BatchRow>(
       `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL AND body_id IS NULL
-       ORDER BY confirm_attempts, id LIMIT ?`,
+       AND ${SERVED_HERE} ORDER BY confirm_attempts, id LIMIT @limit`,
     )
-    .all(limit);
+    .all({ account, limit });
 }
 
 /** Refused confirms that are still tried now and then, least tried first. */
 export function loadRefusedConfirms(
   store: Store,
-  { triesMax, limit }: { triesMax: number; limit: number },
+  options: { account: string; triesMax: number; limit: number },
 ): BatchRow[] {
   return store
     .prepare<BatchRow>(
       `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
-       WHERE state = 'refused' AND confirm_attempts < ? AND order_ids IS NOT NULL ORDER BY confirm_attempts, id LIMIT ?`,
+       WHERE state = 'refused' AND confirm_attempts < @triesMax AND order_ids IS NOT NULL AND ${SERVED_HERE}
+       ORDER BY confirm_attempts, id LIMIT @limit`,
     )
-    .all(triesMax, limit);
+    .all(options);
 }
 
 export function markConfirmBegun(store: Store, id: number): void {
@@ -49,11 +50,21 @@ export function saveUnconfirmedIds(store: Store, id: number, { rest, begun }: { 
     .run(rest, begun ? 1 : 0, id);
 }
 
+/** The account that accepted a confirm, and when. */
+interface Accepted {
+  account: string;
+  at: string;
+}
+
 /**
  * Returns whether the row changed. Other rows that this confirm covers are confirmed with it: the same batch in another
- * composition, and a refused one of which every order has come again.
+ * composition, and a refused one of which every order has come again. None of another account is.
  */
-export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchId" | "orderIds">, at: string): boolean {
+export function markConfirmed(
+  store: Store,
+  batch: Pick<BatchRow, "id" | "batchId" | "orderIds">,
+  { account, at }: Accepted,
+): boolean {
   const { changes } = store
     .prepare(
       `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
@@ -64,42 +75,43 @@ export function markConfirmed(store: Store, batch: Pick<BatchRow, "id" | "batchI
     .prepare(
       `UPDATE batches INDEXED BY batches_refused
        SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
-       WHERE state = 'refused' AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
+       WHERE state = 'refused' AND ${SERVED_HERE} AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
          SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36 OR NOT EXISTS (
            SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
     )
-    .run({ at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
-  store
-    .prepare(
-      `UPDATE batches INDEXED BY batches_stored
-       SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
-       WHERE state = 'stored' AND service_batch_id = ?`,
-    )
-    .run(at, batch.batchId);
-  return changes > 0;
-}
-
-/** A confirm that names orders was accepted: other stored batches, of which it has named every order that is left, are confirmed too. */
-export function markCoveredConfirmed(store: Store, orderIds: string, at: string): void {
+    .run({ account, at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
   store
     .prepare(
       `UPDATE batches INDEXED BY batches_stored
        SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
-       WHERE state = 'stored' AND body IS NULL AND body_id IS NULL AND order_ids <> '[]'
+       WHERE state = 'stored' AND service_batch_id = @batchId AND ${SERVED_HERE}`,
+    )
+    .run({ account, at, batchId: batch.batchId });
+  return changes > 0;
+}
+
+/** A confirm that names orders was accepted: other stored batches, of which it has named every order that is left, are confirmed too. */
+export function markCoveredConfirmed(store: Store, orderIds: string, { account, at }: Accepted): void {
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_stored
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'stored' AND ${SERVED_HERE} AND body IS NULL AND body_id IS NULL AND order_ids <> '[]'
          AND NOT EXISTS (SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36
            OR mine.value NOT IN (SELECT value FROM json_each(@orderIds) WHERE value IS NOT NULL))`,
     )
-    .run({ at, orderIds });
+    .run({ account, at, orderIds });
 }
 
-/** A confirm that names nothing was accepted: it covered every batch stored up to now. How many were not before. */
-export function markAllConfirmed(store: Store, at: string): number {
+/** A confirm that names nothing was accepted: it covered every batch of the account that was stored up to now. How many were not before. */
+export function markAllConfirmed(store: Store, { account, at }: Accepted): number {
   return store
     .prepare(
-      `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
-       WHERE id IN (SELECT id FROM batches WHERE state = 'stored' UNION ALL SELECT id FROM batches WHERE state = 'refused')`,
+      `UPDATE batches SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE ${SERVED_HERE}
+         AND id IN (SELECT id FROM batches WHERE state = 'stored' UNION ALL SELECT id FROM batches WHERE state = 'refused')`,
     )
-    .run(at).changes;
+    .run({ account, at }).changes;
 }
 
 /** A refusal is final until the batch is served again. Returns whether the row changed. */

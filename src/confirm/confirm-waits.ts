@@ -5,7 +5,7 @@
  */
 
 import { readOrderId } from "../answers/uuid.ts";
-import { type BatchRow, loadBatchOf } from "../batches/batch-rows.ts";
+import { type BatchRow, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
@@ -51,6 +51,7 @@ interface Wait {
 export class ConfirmWaits {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
+  readonly #account: string;
   /** By batch; monotonic. */
   readonly #waits = new Map<number, Wait>();
   readonly #doubts = new Map<number, Doubt>();
@@ -67,9 +68,10 @@ export class ConfirmWaits {
   /** A confirm that names more ids is too large for the service; until when that counts, monotonic. */
   #idsMax: { size: number; untilMs: number } | undefined;
 
-  constructor(context: JobContext, form: ConfirmForm) {
+  constructor(context: JobContext, form: ConfirmForm, account: string) {
     this.#context = context;
     this.#form = form;
+    this.#account = account;
     this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
     this.#recall();
   }
@@ -148,7 +150,8 @@ export class ConfirmWaits {
       this.#idsMax = { size: times.idsMax.size, untilMs: untilMs(times.idsMax.until, IDS_MAX_FOR_MS) };
     for (const { id, since, polls, form, count } of times.doubts) {
       const row = loadBatchOf(store, id);
-      if (row?.state !== "stored") continue;
+      // That an account does not serve what it never served says nothing.
+      if (row?.state !== "stored" || !isServedBy(row, this.#account)) continue;
       const sinceMs = monotonicMs - clamped(nowMs - Date.parse(since), UNSERVED_MS);
       this.#doubts.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form, count });
       if (count !== undefined) this.#short.add(id);

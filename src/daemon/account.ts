@@ -9,7 +9,7 @@ import type { Owner } from "../platform/owner.ts";
 import { credentialsMark } from "../platform/secrets.ts";
 
 /** What identifies an account: the service's address and the client id. */
-export function accountOf({ service }: LoadedConfig["config"]): string {
+export function accountOf({ service }: Pick<LoadedConfig["config"], "service">): string {
   return JSON.stringify([service.base_url, service.client_id]);
 }
 

@@ -19,7 +19,7 @@ import { StatusSettler } from "../statuses/settle-status.ts";
 import { FollowUpdates } from "../updates/follow-updates.ts";
 import { OrderReader } from "../updates/read-order.ts";
 import { ReadOrders } from "../updates/read-orders.ts";
-import { ownerOf } from "./account.ts";
+import { accountOf, ownerOf } from "./account.ts";
 import { HoldGate } from "./gate.ts";
 import { JobRunner } from "./job-runner.ts";
 import { PruneHistory } from "./prune-history.ts";
@@ -159,7 +159,8 @@ function upkeepEntries(
 /** How orders are read under this configuration. */
 export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
   const { orders, updates, service } = config;
-  return compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+  const account = accountOf({ service });
+  return compileOrderRules({ ...orders, account, timezone: service.timezone, updates, written });
 }
 
 /** The feeds that the configuration switches on, in the order in which a backlog drains. */

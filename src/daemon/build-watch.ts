@@ -13,12 +13,12 @@ import { type Look, Watch } from "../health/watch.ts";
 import { WatchMachine } from "../health/watch-machine.ts";
 import type { Watched } from "../health/watched.ts";
 import { speaking } from "../messages/message.ts";
-import { compileOrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
 import { runProgramAside } from "../platform/run-program.ts";
 import { compileObserveRules } from "../probe/observe.ts";
 import { ObserveOrders } from "../probe/observe-orders.ts";
 import { callOutside } from "../service/outside-call.ts";
+import { orderRulesOf } from "./build-jobs.ts";
 
 const USER_AGENT = "erp-bridge";
 /** Version of the webhook's body; a change that breaks a reader raises it. */
@@ -26,9 +26,9 @@ const MESSAGE_VERSION = 1;
 
 /** Everything that looks at the flows from beside them. */
 export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: () => Watched): Watch {
-  const { config, written } = loaded;
-  const { orders, updates, service, statuses, heartbeat } = config;
-  const rules = compileOrderRules({ ...orders, timezone: service.timezone, updates, written });
+  const { config } = loaded;
+  const { orders, statuses, heartbeat } = config;
+  const rules = orderRulesOf(loaded);
   const observe = new ObserveOrders(
     context,
     compileObserveRules(rules, { extra: orders.extra, statusMap: statuses.map }),

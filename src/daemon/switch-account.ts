@@ -4,6 +4,8 @@
  * that takes the new account over.
  */
 
+import { countUnconfirmedOf } from "../batches/batch-rows.ts";
+import { loadDelivery, loseAgain } from "../batches/delivery-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
@@ -32,6 +34,8 @@ const STREAMS = [STREAM, TIME_STREAM, COVERED_STREAM, SWEEP_STREAM] as const;
 
 interface Left {
   at: string;
+  /** When the oldest GET /orders left there whose answer is missing. */
+  lostAt?: string | undefined;
   positions: { [stream in (typeof STREAMS)[number]]?: string };
 }
 
@@ -44,6 +48,10 @@ export interface Switched {
   position: string | undefined;
   /** Orders that are read because their status was sent to the other account. */
   reads: number;
+  /** Batches that wait to be confirmed to the account that is left: only there are they. */
+  unconfirmed: number;
+  /** Batches that this account served before it was left, and that are confirmed to it now. */
+  confirmedNow: number;
 }
 
 /** Inside a write transaction. Undefined where the database is of this account already. */
@@ -59,12 +67,15 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   const lastSweep = known?.positions[SWEEP_STREAM];
   saveWatermark(store, SWEEP_STREAM, lastSweep !== undefined && lastSweep < sweptAt ? lastSweep : sweptAt, at);
   forgetLearned(store);
-  for (const key of ["anchors", "set_back", "ahead", "called_cancelled"] as const) deleteMeta(store, key);
+  const passing = ["anchors", "set_back", "ahead", "called_cancelled", "confirms", "unnamed"] as const;
+  for (const key of passing) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });
   const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);
   oweReconcile(store);
   const [formerUrl, formerId] = JSON.parse(former) as [string, string];
-  return { formerUrl, formerId, leftAt: known?.at, position: loadWatermark(store, STREAM), reads };
+  const [unconfirmed, confirmedNow] = [countUnconfirmedOf(store, former), countUnconfirmedOf(store, account)];
+  const position = loadWatermark(store, STREAM);
+  return { formerUrl, formerId, leftAt: known?.at, position, reads, unconfirmed, confirmedNow };
 }
 
 /**
@@ -82,8 +93,12 @@ function exchangePositions(
       return value === undefined ? [] : [[stream, value] as const];
     }),
   ) as Left["positions"];
-  const kept = [...Object.entries(others), [former, { at, positions } satisfies Left] as const].slice(-ACCOUNTS_MAX);
+  const lostAt = loadDelivery(store)?.openedAt;
+  const left = { at, positions, ...(lostAt !== undefined && { lostAt }) } satisfies Left;
+  const kept = [...Object.entries(others), [former, left] as const].slice(-ACCOUNTS_MAX);
   saveMetaJson(store, "accounts", Object.fromEntries(kept));
+  // The other address may be the same service: what is lost stays so until it is served here, or there again.
+  loseAgain(store, known?.lostAt);
   for (const key of ["updates_rest", "sweep_rest"] as const) deleteRest(store, key);
   deleteCut(store);
   const { form } = loadLearned(store);

@@ -225,6 +225,8 @@ export const batches = sqliteTable("batches", {
   bodyId: integer("body_id"),
   /** Status and headers that it came with where they may say that it is a part, JSON. @example null */
   head: text(),
+  /** The address and the client id under which the service served it, JSON: its confirm goes there alone. @example "[\"https://shop.example.com\",\"c-1\"]" */
+  account: text(),
 });
 
 /** Records that could not be used, with the reason. */

@@ -38,9 +38,12 @@ function loadLastOrderAt(store: Store): string | null {
 const UNREAD = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_unread
   WHERE state = 'unread' AND last_error IS NOT NULL`;
 
+/** Nobody waits for what is to be confirmed to another account. */
+const OF_ACCOUNT = "(account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
+
 /** Batches whose confirm has failed, and the oldest of them. */
 const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
-  WHERE state = 'stored' AND last_error IS NOT NULL`;
+  WHERE state = 'stored' AND last_error IS NOT NULL AND ${OF_ACCOUNT}`;
 
 /** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
 const UNSHOWN = `SELECT count(DISTINCT lower(order_id)) AS count, min(unshown_since) AS since FROM (
@@ -66,7 +69,7 @@ function countRefusedBatches(store: Store) {
            max(id) FILTER (WHERE last_error IS @unnamed) AS newest,
            count(*) FILTER (WHERE last_error IS @large) AS large,
            count(*) FILTER (WHERE last_error IS NOT @unnamed AND last_error IS NOT @large) AS others
-         FROM batches INDEXED BY batches_refused WHERE state = 'refused'`,
+         FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND ${OF_ACCOUNT}`,
       )
       .get({ unnamed: String(m.orders.unnamedBatch), large: String(m.orders.confirmTooLarge) }),
   );

@@ -6,6 +6,8 @@ import type { PlanRules } from "./plan-order.ts";
 
 /** The part of the configuration that says how orders are read, in its own names. */
 export interface OrderSettings {
+  /** The address and the client id under which the service is asked, JSON. */
+  account: string;
   timezone: string;
   batch: { orders: string; id: string };
   confirm: { body: unknown; wait: number };
@@ -26,6 +28,8 @@ export interface OrderSettings {
 
 /** Everything about the reading of orders, compiled once. */
 export interface OrderRules {
+  /** Whose batches are pulled, and to whom they are confirmed. */
+  account: string;
   batchOrders: JsonPath;
   batchId: JsonPath;
   batch: OrderMapping;
@@ -55,6 +59,7 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
   const confirm = compileConfirm(settings.confirm.body);
   const isWritten = (field: OrderField) => written.has(`orders.fields.${field}`);
   return {
+    account: settings.account,
     batchOrders: parsePath(settings.batch.orders),
     batchId: parsePath(settings.batch.id),
     batchIdRequired: written.has("orders.batch.id") || confirmNeedsBatchId(confirm),

@@ -63,7 +63,7 @@ export class PullOrders implements Job {
     this.#options = options;
     this.#journal = new JournalBatches(context, options.journal);
     this.#batches = new StoreBatches(context, options, this.#journal);
-    this.#confirms = new ConfirmBatches(context, options.rules.confirm);
+    this.#confirms = new ConfirmBatches(context, options.rules);
   }
 
   /** Has passes end with what waited when it was called, until the function that it gives is called. */

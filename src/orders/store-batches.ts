@@ -11,6 +11,7 @@ import { kindOf, type Span, textOf } from "../answers/json-text.ts";
 import { atOnce } from "../answers/slices.ts";
 import {
   type BatchRow,
+  claimBatch,
   loadBatch,
   loadBatchOf,
   renameBatch,
@@ -110,6 +111,8 @@ interface Origin {
   /** When it was asked for, by the service's clock. */
   askedAt: string | undefined;
   at: string;
+  /** Who served it. */
+  account: string | null;
   /** The kept body that this batch is read from. */
   unread?: KeptAs | undefined;
   /** The first attempt to confirm it begins with its commit. */
@@ -149,13 +152,13 @@ export class StoreBatches {
    * Stores the batch of an answer. Undefined: the answer was empty.
    * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
    * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
-   * @param pagesSize records of all pages of the batch, once the others are stored
+   * @param options.pagesSize records of all pages of the batch, once the others are stored
    */
   async store(
     answer: ServiceAnswer,
     pass: PullPass,
     confirmFollows: boolean,
-    pagesSize?: number,
+    { pagesSize, account = this.#rules.account }: { pagesSize?: number; account?: string | undefined } = {},
   ): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
@@ -169,14 +172,17 @@ export class StoreBatches {
     }
     const fresh = answer.oldBy === undefined;
     const { askedAt } = answer;
-    const origin = { fresh, date: fresh ? answer.date : undefined, askedAt, at, confirmFollows };
+    const origin = { fresh, date: fresh ? answer.date : undefined, askedAt, at, account, confirmFollows };
     const stored = read.isNothing
       ? await this.#noteEmpty(read, origin, pass)
       : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
     if (read.isNothing || read.error === undefined) return stored;
     if (stored === undefined && fresh && read.next !== undefined && pagesSize === undefined)
-      return await this.store(answer, pass, confirmFollows, await this.#storePages(read, read.next, pass));
+      return await this.store(answer, pass, confirmFollows, {
+        pagesSize: await this.#storePages(read, read.next, pass),
+        account,
+      });
     if (stored === undefined) throw read.error;
     pass.failure ??= read.error;
     return stored;
@@ -211,6 +217,7 @@ export class StoreBatches {
       date: kept.date ?? undefined,
       askedAt: kept.date ?? undefined,
       at,
+      account: kept.account,
       unread: { id: kept.id, place: kept },
       confirmFollows,
     };
@@ -321,7 +328,11 @@ export class StoreBatches {
       const { date, askedAt } = answer;
       const note = { receivedAt: at, fingerprint: page.fingerprint, date };
       if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
-      await this.#storeRead(page, { fresh: true, date, askedAt, at, confirmFollows: false }, pass);
+      await this.#storeRead(
+        page,
+        { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: false },
+        pass,
+      );
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
       // A batch of its own, which is served as one.
       if (page.batchId !== null && page.batchId !== first.batchId) return size;
@@ -493,6 +504,7 @@ export class StoreBatches {
       mapping: null,
       error: null,
       at: origin.at,
+      account: origin.account ?? this.#rules.account,
     };
     const id = await commit(this.#context, pass.signal, () => {
       closeDelivery(store);
@@ -519,7 +531,8 @@ export class StoreBatches {
         deleteHold(store, "orders", "hand-out lost");
     }
     if (known !== undefined) {
-      const named = known.batchId === batchId ? known : renameBatch(store, known, batchId);
+      const claimed = batch.fresh ? claimBatch(store, known, batch.account ?? this.#rules.account) : known;
+      const named = claimed.batchId === batchId ? claimed : renameBatch(store, claimed, batchId);
       return { row: { ...named, orderIds }, seenBefore: true, isServed: true };
     }
     const row = saveStoredBatch(store, {
@@ -529,6 +542,7 @@ export class StoreBatches {
       orderIds,
       at: batch.at,
       confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
+      account: batch.account,
       kept: batch.isJournaled ? { body: null, bodyId: null } : batch.unjournaled,
     });
     return { row, seenBefore: false, isServed: true };

@@ -269,11 +269,14 @@ describe("the journal", () => {
       store,
       scene.rows<{ fingerprint: string }>("SELECT fingerprint FROM batches")[0]!.fingerprint,
     )!;
-    const owed = { fingerprint: "owed", batchId: null, orderCount: 0, orderIds: "[]", at: "", confirmAttempts: 0 };
+    const owed = {
+      ...{ fingerprint: "owed", batchId: null, orderCount: 0, orderIds: "[]", at: "", confirmAttempts: 0 },
+      account: null,
+    };
     store.write(() => saveStoredBatch(store, { ...owed, kept: { bodyId: null, body: Buffer.from("{}") } }));
     const sent = () => scene.sandbox.ledger.ofKind("confirm").length;
     const before = sent();
-    const confirms = new ConfirmBatches(context, compileConfirm({}));
+    const confirms = new ConfirmBatches(context, { confirm: compileConfirm({}), account: row.account ?? "" });
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before);
     store.write(() => forgetUnjournaled(store));

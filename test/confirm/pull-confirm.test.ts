@@ -234,6 +234,7 @@ describe("a confirm that is refused", () => {
           orderIds: ids,
           orderCount: 1,
           confirmAttempts: 0,
+          account: null,
           at: "",
           kept: { body: null, bodyId: null },
         }),
@@ -241,10 +242,10 @@ describe("a confirm that is refused", () => {
     const refused = batch("refused", '"batch-1"', `["${UUID_A}","${UUID_B}"]`);
     store.write(() => markConfirmRefused(store, refused.id, m.common.foreign({ text: "no" })));
     const other = batch("other", '"batch-2"', `["${UUID_A}"]`);
-    store.write(() => markConfirmed(store, other, "2026"));
+    store.write(() => markConfirmed(store, other, { account: "", at: "2026" }));
     expect(batchStates(t)).toEqual(["refused", "confirmed"]);
     const covering = batch("covering", batchId === "null" ? null : batchId, orderIds);
-    store.write(() => markConfirmed(store, covering, "2026"));
+    store.write(() => markConfirmed(store, covering, { account: "", at: "2026" }));
     expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { clearDelivery, loadDelivery, loseAgain } from "../../src/batches/delivery-rows.ts";
 import { switchAccount } from "../../src/daemon/switch-account.ts";
 import { loadMeta } from "../../src/database/meta.ts";
 import { loadWatermark } from "../../src/pass/position-rows.ts";
@@ -48,6 +49,10 @@ async function startShop() {
   return Object.defineProperties(own, Object.getOwnPropertyDescriptors(test)) as typeof own & typeof test;
 }
 
+const fail = ({ faults }: Sandbox, path: "confirm" | "orders", status: number, times?: number) =>
+  faults.add({ match: { path }, times: times ?? "forever", do: { kind: "status", status } });
+const answer = ({ faults }: Sandbox, path: "confirm" | "orders", body: string) =>
+  faults.add({ match: { path }, do: { kind: "raw", body, contentType: "application/json" } });
 const quantities = (rows: object[]) => rows.map((row) => Number((row as { quantity: unknown }).quantity));
 
 describe("an account that is moved to another address, and back", () => {
@@ -130,6 +135,70 @@ describe("an account that is moved to another address, and back", () => {
     );
     expect(back).toMatchObject({ reads: 1 });
     expect(shop.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+  });
+
+  it("confirms no batch to another account than the one that served it, and to that one on the way back", async () => {
+    const shop = await startShop();
+    createOrders(shop, 2);
+    fail(shop.sandbox, "confirm", 502);
+    await shop.poll("orders", 2);
+    expect(shop.rows("SELECT state FROM batches")).toEqual([{ state: "stored" }]);
+    const confirmsOf = ({ ledger }: Sandbox) => ledger.ofKind("confirm").length;
+    const before = confirmsOf(shop.sandbox);
+    expect(await shop.moveTo(shop.other)).toMatchObject({ unconfirmed: 1, confirmedNow: 0 });
+    fail(shop.other, "orders", 500, 4);
+    await shop.poll("orders", 6);
+    expect(confirmsOf(shop.other)).toBe(0);
+    createOrders({ ...shop, sandbox: shop.other }, 3);
+    await shop.poll("orders", 2);
+    expect([confirmsOf(shop.other), confirmsOf(shop.sandbox)]).toEqual([1, before]);
+    expect(shop.rows("SELECT state FROM batches ORDER BY id")).toEqual([{ state: "stored" }, { state: "confirmed" }]);
+    expect(shop.rows("SELECT waiting FROM sync_status WHERE flow = 'orders'")).toEqual([{ waiting: 0 }]);
+    expect(await shop.moveTo(shop.sandbox)).toMatchObject({ unconfirmed: 0, confirmedNow: 1 });
+    expect(shop.rows("SELECT waiting FROM sync_status WHERE flow = 'orders'")).toEqual([{ waiting: 1 }]);
+    shop.sandbox.faults.clear();
+    await shop.poll("orders", 4);
+    expect(confirmsOf(shop.sandbox)).toBeGreaterThan(before);
+    expect(shop.rows("SELECT DISTINCT state FROM batches")).toEqual([{ state: "confirmed" }]);
+  });
+
+  it("confirms to a new address what that serves as well, and reads there what came unread from the other", async () => {
+    const shop = await startShop();
+    fail(shop.sandbox, "confirm", 502);
+    createOrders(shop, 1);
+    await shop.poll("orders", 1);
+    const whole = shop.sandbox.ledger.ofKind("orders").find(({ responseBody }) => responseBody?.includes("order_id"))!;
+    const unread = whole.responseBody!.replaceAll(/"([0-9a-f-]{30})/gu, '"abcdef12-1111-4222-8333-444444');
+    answer(shop.sandbox, "orders", `{"list":${unread}}`);
+    await shop.poll("orders", 1);
+    const states = () =>
+      shop.rows<{ state: string }>("SELECT state FROM batches ORDER BY id").map(({ state }) => state);
+    expect(states()).toEqual(["stored", "unread"]);
+    expect(await shop.moveTo(shop.other)).toMatchObject({ unconfirmed: 2 });
+    createOrders({ ...shop, sandbox: shop.other }, 1);
+    await shop.poll("orders", 1);
+    expect(states()).toEqual(["confirmed", "unread"]);
+    shop.bridge.store.db
+      .prepare("UPDATE batches SET read_with = NULL, body = ? WHERE state = 'unread'")
+      .run(Buffer.from(unread));
+    await shop.poll("orders", 2);
+    expect(states()).toEqual(["confirmed", "stored"]);
+    expect(shop.other.ledger.ofKind("confirm")).toHaveLength(1);
+    expect(shop.rows("SELECT order_id FROM orders")).toHaveLength(2);
+  });
+
+  it("keeps a lost answer to GET /orders for both until each has come round", async () => {
+    const shop = await startShop();
+    const { store } = shop.bridge;
+    const mark = () => loadDelivery(store)?.openedAt;
+    store.write(() => loseAgain(store, "2026-01-01T00:00:00.000Z"));
+    const move = (to: Sandbox) =>
+      store.write(() => switchAccount(store, configFor(to, tempFolder("elsewhere")), shop.clock.nowMs()));
+    move(shop.other);
+    expect(mark()).toBe("2026-01-01T00:00:00.000Z");
+    store.write(() => clearDelivery(store));
+    move(shop.sandbox);
+    expect(mark()).toBe("2026-01-01T00:00:00.000Z");
   });
 
   it("changes nothing where the account is the same", async () => {

@@ -101,6 +101,10 @@ export const command = {
     `${area}: goes on (${reasons.join(", ")}).`,
   nothingAccepted: ({ url, id }: { url: string; id: string }) =>
     `What ${url} has accepted (as ${id}) does not count here: from the next start on, every row of the feeds goes once more.`,
+  leftUnconfirmed: ({ batches, url }: { batches: number; url: string }) =>
+    `${counted(batches, "batch", "batches")} of ${url} not confirmed yet: stored here, and confirmed only there, once this database goes back to it. Nothing of it is sent to the new address unless that serves it too.`,
+  confirmedNow: ({ batches }: { batches: number }) =>
+    `${counted(batches, "batch", "batches")} that this address served before, not confirmed then: confirmed from the next start on.`,
   changesFrom: ({ position }: { position: string }) =>
     `Changes are asked for from ${position} on, and once from well before.`,
   readAgain: ({ orders }: { orders: number }) =>
