@@ -12,7 +12,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { requestRead } from "../pass/position-rows.ts";
-import { loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { hasHeld, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import {
   BAD_KIND,
   ORDER_KINDS,
@@ -24,6 +24,7 @@ import {
 } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { isOtherOrder } from "../records/same-order.ts";
+import { replaceAlike } from "./alike-rows.ts";
 import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
@@ -298,6 +299,10 @@ function quarantine(
   const bodyId = record.ok ? undefined : record.bodyId;
   // Of what is known already the payload is there.
   const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;
+  if (kind === "change" && payload !== null && isUnnamed(record)) {
+    const bad = { kind, reason, reference, payload, hash, at } as const;
+    if (!hasHeld(store, bad) && replaceAlike(store, bad)) return "quarantined";
+  }
   saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
   return state === undefined ? "quarantined" : "same";
 }

@@ -119,6 +119,14 @@ function replaceHeld(
   return changes > 0;
 }
 
+/** Whether another record with the same reference is held, whose place it takes. */
+export function hasHeld(store: Store, { kind, reference }: Pick<BadRecord, "kind" | "reference">): boolean {
+  if (reference === null) return false;
+  const sql =
+    "SELECT 1 FROM quarantine INDEXED BY quarantine_record WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'";
+  return store.prepare(sql).get(kind, reference) !== undefined;
+}
+
 /** What was decided about exactly this record; undefined where it is not known. */
 export function loadQuarantineState(
   store: Store,

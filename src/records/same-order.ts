@@ -95,6 +95,16 @@ function withoutOrderId(record: OrderRecord, orderId: string): OrderRecord {
   return text === undefined ? record : { ...record, text };
 }
 
+/** The keys of an object, in whatever order they stand: its shape. Nothing where the text is none. */
+export function keysOf(text: string): string {
+  const bytes = Buffer.from(text, "utf8");
+  const keys = readJsonOr(() => {
+    const root = scanJson(bytes);
+    return kindOf(bytes, root) === "object" ? [...membersOf(bytes, root)].map(({ key }) => key) : undefined;
+  });
+  return keys === undefined ? "" : JSON.stringify(keys.sort());
+}
+
 function readJsonOr<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
+import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { itSome } from "../support/whole.ts";
 
@@ -86,5 +87,53 @@ describe("a bad record of one order that changes with every answer", () => {
       { reference: "A-1" },
       { reference: "A-2" },
     ]);
+  });
+});
+
+describe("changes that name no order and differ in each answer", () => {
+  const held = (test: { rows: <T>(sql: string) => T[] }) =>
+    test.rows<{ reference: string | null; payload: string; times: number }>(
+      "SELECT reference, payload, times FROM quarantine WHERE state = 'held' ORDER BY id",
+    );
+
+  itSome(1)<["changes" | "whole"]>([["changes"], ["whole"]])(
+    "share a row beyond twenty of one shape, which has the newest, and others are kept: %s",
+    async (carry) => {
+      const beat = (n: number) => `{"type":"heartbeat","n":${n},"updated_at":"2026-03-01T12:01:00Z"}`;
+      const mark = '{"type":"end","count":1}';
+      const { test, asked } = await startWithChanging((n) => (n === 1 ? mark : beat(n)), carry);
+      for (let polls = 0; polls < 40; polls++) {
+        test.clock.advance(60_000);
+        expect((await test.run("updates")).error).toBeNull();
+      }
+      expect(asked()).toBeGreaterThan(40);
+      const rows = held(test);
+      expect(rows).toHaveLength(21);
+      expect(rows[0]!.payload).toBe(mark);
+      expect(rows.at(-1)!.payload).toBe(beat(asked()));
+      expect(rows.reduce((sum, { times }) => sum + times, 0)).toBeGreaterThanOrEqual(asked());
+    },
+  );
+
+  it("are bounded where each has other keys", async () => {
+    const { test } = await startWithChanging((n) => `{"k${n}":1}`, "changes");
+    const insert = test.bridge.store.db.prepare(
+      `INSERT INTO quarantine (kind, reason, payload, payload_hash, first_seen_at, last_seen_at, state, times)
+       VALUES ('change', '', ?, ?, '2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.000Z', 'held', 1)`,
+    );
+    for (let n = 0; n < 1_000; n++) insert.run(`{"x${n}":1}`, Buffer.from(`hash ${n}`.padEnd(32)));
+    for (let polls = 0; polls < 3; polls++) {
+      test.clock.advance(60_000);
+      await test.run("updates");
+    }
+    expect(held(test)).toHaveLength(1_000);
+  });
+
+  it("are each kept where they come in a batch: each is an order", async () => {
+    const test = await startTestBridge({ sandbox: { options: { batchSize: 100 } } });
+    test.sandbox.service.createOrder();
+    for (let n = 0; n < 30; n++) test.sandbox.service.createOrder({ raw: `{"status":"new","items":[],"n":${n}}` });
+    await test.run("orders");
+    expect(held(test).map(({ times }) => times)).toEqual(Array.from({ length: 30 }, () => 1));
   });
 });
