@@ -1,10 +1,18 @@
 import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { FaultAction, FaultRule } from "../../src/sandbox/fault-rule.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { basic, get, post, pushTo, sandboxFor } from "./client.ts";
+
+const DELAY_MS = 100;
+
+/** What the mock service delays leaves only when the test moves the clock. */
+function holdDelays(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
 
 async function faulty(rule: FaultRule) {
   const sandbox = await sandboxFor();
@@ -106,21 +114,25 @@ describe("before and after the effect", () => {
 
   it("before: a delayed import takes effect though its client has gone", async () => {
     const sandbox = await sandboxFor();
-    sandbox.faults.add({ match: { path: "import" }, do: { kind: "delay", ms: 100 } });
+    holdDelays();
+    sandbox.faults.add({ match: { path: "import" }, do: { kind: "delay", ms: DELAY_MS } });
     const body = (quantity: number) => ({ stocks: [{ sku: "A", quantity }] });
     const slow = pushTo(sandbox, "stocks", body(1));
     await expect.poll(() => sandbox.faults.list()).toEqual([]);
     await pushTo(sandbox, "stocks", body(2));
+    vi.advanceTimersByTime(DELAY_MS);
     await slow;
     const values = sandbox.ledger.acceptedValues("stocks", importKey("A", ""));
     expect(values).toEqual(['{"sku":"A","quantity":2}', '{"sku":"A","quantity":1}']);
   });
 
   it("after: a delayed answer has had its effect at once", async () => {
-    const { sandbox } = await faulty({ when: "after", do: { kind: "delay", ms: 100 } });
+    const { sandbox } = await faulty({ when: "after", do: { kind: "delay", ms: DELAY_MS } });
+    holdDelays();
     const slow = get(sandbox);
     await expect.poll(() => sandbox.ledger.entries.length).toBe(1);
     expect(sandbox.service.orders()[0]?.handedOut).toBe(true);
+    vi.advanceTimersByTime(DELAY_MS);
     expect((await slow).json.orders).toHaveLength(1);
   });
 });

@@ -6,7 +6,8 @@ import { inWhole, itSome } from "../support/whole.ts";
 
 const whole = inWhole("statuses/status-properties", "statuses/status-unknown");
 
-const settings = { statuses: { path: STATUS_PATH }, service: { timeouts: { headers: "300ms" } } };
+/** Every sync waits for so long where an outcome is unknown; a busy machine answers within it. */
+const settings = { statuses: { path: STATUS_PATH }, service: { timeouts: { headers: "1s" } } };
 
 async function shopWithRequests(): Promise<Shop & { orderId: string; other: string }> {
   const shop = await startShop({ settings });
