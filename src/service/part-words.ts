@@ -29,14 +29,14 @@ const WORD_END = String.raw`(?![\p{L}\d_])`;
 const MISSING_WORDS = [
   "not ?(?:found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded)",
   "missing|absent|nonexistent|unknown|unmatched|unrecogni[sz]ed",
-  String.raw`не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\p{L}*`,
-  String.raw`отсутству\p{L}*|неизвестн\p{L}*`,
+  `не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\\p{L}*`,
+  `отсутству\\p{L}*|неизвестн\\p{L}*`,
 ].join("|");
 const FAILED_WORDS = [
   MISSING_WORDS,
   "fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|skipped|ignored|omitted|dropped|lost",
-  String.raw`не удалось|отклон\p{L}*|отказ\p{L}*|отвергнут\p{L}*|пропу(?:щен|ск)\p{L}*|ошиб\p{L}*|сбо[йеяюи]\p{L}*`,
-  String.raw`неверн\p{L}*|некорректн\p{L}*|проигнорирован\p{L}*|потерян\p{L}*`,
+  `не удалось|отклон\\p{L}*|отказ\\p{L}*|отвергнут\\p{L}*|пропу(?:щен|ск)\\p{L}*|ошиб\\p{L}*|сбо[йеяюи]\\p{L}*`,
+  `неверн\\p{L}*|некорректн\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*`,
 ].join("|");
 const FAILED = new RegExp(`${WORD_START}(?:${FAILED_WORDS})${WORD_END}`, "giu");
 /** A member whose number counts such records, and nothing else. */
@@ -55,7 +55,7 @@ const COUNTED =
 /** A fraction of something else: `page 1 of 3`. */
 const ELSE =
   "(?:pages?|parts?|chunks?|batch(?:es)?|steps?|stages?|attempts?|tr(?:y|ies)|retr(?:y|ies)|requests?|limits?|quota|rate|version|level|score|date|day|month|time|files?|shops?|stores?|warehouses?|workers?|threads?|queue|nodes?|страниц|част|пакет|шаг|этап|попыт|запрос|лимит|верси|дат|день|месяц|врем|файл|магазин|склад|поток|очеред)";
-const ELSE_BEFORE = new RegExp(String.raw`(?<!\p{L})${ELSE}\p{L}*[\s:=#№(]*$`, "iu");
+const ELSE_BEFORE = new RegExp(`(?<!\\p{L})${ELSE}\\p{L}*[\\s:=#№(]*$`, "iu");
 const ELSE_AFTER = new RegExp(String.raw`^\s*${ELSE}\p{L}*`, "iu");
 const NONE = /(?<!\p{L})(?:no|not|none|without|zero|нет|без|ни)(?!\p{L})/iu;
 
@@ -63,12 +63,12 @@ const WHOLE = "([1-9]\\d{0,8}|0)";
 const NOT_INSIDE = String.raw`(?<![\p{L}\d_./-]|\d:)`;
 const NOT_ON = String.raw`(?![\p{L}\d_%/]|[.,:-]\d)`;
 const FRACTION = new RegExp(
-  String.raw`${NOT_INSIDE}${WHOLE}(?:\s*/\s*|\s+(?:\p{L}{3,}\s+)?(?:out\s+of|of|из)\s+(?:(?:the|all|всех)\s+)?)${WHOLE}${NOT_ON}`,
+  `${NOT_INSIDE}${WHOLE}(?:\\s*/\\s*|\\s+(?:\\p{L}{3,}\\s+)?(?:out\\s+of|of|из)\\s+(?:(?:the|all|всех)\\s+)?)${WHOLE}${NOT_ON}`,
   "giu",
 );
 /** `Из 3 записей обновлено 2` */
 const OF_WHOLE = new RegExp(
-  String.raw`${WORD_START}(?:of|из)\s+(?:(?:the|all|всех)\s+)?${WHOLE}(?:\s+\p{L}+){0,3}[\s:]+${WHOLE}${NOT_ON}`,
+  `${WORD_START}(?:of|из)\\s+(?:(?:the|all|всех)\\s+)?${WHOLE}(?:\\s+\\p{L}+){0,3}[\\s:]+${WHOLE}${NOT_ON}`,
   "giu",
 );
 
@@ -144,7 +144,7 @@ function countsAt(segment: string, words: RegExp): number[] {
   });
 }
 
-const AFTER_COLON = new RegExp(String.raw`^((?:\s+\p{L}+){0,2})\s*[:=–—-]\s*${NUMBER}`, "u");
+const AFTER_COLON = new RegExp(`^((?:\\s+\\p{L}+){0,2})\\s*[:=–—-]\\s*${NUMBER}`, "u");
 const AFTER = new RegExp(String.raw`^()[\s(]+${NUMBER}`, "u");
 const BEFORE = new RegExp(String.raw`${NUMBER}((?:[\s(]+\p{L}+){0,2})[\s(]+$`, "u");
 
