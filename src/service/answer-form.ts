@@ -251,13 +251,14 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   if (times >= USUAL_TIMES) {
     // What says nothing does not speak against one that said yes before it.
     const isKept = (each: KnownForm) => each.times >= SECOND_TIMES || (isSilent(form) && each.verdicts.some(isWord));
-    return { known: known.filter(isKept), fresh: [], since: now.at };
+    return { ...learned, known: known.filter(isKept), fresh: [], since: now.at };
   }
   if (known.length < KNOWN_MAX) return { ...learned, known };
   // No two answers are alike in words: that there are words is their form.
   const isText = known.every(({ kind }) => kind === form.kind && (kind === "text" || kind === "string"));
   return isText
     ? {
+        ...learned,
         known: [{ kind: form.kind, names: [ANY_WORDS], verdicts: [], doubt: null, times: USUAL_TIMES }],
         fresh: [],
         since: now.at,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { learnUsual } from "../../src/service/answer-form.ts";
+import { NOTHING_LEARNED } from "../../src/service/known-forms.ts";
 import {
   findOdd,
   learnSaid,
@@ -135,3 +137,16 @@ function said(sku: string, more: object): object {
 function both(more: object): object[] {
   return [said("A-1", more), said("B-2", more)];
 }
+
+describe("what is known of records", () => {
+  it("stays known where the form of the answers becomes usual later", () => {
+    const said = wordsOf(readSaid({ "A-1": "OK", "B-2": "OK" }, SENT));
+    const forms = ["a", "b", "a", "b", "a"].map((name) => ({
+      ...{ kind: "object" as const, names: [`${name} string`], verdicts: [], doubt: null, said },
+    }));
+    let learned = NOTHING_LEARNED;
+    for (const form of forms) learned = learnUsual(learned, form, { at: "2026-03-01T12:00:00Z", endsDoubt: false });
+    expect(learned.since).not.toBeNull();
+    expect(learned.records).toMatchObject({ times: 3 });
+  });
+});
