@@ -363,6 +363,18 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/backup/settle.ts",
   ),
   tested(
+    "test/statuses/status-kept.test.ts",
+    "a cancellation that could not be read holds no status",
+    { in: "planKept", find: "kept.find(({ isCancelled }) => isCancelled)", replace: "undefined" },
+    "src/statuses/plan-status.ts",
+  ),
+  tested(
+    "test/orders/quarantined-orders.test.ts",
+    "a row for each heartbeat",
+    { in: "replaceAlike", find: "if (id === undefined) return false;", replace: "if (id !== undefined) return false;" },
+    "src/orders/alike-rows.ts",
+  ),
+  tested(
     "test/statuses/status-cancelled.test.ts",
     "a word that means a cancellation only now is none",
     {
