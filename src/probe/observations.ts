@@ -11,6 +11,7 @@ import type { Store } from "../database/store.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { OrderSource } from "../records/order-mapping.ts";
+import { describeForm } from "../updates/learn-form.ts";
 import {
   loadAhead,
   loadCalledCancelled,
@@ -19,7 +20,7 @@ import {
   markAheadSeen,
   markCalledSeen,
   markSetBackSeen,
-  markZoneSeen,
+  markTimesSeen,
 } from "../updates/learned-rows.ts";
 import { loadLongSteps, markLongStepsSeen } from "./long-steps.ts";
 import { type Observation, plainName } from "./observation.ts";
@@ -41,6 +42,7 @@ export function loadObservations(store: Store): ObservationRow[] {
     ...loadAnswers(store),
     ...loadReturn(store),
     ...loadZone(store),
+    ...loadTimes(store),
     ...loadSteps(store),
     ...loadAheads(store),
     ...loadCalled(store),
@@ -63,6 +65,14 @@ function loadZone(store: Store): ObservationRow[] {
   if (zoneLost === undefined || zoneLost.isSeen) return [];
   const { at, timezone } = zoneLost;
   return [{ kind: "zone", name: at, sample: `understood as ${timezone}`, firstSeenAt: at, state: "new" }];
+}
+
+/** The times of orders and changes are written in two ways. */
+function loadTimes(store: Store): ObservationRow[] {
+  const { form, other, zoneLost } = loadLearned(store);
+  if (form === undefined || other === undefined || other.isSeen || zoneLost !== undefined) return [];
+  const sample = `changes are followed as ${describeForm(form)}`;
+  return [{ kind: "times", name: describeForm(other.form), sample, firstSeenAt: other.at, state: "new" }];
 }
 
 function loadSteps(store: Store): ObservationRow[] {
@@ -125,13 +135,14 @@ export function dismissObservations(store: Store): string[] {
     ...loadAnswers(store),
     ...loadReturn(store),
     ...loadZone(store),
+    ...loadTimes(store),
     ...loadSteps(store),
     ...loadAheads(store),
     ...loadCalled(store),
   ];
   markFormsSeen(store);
   markSetBackSeen(store);
-  markZoneSeen(store);
+  markTimesSeen(store);
   markAheadSeen(store);
   markCalledSeen(store);
   markLongStepsSeen(store);

@@ -115,7 +115,9 @@ export function beginPass(
 ): Pass {
   const at = isoTime(clock.nowMs());
   const newest = loadNewestServed(store).map((text) => readTimestamp(text, timezone));
-  const learned = learnFromOrders(loadLearned(store), newest, { at, timezone, serviceNow: client.serviceNow });
+  const { watermark } = from;
+  const { serviceNow } = client;
+  const learned = learnFromOrders(loadLearned(store), newest, { at, timezone, serviceNow, watermark });
   return {
     ...from,
     at,

@@ -21,6 +21,7 @@ import { JudgePages } from "./judge-pages.ts";
 import type { Learned } from "./learn-form.ts";
 import { isLookBackDue, requestLookBack } from "./look-back.ts";
 import { LookNear, planAhead } from "./look-near.ts";
+import { LookOther } from "./look-other.ts";
 import { planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
@@ -57,6 +58,7 @@ export class FollowUpdates implements Job {
   readonly #pages: ReadPages;
   readonly #judge: JudgePages;
   readonly #near: LookNear;
+  readonly #other: LookOther;
   #sweepWanted = false;
   /** A look from before was ended by a wait behind what is new. */
   #isWideNext = false;
@@ -75,6 +77,7 @@ export class FollowUpdates implements Job {
     this.#stored = new StorePass(context, options, { cuts: this.#cuts, signature: this.#signature });
     this.#pages = new ReadPages(context, options, { completeness: this.#completeness, stored: this.#stored });
     this.#judge = new JudgePages(context, follow.timezone, this.#pages);
+    this.#other = new LookOther(context, follow, { pages: this.#pages, stored: this.#stored });
     this.#near = new LookNear(context, follow, (pass) => this.#readAndStore(pass));
   }
 
@@ -160,7 +163,7 @@ export class FollowUpdates implements Job {
     const rest = isSweep ? undefined : loadRest(store, "updates_rest", this.#signature);
     const isFirst = sweptAt === undefined;
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isSweep, isFirst });
-    const isComplete = await this.#readAndStore(pass);
+    const isComplete = await this.#readInBoth(pass);
     if (isSweep) this.#sweepWanted = false;
     // Following what is new goes before the rest of a sweep that was too wide for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
@@ -170,6 +173,19 @@ export class FollowUpdates implements Job {
         ? { isComplete, wide: async () => await this.#near.look({ counts, signal }) }
         : { isComplete };
     return { isComplete, wide: async () => await this.#readWide(sweepRest, { counts, signal }) };
+  }
+
+  /** In the form of the position, and where times are served in another one as well, from time to time in that. */
+  async #readInBoth(pass: Pass): Promise<boolean> {
+    let isComplete: boolean;
+    try {
+      isComplete = await this.#readAndStore(pass);
+    } catch (error) {
+      if (isPositionRefused(error)) await this.#other.look(pass, { isRefused: true });
+      throw error;
+    }
+    if (isComplete) await this.#other.look(pass);
+    return isComplete;
   }
 
   /** The rest of a sweep that was too wide for one pass, or what a backfill asks for. */

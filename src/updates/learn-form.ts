@@ -20,14 +20,27 @@ export interface Learned {
   pageMax: number;
   /** How the service writes its own timestamps, in the finest precision seen. */
   form: TimestampForm | undefined;
-  /** The form of the times of the newest order that a batch brought. */
+  /** The form of the times of the newest order that a batch brought, but for one in which the service may not compare `since`. */
   ordersForm?: TimestampForm | undefined;
   /** Since then the times name no zone, which they did before. */
   zoneLost?: ZoneLost | undefined;
+  /** Times are served in this form as well. */
+  other?: OtherForm | undefined;
   /** How many changes the smallest page held of which the oldest were left out. */
   cutSize?: number | undefined;
   /** How old a `since` the service refuses; undefined where it never did. */
   limits?: SinceLimits | undefined;
+}
+
+/** A second form of times: `look-other.ts` asks for changes in it as well. */
+export interface OtherForm {
+  form: TimestampForm;
+  /** The position up to which changes were asked for in it. */
+  from?: string | undefined;
+  /** By this machine's clock: when it was seen, to a day. */
+  at: string;
+  /** A person has seen it. */
+  isSeen?: true;
 }
 
 export interface ZoneLost {
@@ -40,6 +53,9 @@ export interface ZoneLost {
 }
 
 const SECOND_NS = 1_000_000_000n;
+const DAY_MS = 24 * 3_600_000;
+/** After so long without a time in it another form counts no more. */
+const OTHER_MS = 7 * DAY_MS;
 /** 2001-09-09: the first time that ten digits can write. */
 const EPOCH_FIRST_NS = 1_000_000_000n * SECOND_NS;
 
@@ -87,32 +103,71 @@ export function learnPageForm(
 }
 
 /**
- * What the times of the newest orders teach: a service that begins to write them in another way may compare `since` with texts of that way from
- * then on, and no change that it leaves out could show it. One order whose time is absurd shows nothing.
+ * What the times of the newest orders teach. Where they come to be texts of another zone, or of none, the service may compare `since` with those from then
+ * on, and no change that it leaves out could show it: the form is theirs. Any other form may be that of some orders alone, or the service's
+ * from now on: the form stays, and theirs is the other one.
  * @param newest the newest one first; `serviceNow`: the service's clock, where it is known
  */
 export function learnFromOrders(
   learned: Learned,
   newest: readonly (ServedTimestamp | undefined)[],
-  { at, timezone, serviceNow }: { at: string; timezone: string; serviceNow?: string | undefined },
+  { at, timezone, serviceNow, watermark }: OrdersSeen,
 ): Learned {
   const known = learned.zoneLost?.timezone === timezone ? learned : { ...learned, zoneLost: undefined };
-  const [first, second] = newest.filter((each) =>
-    isPlausible(each, serviceNow === undefined ? undefined : parseTimestamp(serviceNow, "UTC")?.instantNs),
-  );
-  if (first === undefined) return known;
-  const { form } = first;
-  const before = learned.ordersForm;
-  if (before !== undefined && isSameWay(before, form)) return known;
-  // Digits in the place of a text, or the other way round, may be one order's alone.
-  if (before !== undefined && before.kind !== form.kind && second?.form.kind !== form.kind) return known;
+  const now = serviceNow === undefined ? undefined : parseTimestamp(serviceNow, "UTC")?.instantNs;
+  const plausible = newest.filter((each) => isPlausible(each, now));
+  const [first] = plausible;
+  const taken = first === undefined ? known : takeForm(known, first.form, { at, timezone, watermark });
+  const others = plausible.filter(({ form }) => taken.form !== undefined && !isSameWay(form, taken.form));
+  return noteOther(taken, others[0]?.form, { at, watermark });
+}
+
+interface OrdersSeen {
+  at: string;
+  timezone: string;
+  serviceNow?: string | undefined;
+  watermark?: string | undefined;
+}
+
+function takeForm(known: Learned, form: TimestampForm, { at, timezone, watermark }: OrdersSeen): Learned {
+  const before = known.ordersForm;
   if (before === undefined) return { ...known, ordersForm: form, form: known.form ?? form };
-  const isLost = isZoneUnclear(before, form) && form.kind === "iso" && form.zone === "";
-  return { ...known, ordersForm: form, form, zoneLost: isLost ? { at, timezone } : undefined };
+  if (isSameWay(before, form) || !isFullText(before) || !isFullText(form)) return known;
+  const isLost = isZoneUnclear(before, form) && form.zone === "";
+  const taken = { ...known, ordersForm: form, form, zoneLost: isLost ? { at, timezone } : undefined };
+  return noteFormer(known, taken, { at, watermark });
+}
+
+function isFullText({ kind, precision }: TimestampForm): boolean {
+  return kind === "iso" && precision !== "day";
+}
+
+/** Where the form is another one than before, that one is the other. */
+export function noteFormer(before: Learned, learned: Learned, seen: Pick<OrdersSeen, "at" | "watermark">): Learned {
+  if (before.form === undefined || learned.form === undefined || isSameWay(before.form, learned.form)) return learned;
+  return noteOther(learned, before.form, seen);
+}
+
+function noteOther(
+  learned: Learned,
+  form: TimestampForm | undefined,
+  { at, watermark }: Pick<OrdersSeen, "at" | "watermark">,
+): Learned {
+  const { other } = learned;
+  const ageMs = other === undefined ? 0 : Date.parse(at) - Date.parse(other.at);
+  if (form === undefined) return ageMs > OTHER_MS ? { ...learned, other: undefined } : learned;
+  if (other === undefined || !isSameWay(other.form, form)) return { ...learned, other: { form, from: watermark, at } };
+  return ageMs > DAY_MS ? { ...learned, other: { ...other, at } } : learned;
 }
 
 /** Whether a time may be one of an order: since epochs have ten digits, and no later than now in any zone. */
 function isPlausible(time: ServedTimestamp | undefined, now: bigint | undefined): time is ServedTimestamp {
   if (time === undefined || time.instantNs < EPOCH_FIRST_NS) return false;
   return now === undefined || time.instantNs <= now + OFFSET_MAX_NS + SECOND_NS;
+}
+
+/** @example "iso Z", "iso date", "unix_ms" */
+export function describeForm({ kind, precision, zone }: TimestampForm): string {
+  if (kind !== "iso") return kind;
+  return `iso ${precision === "day" ? "date" : zone.trim() || "without a zone"}`;
 }

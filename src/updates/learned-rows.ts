@@ -12,11 +12,15 @@ export function loadLearned(store: Store): Learned {
   return CHANGES.load(store, "updates");
 }
 
-/** A person has seen that times name no zone any more. */
-export function markZoneSeen(store: Store): void {
+/** A person has seen that times name no zone any more, or are served in two forms. */
+export function markTimesSeen(store: Store): void {
   const learned = loadLearned(store);
-  if (learned.zoneLost !== undefined)
-    saveLearned(store, { ...learned, zoneLost: { ...learned.zoneLost, isSeen: true } });
+  const { zoneLost, other } = learned;
+  saveLearned(store, {
+    ...learned,
+    ...(zoneLost !== undefined && { zoneLost: { ...zoneLost, isSeen: true } }),
+    ...(other !== undefined && { other: { ...other, isSeen: true } }),
+  });
 }
 
 export function saveLearned(store: Store, learned: Learned): void {

@@ -33,6 +33,7 @@ import {
   type ReadPage,
   TIME_STREAM,
 } from "./follow-pass.ts";
+import { noteFormer } from "./learn-form.ts";
 import { isBefore, readToken } from "./next-token.ts";
 import { mergeAnchors } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
@@ -188,7 +189,7 @@ export class ReadPages {
         page,
         rules,
       );
-      pass.learned = learned;
+      pass.learned = noteFormer(pass.learned, learned, pass);
       if (verdict.next === "done") return true;
       if (verdict.next === "no timestamps") {
         await raiseTie(this.#context, { timestamp: undefined, count: page.timestamps.length }, { pass, path });

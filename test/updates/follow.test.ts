@@ -9,7 +9,8 @@ import {
   planSweep,
   raiseHigh,
 } from "../../src/updates/follow.ts";
-import { learnForm, learnFromOrders } from "../../src/updates/learn-form.ts";
+import { describeForm, learnForm, learnFromOrders, noteFormer } from "../../src/updates/learn-form.ts";
+import { showsMore } from "../../src/updates/look-other.ts";
 
 const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };
 const DATE = "Sun, 01 Mar 2026 12:00:00 GMT";
@@ -178,16 +179,58 @@ describe("the form of times", () => {
     expect(learnPage(...texts)).toBe(expected);
   });
 
-  it.each<[string, string[], string]>([
-    ["another where the newest one has it", [LOCAL[1], S1], "iso "],
-    ["digits where the two newest have them", ["1772366402", "1772366401", S0], "unix "],
-    ["the known one where only the newest has digits", ["1772366402", S1], "iso Z"],
-    ["the known one beside the future", ["9999-12-31 23:59:59", S1], "iso Z"],
-    ["the known one beside the remote past", ["0001-01-01 00:00:00", S1], "iso Z"],
-  ])("of orders is %s", (_name, texts, expected) => {
+  const DAY = "2026-03-01";
+  const MS = ["1772366402000", "1772366401000"] as const;
+
+  it.each<[string, string[], string, string | undefined]>([
+    ["another zone where the newest one has it", [LOCAL[1], S1], "iso without a zone", "iso Z"],
+    ["the known one beside the future", ["9999-12-31 23:59:59", S1], "iso Z", undefined],
+    ["the known one beside the remote past", ["0001-01-01 00:00:00", S1], "iso Z", undefined],
+    ["the known one, and digits another, by one order", ["1772366402", S1], "iso Z", "unix"],
+    ["the known one, and digits another, by many orders", [MS[0], MS[1], MS[1], S0], "iso Z", "unix_ms"],
+    ["the known one, and digits another, behind a newer order", [S1, MS[0]], "iso Z", "unix_ms"],
+    ["the known one, and a date another", [DAY, DAY, DAY, DAY], "iso Z", "iso date"],
+    ["the known one, and of two others the newer one another", [DAY, MS[0], S1], "iso Z", "iso date"],
+  ])("of orders is %s", (_name, texts, expected, other) => {
     const learned = { ...nothing, form: formOf(S0), ordersForm: formOf(S0) };
-    const { form } = learnFromOrders(learned, served(...texts), { at: S2, timezone: "UTC", serviceNow: DATE });
-    expect(`${form?.kind} ${form?.zone}`).toBe(expected);
+    const seen = { at: S2, timezone: "UTC", serviceNow: DATE, watermark: S0 };
+    const after = learnFromOrders(learned, served(...texts), seen);
+    expect(describeForm(after.form!)).toBe(expected);
+    expect(after.other && describeForm(after.other.form)).toBe(other);
+    expect(after.other?.from).toBe(other && S0);
+  });
+
+  it("is kept as another one for a week after it was seen last", () => {
+    const learned = { ...nothing, form: formOf(S0), ordersForm: formOf(S0), other: { form: formOf(MS[0]), at: S0 } };
+    const learn = (at: string, ...texts: string[]) =>
+      learnFromOrders(learned, served(...texts), { at, timezone: "UTC", watermark: S1 }).other?.at;
+    expect(learn("2026-03-07T12:00:00Z", S1)).toBe(S0);
+    expect(learn("2026-03-09T12:00:00Z", S1)).toBe(undefined);
+    expect(learn("2026-03-01T13:00:00Z", MS[0])).toBe(S0);
+    expect(learn("2026-03-09T12:00:00Z", MS[0])).toBe("2026-03-09T12:00:00Z");
+  });
+
+  it("of changes makes the former one another", () => {
+    const learned = { ...nothing, form: formOf(S0) };
+    const seen = { at: S2, watermark: S0 };
+    expect(noteFormer(learned, { ...learned, form: formOf(MS[0]) }, seen).other).toMatchObject({
+      form: formOf(S0),
+      from: S0,
+    });
+    expect(noteFormer(learned, { ...learned, form: formOf("2026-03-01T12:00:00.5Z") }, seen).other).toBe(undefined);
+  });
+
+  it.each<[string, string[], (string | undefined)[], boolean]>([
+    ["a later change", [S1, S2], [S1, undefined], true],
+    ["nothing", [], [S1], false],
+    ["what the first form shows as well", [S2], [S2], false],
+    ["less than the position", [S1], [undefined, S2], false],
+    ["a later change among all that there ever were", ["2025-01-01T00:00:00Z", S2], [S1], false],
+  ])("shows more where it brings %s: %#", (_name, texts, known, expected) => {
+    const timestamps = served(...texts);
+    const shown = { timestamps, highNs: raiseHigh(undefined, timestamps, S2).high?.ns };
+    const before = { askedNs: ns(S0), known: known.map((text) => (text === undefined ? undefined : ns(text))) };
+    expect(showsMore(shown, before)).toBe(expected);
   });
 });
 

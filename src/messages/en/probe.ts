@@ -167,7 +167,7 @@ export const probe = {
   noticedNew: ({
     kind,
   }: {
-    kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "steps" | "ahead" | "cancelled";
+    kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "times" | "steps" | "ahead" | "cancelled";
   }) => `Noticed about the service: a new ${kind}.`,
   newFields: ({ count, names }: { count: number; names: string }) =>
     `${count} ${count === 1 ? "field" : "fields"} of orders that nothing reads (${names})`,
@@ -178,6 +178,8 @@ export const probe = {
     `${counted(count, "return")} to an earlier state (${names})`,
   zoneLost: ({ names }: { names: string }) =>
     `the times of orders name no zone any more, since ${names} (service.timezone must be the zone of the service)`,
+  twoForms: ({ names }: { names: string }) =>
+    `times of orders in a second form (${names}): changes are asked for in both`,
   longSteps: ({ names }: { names: string }) =>
     `timestamps in long steps (${names}): a second change within one may come an hour late`,
   aheads: ({ names }: { names: string }) =>

@@ -26,6 +26,8 @@ export const updates = {
   wideUnfinished: "The sweep was too wide for one pass; it goes on after the next one.",
   moreWait: "More changes wait than one pass may read; the next one goes on from there.",
   fromFuture: "Changes carry timestamps from the service's future; the watermark leaves them out.",
+  otherForm: ({ form }: { form: string }) =>
+    `Changes come where since is written in another form of times (${form}): it is written so from now on.`,
   watermarkAhead:
     "The watermark lies ahead of this machine's clock, and the service sends no Date to compare with; changes are asked for from before it as well, every few minutes.",
   watermarkBack:
