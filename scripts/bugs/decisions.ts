@@ -325,8 +325,17 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/zone-lost.test.ts",
     "another form of times that the newest order shows goes unseen",
-    { in: "learnFromOrders", find: "ordersForm: form, form, zoneLost", replace: "ordersForm: form, zoneLost" },
+    { in: "takeForm", find: "ordersForm: form, form, zoneLost", replace: "ordersForm: form, zoneLost" },
     "src/updates/learn-form.ts",
+  ),
+  tested(
+    "test/updates/two-forms.test.ts",
+    "the form of since stays, whatever another one brings",
+    {
+      of: "showsMore",
+      does: "return highNs === undefined && known === undefined && askedNs === 0n && timestamps.length < 0;",
+    },
+    "src/updates/look-other.ts",
   ),
   tested(
     "test/updates/set-back.test.ts",
