@@ -177,14 +177,16 @@ export class FollowUpdates implements Job {
 
   /** In the form of the position, and where times are served in another one as well, from time to time in that. */
   async #readInBoth(pass: Pass): Promise<boolean> {
+    // Digits are a position of the service's own where the form is not one of digits.
+    const hasTokens = this.#options.rules.next !== null;
     let isComplete: boolean;
     try {
       isComplete = await this.#readAndStore(pass);
     } catch (error) {
-      if (isPositionRefused(error)) await this.#other.look(pass, { isRefused: true });
+      if (!hasTokens && isPositionRefused(error)) await this.#other.look(pass, { isRefused: true });
       throw error;
     }
-    if (isComplete) await this.#other.look(pass);
+    if (isComplete && !hasTokens) await this.#other.look(pass);
     return isComplete;
   }
 
