@@ -20,12 +20,14 @@ import type { OrderRules } from "../orders/order-rules.ts";
 import { stateOfStatus } from "../orders/plan-order.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { requestRead } from "../pass/position-rows.ts";
+import { loadQueuedRead, type QueuedRead, requestRead } from "../pass/position-rows.ts";
 import { loadQuarantineState, releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ORDER_KINDS, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
+import { fieldOf } from "../records/same-order.ts";
 import type { ServiceError } from "../service/service-error.ts";
+import { isWithinLag, loadLag } from "./change-lag.ts";
 import { isFromFuture } from "./follow.ts";
 import { findKeptWords, type KeptWord } from "./kept-words.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
@@ -159,6 +161,34 @@ export class OrderReader {
     return isOlder(this.timestampOf(answer), stored, timezone) ? stored : undefined;
   }
 
+  /** A value of the record that asked for a read. */
+  askedBy({ record, source }: QueuedRead, field: "updated_at" | "status"): string | null {
+    if (record === "") return null;
+    const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
+    return fieldOf({ text: record, mapping }, field) ?? null;
+  }
+
+  /** Whether an answer has not seen the change that announced it, by their timestamps. */
+  isBehind(read: { announced: string | null; own: string | null }): boolean {
+    const { timezone } = this.#rules.plan;
+    if (!isOlder(read.own, read.announced, timezone)) return false;
+    return !isWithinLag(loadLag(this.#context.store), read, timezone);
+  }
+
+  /**
+   * Whether a change that waits for a read of the order is later than the answer and names another status: what a cache or a replica
+   * has kept says nothing of what was asked for since. It waits until an answer has seen it, or the changes list it no more.
+   */
+  #isOvertaken(answer: OrderAnswer): boolean {
+    if (!answer.record.ok) return false;
+    const owed = loadQueuedRead(this.#context.store, answer.record.orderId);
+    if (owed?.source !== "update") return false;
+    const [announced, status] = [this.askedBy(owed, "updated_at"), this.askedBy(owed, "status") ?? ""];
+    if (status.trim() === "" || status === this.#textAt(answer, "status") || !this.isLater(announced, null))
+      return false;
+    return this.isBehind({ announced, own: this.timestampOf(answer) });
+  }
+
   /** Whether a timestamp is later than another one, where there is one, and not from the future. */
   isLater(timestamp: string | null, than: string | null): boolean {
     const { timezone } = this.#rules.plan;
@@ -187,8 +217,12 @@ export class OrderReader {
   }
 
   /** The timestamp of an answer as the service wrote it. */
-  timestampOf({ body, record }: OrderAnswer): string | null {
-    const found = resolvePath(body, record.span, this.#rules.snapshot.paths.updated_at);
+  timestampOf(answer: OrderAnswer): string | null {
+    return this.#textAt(answer, "updated_at");
+  }
+
+  #textAt({ body, record }: OrderAnswer, field: "updated_at" | "status"): string | null {
+    const found = resolvePath(body, record.span, this.#rules.snapshot.paths[field]);
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
 
@@ -281,7 +315,7 @@ export class OrderReader {
       let isStale = false;
       let isCached = false;
       const take = (answer: OrderAnswer, at: string) => {
-        isStale = this.isStale(answer);
+        isStale = this.isStale(answer) || this.#isOvertaken(answer);
         isCached = answer.isCached;
         return this.store(answer, at);
       };

@@ -5,10 +5,9 @@
  * service answers for no order at all, nothing is noted of any.
  */
 
-import { resolvePath } from "../answers/json-path.ts";
-import { JsonSyntaxError, readScalar } from "../answers/json-text.ts";
+import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder, isStrictlyNewer, readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { isStrictlyNewer, readTimestamp, unitNs } from "../answers/timestamp.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -42,7 +41,7 @@ import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/qu
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
-import { isWithinLag, learnLag, loadLag, saveLag } from "./change-lag.ts";
+import { learnLag, loadLag, saveLag } from "./change-lag.ts";
 import { type FollowRules, isFromFuture } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
 import { saveCalledCancelled } from "./learned-rows.ts";
@@ -293,9 +292,7 @@ export class ReadOrders {
     if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
     const announced = this.#timestampOf(owed);
     const own = this.#reader.timestampOf(answer);
-    const isBehind =
-      isOlder(own, announced, this.#timezone) &&
-      !isWithinLag(loadLag(this.#context.store), { announced, own }, this.#timezone);
+    const isBehind = this.#reader.isBehind({ announced, own });
     if (isBehind && current === null && owed.attempts + 1 === TRIES_MAX) this.#vain += 1;
     if (!isBehind && owed.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
@@ -307,7 +304,7 @@ export class ReadOrders {
     const { store, log } = this.#context;
     const { plan } = this.#rules;
     if (owed.source !== "update" || answer.isCached) return;
-    const told = this.#valueOf(owed, "status");
+    const told = this.#reader.askedBy(owed, "status");
     if (told === null || !stateOfStatus(told, plan).isCancelled) return;
     const status = this.#reader.valuesOf(answer)?.status ?? null;
     if (status === null || stateOfStatus(status, plan).isCancelled) return;
@@ -342,26 +339,13 @@ export class ReadOrders {
 
   /** The timestamp of the record that asked for the read. */
   #timestampOf(owed: QueuedRead): string | null {
-    return this.#valueOf(owed, "updated_at");
+    return this.#reader.askedBy(owed, "updated_at");
   }
 
   /** What the record that asked for the read says of its order, where it says when that was. */
   #changeOf(owed: QueuedRead): ListedChange | undefined {
     const timestamp = this.#timestampOf(owed);
-    return timestamp === null ? undefined : { timestamp, status: this.#valueOf(owed, "status") };
-  }
-
-  #valueOf({ record, source }: QueuedRead, field: "updated_at" | "status"): string | null {
-    if (record === "") return null;
-    const bytes = Buffer.from(record);
-    const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
-    try {
-      const found = resolvePath(bytes, scanJson(bytes), mapping.paths[field]);
-      return found.state === "value" ? (readScalar(bytes, found.span) ?? null) : null;
-    } catch (error) {
-      if (error instanceof JsonSyntaxError) return null;
-      throw error;
-    }
+    return timestamp === null ? undefined : { timestamp, status: this.#reader.askedBy(owed, "status") };
   }
 
   /** What failed waits; what is missing is noted, provided that the service answered for another order. */

@@ -95,6 +95,40 @@ describe("a status whose outcome is unknown", () => {
     expect(service.statusOf(ids[0]!)).toBe("new");
   });
 
+  it.each([
+    ["the connection is reset", { kind: "reset" }],
+    ["the service answers 409", { kind: "status", status: 409 }],
+  ] as [string, FaultAction][])(
+    "is not sent again where a change shows it, the order is read from a copy of before, and %s",
+    async (_, action) => {
+      const { ids, ask, send, sendFor, run, sandbox, clock, request, effects, posts } = await startStatusBridge();
+      // What stands before the service answers for the order: first with an error, then with a copy, and says nothing of it.
+      const { service } = sandbox;
+      let state: "ill" | "behind" | "well" = "ill";
+      const sinceMs = service.now();
+      const handle = service.handle.bind(service);
+      service.handle = (call) => {
+        if (call.method !== "GET" || !call.path.endsWith(ids[0]!) || state === "well") return handle(call);
+        if (state === "ill") return { ...handle(call), status: 500, body: Buffer.alloc(0) };
+        return service.handleStale(call, service.now() - sinceMs);
+      };
+      clock.advance(MINUTE);
+      const id = ask(ids[0]!, "packed");
+      sandbox.faults.add({ match: { path: "status" }, when: "after", do: action });
+      await send();
+      await run("updates");
+      state = "behind";
+      await sendFor(10);
+      expect(posts()).toHaveLength(1);
+      expect(request(id).state).not.toBe("sent");
+      state = "well";
+      await run("updates");
+      await sendFor(20);
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects()).toEqual(["packed"]);
+    },
+  );
+
   it("is sent again where the order stays as it was before a status that was accepted for nothing", async () => {
     const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
     const body = '{"success":true}';
