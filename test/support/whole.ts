@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, it } from "vitest";
 
 /*
- * The rule of the two forms. `npm test` gives an answer within 100 s on two free cores: of cases that show one rule it takes
+ * The rule of the two forms. `npm test` gives a quick answer: of cases that show one rule it takes
  * some, of random ones few, and a test with processes, kills or a PostgreSQL only where no quicker test asserts the same.
  * `npm run test:whole` takes everything, with many random cases. `TEST_RUNS=2000` makes a campaign of one property.
  */
