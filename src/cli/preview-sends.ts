@@ -6,9 +6,9 @@
 import { loadUnconfirmed } from "../confirm/confirm-rows.ts";
 import { loadMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { loadKnownKeys } from "../feeds/acknowledged-rows.ts";
 import { KNOWN, localRow } from "../feeds/diff.ts";
 import { type FeedRules, keyTexts, referenceOf, renderDeletion, type SourceRow } from "../feeds/feed.ts";
+import { loadKnownKeys } from "../feeds/feed-outbox.ts";
 import { loadFormerLevels, loadKeyState } from "../feeds/feed-rows.ts";
 import { loadSourcePage, loadSourceRows, type PageEnd } from "../feeds/feed-source.ts";
 import { readSourceKind } from "../feeds/feed-triggers.ts";

@@ -7,6 +7,7 @@ import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { FeedRules } from "./feed.ts";
+import { INVALID_EPOCH } from "./feed-outbox.ts";
 import { keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
 
 /** Whether there is any row of the feed, also of keys that are gone. */
@@ -20,24 +21,6 @@ export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
     OR EXISTS (SELECT 1 FROM feed_outbox WHERE feed_id = @feed)`;
   return store.prepare<number>(sql).pluck().get({ feed: rules.feedId }) === 1;
-}
-
-/** The next keys that are stored as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
-export function loadKnownKeys(
-  store: Store,
-  rules: FeedRules,
-  options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
-): string[][] {
-  const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
-  // What waits as gone is planned anew with the rest: it may have been rendered under other rules.
-  const goneMax = options.table === "feed_sent" ? 0 : 1;
-  const epoch = options.table === "feed_sent" ? "epoch" : "0";
-  return store
-    .prepare<string[]>(
-      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${INVALID_EPOCH}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
-    )
-    .raw(true)
-    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);
 }
 
 /** Of these keys those that do not wait as gone. */
@@ -64,9 +47,6 @@ export function beginEpoch(store: Store, name: FeedName, because: Message): void
     .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
     .run(store.textOf(because), name);
 }
-
-/** The epoch of an acknowledgement that does not count, whatever the feed's. */
-const INVALID_EPOCH = -1;
 
 /**
  * Acknowledgements of these feeds since then do not count any more: their rows go once more, with their newest

@@ -355,3 +355,24 @@ function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[
     .all(rules.feedId)
     .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
+
+/** The epoch of an acknowledgement that does not count, whatever the feed's. */
+export const INVALID_EPOCH = -1;
+
+/** The next keys that are stored as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
+export function loadKnownKeys(
+  store: Store,
+  rules: FeedRules,
+  options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
+): string[][] {
+  const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
+  // What waits as gone is planned anew with the rest: it may have been rendered under other rules.
+  const goneMax = options.table === "feed_sent" ? 0 : 1;
+  const epoch = options.table === "feed_sent" ? "epoch" : "0";
+  return store
+    .prepare<string[]>(
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${INVALID_EPOCH}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
+    )
+    .raw(true)
+    .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);
+}

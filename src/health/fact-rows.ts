@@ -18,8 +18,7 @@ import { batches, feeds, flows, owedReads, syncStatus } from "../database/schema
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { describeFenced } from "../mirror/fenced.ts";
-import { loadMirrorFacts } from "../mirror/mirror-state.ts";
+import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";

@@ -1,20 +1,15 @@
-import os from "node:os";
 import { updateRows } from "../database/queries.ts";
 import { flows } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
 import { MirrorError } from "./mirror-error.ts";
-import { forgetMirrorState, loadMirrorState, saveMirrorState } from "./mirror-state.ts";
-
-interface FencedBy {
-  shop: string;
-  host: string | null;
-  /** A person has said so: only a person brings this machine back. */
-  isTakenOver: boolean;
-  /** How many orders were left for the other machine; null: that could not be done yet. */
-  strays?: number | null | undefined;
-}
+import {
+  type FencedBy,
+  fencedWords,
+  forgetMirrorState,
+  loadFencedBy,
+  loadMirrorState,
+  saveMirrorState,
+} from "./mirror-state.ts";
 
 /** Another instance works for the shop; this one asks the service nothing more. */
 export class Fenced extends MirrorError {
@@ -24,13 +19,11 @@ export class Fenced extends MirrorError {
   readonly strays: number | null;
 
   constructor({ shop, host, isTakenOver, strays = null }: FencedBy) {
-    const by = { shop, host: host ?? "?", isHere: isThisHost(host), strays };
-    super("mirror_fenced", isTakenOver ? m.mirror.takenOver(by) : m.mirror.fenced(by), {
-      hint: strays === null ? m.mirror.straysHint : isTakenOver ? m.mirror.takenOverHint : m.mirror.fencedHint,
-    });
+    const { text, hint } = fencedWords({ shop, host, isTakenOver, strays });
+    super("mirror_fenced", text, { hint });
     this.name = "Fenced";
     this.shop = shop;
-    this.host = by.host;
+    this.host = host ?? "?";
     this.isTakenOver = isTakenOver;
     this.strays = strays;
   }
@@ -40,11 +33,6 @@ export class Fenced extends MirrorError {
   }
 }
 
-/** Another database on this machine; one machine may also be called as another. */
-export function isThisHost(host: string | null): boolean {
-  return host === os.hostname();
-}
-
 /** For the next start, and for `status` until then. Inside a transaction. */
 export function saveFenced(store: Store, { shop, host, strays }: Pick<Fenced, "shop" | "host" | "strays">): void {
   saveMirrorState(store, "fenced", JSON.stringify({ shop, host, strays }));
@@ -52,17 +40,8 @@ export function saveFenced(store: Store, { shop, host, strays }: Pick<Fenced, "s
 
 /** What was written down. `shop` null: whatever shop this database worked for. */
 function loadFenced(store: Store, shop: string | null): Fenced | undefined {
-  const saved = loadMirrorState(store, "fenced");
-  const { shop: of, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
-  if (of === undefined || (shop !== null && of !== shop)) return undefined;
-  return new Fenced({ shop: of, host, isTakenOver: true, strays });
-}
-
-/** Who has taken the shop over, and what to do; undefined where nobody has. */
-export function describeFenced(store: Store): Message | undefined {
-  const fenced = loadFenced(store, null);
-  if (fenced?.hint === undefined) return fenced?.text;
-  return m.common.sentences({ parts: [fenced.text, fenced.hint] });
+  const by = loadFencedBy(store);
+  return by === undefined || (shop !== null && by.shop !== shop) ? undefined : new Fenced(by);
 }
 
 /**

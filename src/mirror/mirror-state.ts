@@ -1,8 +1,11 @@
 /* What the shop's database keeps of its mirror. SQL, because it is read in every pass and written in transactions of others. */
+import os from "node:os";
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import { deleteRows } from "../database/queries.ts";
 import { mirrorState } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { Known } from "./fence.ts";
 
 /**
@@ -135,4 +138,40 @@ export function loadMirrorFacts(store: Store): MirrorFacts | undefined {
     kept: loadMirrorState(store, "approved") === undefined ? sumOf(loadTableCounts(store, "kept")) : 0,
     extra: Number(loadMirrorState(store, "extra_orders") ?? 0),
   };
+}
+
+export interface FencedBy {
+  shop: string;
+  host: string | null;
+  /** A person has said so: only a person brings this machine back. */
+  isTakenOver: boolean;
+  /** How many orders were left for the other machine; null: that could not be done yet. */
+  strays?: number | null | undefined;
+}
+
+/** Another database on this machine; one machine may also be called as another. */
+export function isThisHost(host: string | null): boolean {
+  return host === os.hostname();
+}
+
+/** Who works for the shop instead, and what to do. */
+export function fencedWords({ shop, host, isTakenOver, strays = null }: FencedBy): { text: Message; hint: Message } {
+  const by = { shop, host: host ?? "?", isHere: isThisHost(host), strays };
+  const hint = strays === null ? m.mirror.straysHint : isTakenOver ? m.mirror.takenOverHint : m.mirror.fencedHint;
+  return { text: isTakenOver ? m.mirror.takenOver(by) : m.mirror.fenced(by), hint };
+}
+
+/** What was written down; undefined where nobody has taken a shop over from this database. */
+export function loadFencedBy(store: Store): FencedBy | undefined {
+  const saved = loadMirrorState(store, "fenced");
+  const { shop, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
+  return shop === undefined ? undefined : { shop, host, isTakenOver: true, strays };
+}
+
+/** Who has taken the shop over, and what to do; undefined where nobody has. */
+export function describeFenced(store: Store): Message | undefined {
+  const by = loadFencedBy(store);
+  if (by === undefined) return undefined;
+  const { text, hint } = fencedWords(by);
+  return m.common.sentences({ parts: [text, hint] });
 }

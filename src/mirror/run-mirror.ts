@@ -12,9 +12,16 @@ import { isoTime } from "../platform/ports.ts";
 import { briefly, type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadLocal } from "./down-rows.ts";
 import { type Claim, judgeWriter, mayBeAtWork } from "./fence.ts";
-import { Fenced, isThisHost } from "./fenced.ts";
+import { Fenced } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
-import { forgetMirrorState, loadKnown, loadMirrorState, noteRestored, saveMirrorState } from "./mirror-state.ts";
+import {
+  forgetMirrorState,
+  isThisHost,
+  loadKnown,
+  loadMirrorState,
+  noteRestored,
+  saveMirrorState,
+} from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession } from "./part.ts";
 import { firstPosition } from "./plan-down.ts";
 import {
