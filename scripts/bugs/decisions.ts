@@ -169,6 +169,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/echo-rows.ts",
   ),
   tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "an answer that was lost while confirms named their batch is forgotten",
+    { of: "loseUnanswered", does: "deleteUnanswered(store);" },
+    "src/batches/delivery-rows.ts",
+  ),
+  tested(
     "test/daemon/switch-account.test.ts",
     "a batch confirmed to another account than the one that served it",
     {

@@ -66,7 +66,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
 };
 
 /** Facts that grow with the file; what says how it was filled stays as the copy has it. */
-const NEWER_FACTS = ["observed", "reconcile", "alerts", "revision_floor"];
+const NEWER_FACTS = ["observed", "reconcile", "alerts", "revision_floor", "unanswered"];
 
 export function carryTables(options: CarryOptions, zone: string): void {
   for (const [table, rule] of Object.entries(RULES)) {

@@ -5,7 +5,7 @@
  * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 
-import { openDelivery } from "../batches/delivery-rows.ts";
+import { saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Progress } from "../database/progress.ts";
@@ -91,12 +91,9 @@ export function doubtRequests(to: Store, map: Readonly<Record<string, string>>):
   });
 }
 
-/** A delivery may have been open: a confirm that names nothing must not confirm it unseen. */
+/** A delivery may have been open: a confirm that names nothing, now or later, must not confirm it unseen. */
 export function loseDelivery(to: Store, at: string): void {
-  to.write(() => {
-    openDelivery(to, at);
-    openDelivery(to, at);
-  });
+  to.write(() => saveUnanswered(to, { since: at, isLost: true }));
 }
 
 /** Which orders the ERP still has to take, from the orders and its marks. How long one waits is kept where it is known. */

@@ -1,7 +1,9 @@
 /*
- * The mark of an open delivery. After a crash it says whether an answer of GET /orders may be missing.
+ * The mark of an open delivery. After a crash it says whether an answer of GET /orders may be missing. Where confirms name their batch it
+ * keeps nothing back, and what is lost matters once they name nothing: there a note for each process takes its place.
  */
 
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { deleteRows, findRow, updateRows } from "../database/queries.ts";
 import { openDelivery as openDeliveries } from "../database/schema.ts";
@@ -31,6 +33,33 @@ export function openDelivery(store: Store, at: string): OpenDelivery {
       .get(at),
   );
   return { openedAt: row.openedAt, lost: row.lost === 1 };
+}
+
+/** Of GETs whose confirms name their batch: the first of a process, or of the first one that has lost an answer. */
+export interface Unanswered {
+  since: string;
+  isLost: boolean;
+}
+
+export function loadUnanswered(store: Store): Unanswered | undefined {
+  return loadMetaJson<Unanswered>(store, "unanswered");
+}
+
+export function saveUnanswered(store: Store, unanswered: Unanswered): void {
+  saveMetaJson(store, "unanswered", unanswered);
+}
+
+/** Every GET was answered, or is marked in another way. */
+export function deleteUnanswered(store: Store): void {
+  deleteMeta(store, "unanswered");
+}
+
+/** Confirms name nothing from now on: what may have been lost before is a lost delivery. */
+export function loseUnanswered(store: Store): void {
+  const unanswered = loadUnanswered(store);
+  if (unanswered === undefined) return;
+  openDelivery(store, unanswered.since);
+  deleteUnanswered(store);
 }
 
 export function loadDelivery(store: Store): OpenDelivery | undefined {

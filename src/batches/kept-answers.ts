@@ -83,15 +83,18 @@ export class KeptAnswers {
     this.#readableSinceMs = context.clock.monotonicMs();
   }
 
-  /** Keeps an answer of a shape that is not understood, where it may hold orders: the service may never serve it again. */
-  async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<void> {
+  /**
+   * Keeps an answer of a shape that is not understood, where it may hold orders: the service may never serve it again. Returns whether it is
+   * kept.
+   */
+  async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<boolean> {
     const { store, clock, client } = this.#context;
-    if (error.code !== "answer_shape") return;
+    if (error.code !== "answer_shape") return false;
     this.#hasFailed = true;
     this.#readableSinceMs = clock.monotonicMs();
     const depth = depthOfRecords(this.#rules.batchOrders);
     const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
-    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return;
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return false;
     const fingerprint = await this.#fingerprintOf(answer, read, signal);
     const at = isoTime(clock.nowMs());
     const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
@@ -101,7 +104,7 @@ export class KeptAnswers {
       return count < UNREAD_HELD_MAX && bytes + shown.length <= UNREAD_BYTES_MAX;
     };
     const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
-    await commit(this.#context, signal, () => {
+    return await commit(this.#context, signal, () => {
       const hasRoom = place !== undefined && isRoom();
       if (hasRoom) {
         saveUnreadBody(store, {
@@ -118,9 +121,10 @@ export class KeptAnswers {
         closeDelivery(store);
       }
       const now = countUnread(store).count;
-      if (hasRoom && now < UNREAD_MAX) return;
+      if (hasRoom && now < UNREAD_MAX) return true;
       const detail = hasRoom ? m.orders.keptUnread({ count: now }) : m.orders.keptUnreadFull({ count: now, at });
       saveHold(store, { area: "orders", reason: "unread", since: at, nextProbeAt, detail });
+      return hasRoom;
     });
   }
 

@@ -10,6 +10,8 @@ export interface PullPass {
   confirmFailure: unknown;
   /** `GET /orders` was answered in this pass: the credentials and the way to the service are right. */
   isAnswered: boolean;
+  /** All that the last answer delivered is stored, or kept. */
+  isAccounted: boolean;
   /** The answer was empty in a form that is new: it does not show what the service still has. */
   isUnusual: boolean;
   /** Confirms that failed one after the other. */
@@ -37,6 +39,7 @@ export function beginPass(signal: AbortSignal): PullPass {
     failure: undefined,
     confirmFailure: undefined,
     isAnswered: false,
+    isAccounted: false,
     isUnusual: false,
     confirmsFailed: 0,
     parts: 0,

@@ -26,7 +26,6 @@ import {
 } from "../backup/settle.ts";
 import { sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { confirmNames } from "../confirm/confirm-form.ts";
 import { accountOf, ownerOf } from "../daemon/account.ts";
 import { orderRulesOf } from "../daemon/build-jobs.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
@@ -216,7 +215,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   if (gap !== null && !isComplete) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, m.restore.wasRestored);
     doubtRequests(store, loaded.config.statuses.map);
-    if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
+    loseDelivery(store, at);
     tellGap(store, gap, at);
   }
   // What may be missing is reported now: the next start does not compare with the note, which is of the replaced database.

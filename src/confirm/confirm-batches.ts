@@ -1,5 +1,5 @@
 import { type BatchRow, isServedBy, loadBatchOf, loadUnjournaled } from "../batches/batch-rows.ts";
-import { loadDelivery } from "../batches/delivery-rows.ts";
+import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -257,7 +257,8 @@ export class ConfirmBatches {
   /** A confirm that names nothing covers whatever was delivered: all of it must be stored, read and journaled. */
   #isAllStored(): boolean {
     const { store } = this.#context;
-    return loadDelivery(store) === undefined && countUnread(store).count === 0 && loadUnjournaled(store) === undefined;
+    if (loadDelivery(store) !== undefined || loadUnanswered(store) !== undefined) return false;
+    return countUnread(store).count === 0 && loadUnjournaled(store) === undefined;
   }
 
   /** A confirm without effect: nothing new comes, and what was confirmed is served again, under the same name or another one each time. */

@@ -87,6 +87,8 @@ export class Bridge {
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
   /** How a job is made to end with what waits now. */
   readonly #backlogs: ReadonlyMap<string, () => () => void>;
+  /** What jobs still write at the end. */
+  readonly #ends: readonly (() => void)[];
   readonly #hangingMs: number;
   readonly #mirror: RunMirror | undefined;
   /** Ends once something has happened to the files for which only a new start helps. */
@@ -165,6 +167,7 @@ export class Bridge {
           endWithBacklog === undefined ? [] : [[runner.name, endWithBacklog] as const],
         ),
       );
+      this.#ends = schedules.flatMap(({ atEnd }) => atEnd ?? []);
       this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
       const isRemapOwed = store.write(() => {
         this.#saveFlows();
@@ -311,10 +314,20 @@ export class Bridge {
     await watched;
     await this.client.close();
     this.#mirror?.close();
+    this.#endJobs();
     // Without its name the log goes with the connection.
     if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveHeld();
     this.store.close();
     this.#lock.release();
+  }
+
+  /** Where the disk does not let it, the next start finds what a crash leaves. */
+  #endJobs(): void {
+    try {
+      if (this.store.db.open && !this.#isLogRemoved) for (const end of this.#ends) end();
+    } catch (error) {
+      this.context.log.debug({ errorCode: asError(error).code }, "The end of a job could not be written.");
+    }
   }
 
   async #endsWithin(passes: Promise<unknown>, ms: number): Promise<boolean> {

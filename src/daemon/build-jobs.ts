@@ -87,7 +87,12 @@ export function buildJobs(
   );
   const followRunner = runnerOf(followJob);
   const entries: ScheduleEntry[] = [
-    { pattern: orders.schedule, runner: runnerOf(pull), endWithBacklog: () => pull.endWithBacklog() },
+    {
+      pattern: orders.schedule,
+      runner: runnerOf(pull),
+      endWithBacklog: () => pull.endWithBacklog(),
+      atEnd: () => pull.end(),
+    },
     { pattern: updates.schedule, runner: followRunner },
     { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
   ];

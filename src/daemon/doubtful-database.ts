@@ -9,7 +9,6 @@ import { lookForCopy, orNothing } from "../backup/backup-files.ts";
 import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap } from "../backup/settle.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { confirmNames } from "../confirm/confirm-form.ts";
 import type { Note } from "../database/progress.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
@@ -21,7 +20,6 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Troubles } from "../platform/troubles.ts";
 import { accountOf } from "./account.ts";
-import { orderRulesOf } from "./build-jobs.ts";
 import { type Elsewhere, findNewer, furthest, lookElsewhere, settleElsewhere } from "./newer-elsewhere.ts";
 
 const PROBLEMS_MAX = 3;
@@ -146,7 +144,7 @@ function doubt(
   tellGap(store, detail, at);
   doubtAcknowledged(store, m.daemon.mayLackSent);
   doubtRequests(store, loaded.config.statuses.map);
-  if (!confirmNames(orderRulesOf(loaded).confirm)) loseDelivery(store, at);
+  loseDelivery(store, at);
   // Last: from then on the database is not behind any more. The numbers first: after a crash in between, the same is reported again.
   raiseNumbers(store, undefined, { isComplete: false, note: furthest(note, elsewhere) });
   store.write(() => settleElsewhere(store, elsewhere));

@@ -28,6 +28,8 @@ export interface ScheduleEntry {
   limitTo?: (key: string) => () => void;
   /** Has passes end with what waits now, until the function that it gives is called: for a job that others keep busy for ever. */
   endWithBacklog?: () => () => void;
+  /** What the job still writes when the program ends, no pass being under way. */
+  atEnd?: () => void;
 }
 
 interface Watched {

@@ -30,6 +30,7 @@ export type MetaKey =
   | "mirror_on"
   | "look_back"
   | "revision_floor"
+  | "unanswered"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -5,14 +5,21 @@
  */
 
 import { loadLeftWork } from "../batches/batch-rows.ts";
-import { closeDelivery, openDelivery } from "../batches/delivery-rows.ts";
+import {
+  closeDelivery,
+  deleteUnanswered,
+  loadUnanswered,
+  loseUnanswered,
+  openDelivery,
+  saveUnanswered,
+} from "../batches/delivery-rows.ts";
 import { type BodyJournal, JournalBatches } from "../batches/journal-batches.ts";
 import { removeUnnamedParts } from "../batches/keep-body.ts";
 import { beginPass, count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { ConfirmBatches } from "../confirm/confirm-batches.ts";
 import { confirmNames } from "../confirm/confirm-form.ts";
 import { m } from "../messages/messages.ts";
-import { commit } from "../pass/commit.ts";
+import { commit, commitAtOnce } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError, BridgeError, type ErrorCode } from "../platform/errors.ts";
@@ -55,6 +62,8 @@ export class PullOrders implements Job {
   readonly #confirms: ConfirmBatches;
   /** What a person has asked for; undefined: whatever comes. */
   #backlog: Backlog | undefined;
+  /** A GET may have left whose answer is not stored; also of the process before, if it left its mark. */
+  #mayBeLost = true;
   /** The lost answer that is waited for, and until when at most. */
   #lost: { openedAt: string; untilMs: number } | undefined;
 
@@ -137,7 +146,9 @@ export class PullOrders implements Job {
     //    returns, everything is committed and fsynced. A throw confirms nothing.
     const { store } = this.#context;
     const newestKey = this.#backlog === undefined ? 0 : loadNewestKey(store);
-    const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass));
+    const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass)).finally(() => {
+      if (pass.isAccounted) this.#mayBeLost = false;
+    });
     const old = findOld(answer, "/orders");
     if (old !== undefined) {
       // The service itself has delivered nothing.
@@ -151,8 +162,16 @@ export class PullOrders implements Job {
     return { ...stored, isLast: isLast === true };
   }
 
+  /** Before the program ends, between passes: where every GET was answered, and all of it is stored, no note of them stays. */
+  end(): void {
+    const { store } = this.#context;
+    if (!this.#mayBeLost && loadUnanswered(store)?.isLost === false)
+      commitAtOnce(this.#context, () => deleteUnanswered(store));
+  }
+
   async #ask(pass: PullPass): Promise<ServiceAnswer> {
     const { signal } = pass;
+    pass.isAccounted = false;
     await this.#openMark(signal);
     try {
       const { client, store } = this.#context;
@@ -169,11 +188,25 @@ export class PullOrders implements Job {
     }
   }
 
+  /** The same for all GETs of a process that are answered, so that a poll writes nothing more. */
+  async #noteAsked(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const noted = loadUnanswered(store);
+    const isLost = noted !== undefined && this.#mayBeLost;
+    this.#mayBeLost = true;
+    if (noted !== undefined && (noted.isLost || !isLost)) return;
+    const since = noted?.since ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => saveUnanswered(store, { since, isLost }));
+  }
+
   async #openMark(signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
-    if (confirmNames(this.#options.rules.confirm)) return;
+    if (confirmNames(this.#options.rules.confirm)) return await this.#noteAsked(signal);
     const at = isoTime(clock.nowMs());
-    const mark = await commit(this.#context, signal, () => openDelivery(store, at));
+    const mark = await commit(this.#context, signal, () => {
+      loseUnanswered(store);
+      return openDelivery(store, at);
+    });
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     const detail = m.orders.answerLost({ at: mark.openedAt });
     const isNew = await commit(this.#context, signal, () =>
@@ -203,6 +236,7 @@ export class PullOrders implements Job {
   }
 
   async #closeMark(signal: AbortSignal): Promise<void> {
+    this.#mayBeLost = false;
     if (confirmNames(this.#options.rules.confirm)) return;
     await commit(this.#context, signal, () => closeDelivery(this.#context.store));
   }

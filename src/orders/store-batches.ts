@@ -166,7 +166,7 @@ export class StoreBatches {
     try {
       read = await this.#read(answer, pass.signal, pagesSize);
     } catch (error) {
-      await this.kept.keep(answer, asError(error), pass.signal);
+      pass.isAccounted = await this.kept.keep(answer, asError(error), pass.signal);
       this.#waiting = undefined;
       throw error;
     }
@@ -397,6 +397,7 @@ export class StoreBatches {
       return;
     }
     pass.failure ??= waits;
+    pass.isAccounted = true;
     const hasMark = !confirmNames(this.#rules.confirm);
     if (!hasMark && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
@@ -457,6 +458,7 @@ export class StoreBatches {
         });
         for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
+        pass.isAccounted = origin.fresh;
         if (!done.stored.seenBefore) {
           count(pass, "batches", 1);
           this.#repeated.note(read, done.stored.row.id);

@@ -264,6 +264,7 @@ describe("the journal", () => {
     const scene = await startScene();
     createOrders(scene, 1);
     await drain(scene);
+    await scene.restart({ orders: { confirm: { body: {} } } });
     const { context, store } = scene.bridge;
     const row = loadBatch(
       store,

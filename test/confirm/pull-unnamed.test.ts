@@ -272,3 +272,74 @@ describe("an answer that could not be read while confirms name nothing", () => {
     expect(orderCount(t)).toBe(4);
   });
 });
+
+describe("confirms that name their batch, and later nothing", () => {
+  const startNamed = () =>
+    startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } } });
+  const reset = { kind: "status", status: 422 } as const;
+
+  it("know an answer that was lost before, and cover it only once somebody has decided", async () => {
+    const t = await startNamed();
+    t.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: reset });
+    createOrders(t, 3);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    await t.run("orders");
+    expect(orderCount(t)).toBeLessThan(3);
+    t.sandbox.faults.clear();
+    t.sandbox.service.setOptions({ confirmForm: "all" });
+    const before = confirmBodies(t).length;
+    await t.restart(UNNAMED);
+    createOrders(t, 1);
+    for (let pass = 0; pass < 3; pass++) await t.run("orders");
+    expect(confirmBodies(t).slice(before)).toEqual([]);
+    expect(mark(t)).toMatchObject({ lost: 1 });
+    expectNothingLost(t);
+  });
+
+  it("go on at once where every answer was stored, with one note for them all, which a crash leaves", async () => {
+    const t = await startNamed();
+    createOrders(t, 1);
+    await t.run("orders");
+    const noted = () => t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'")[0]?.value;
+    const first = noted();
+    expect(JSON.parse(first!)).toMatchObject({ isLost: false });
+    t.clock.advance(60_000);
+    createOrders(t, 2);
+    await t.run("orders");
+    t.sandbox.faults.add({
+      match: { path: "orders" },
+      do: { kind: "raw", body: '{"list":[{}]}', contentType: "application/json" },
+    });
+    await t.run("orders");
+    t.bridge.store.db.exec("DELETE FROM batches WHERE state = 'unread'");
+    await t.run("orders");
+    expect(noted()).toBe(first);
+    t.sandbox.service.setOptions({ confirmForm: "all" });
+    await t.restart(UNNAMED);
+    expect(noted()).toBeUndefined();
+    createOrders(t, 1);
+    expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 1 } });
+    expectComplete(t);
+    const open = (since: string) => JSON.stringify({ since, isLost: false });
+    t.bridge.store.db.prepare("INSERT INTO meta VALUES ('unanswered', ?)").run(open("2026-03-01T00:00:00.000Z"));
+    await t.run("orders");
+    expect(t.rows("SELECT opened_at, lost FROM pull_mark")).toEqual([
+      { opened_at: "2026-03-01T00:00:00.000Z", lost: 1 },
+    ]);
+    expect(noted()).toBeUndefined();
+  });
+
+  it("are kept back by nothing while they name their batch", async () => {
+    const t = await startNamed();
+    t.sandbox.faults.add(neverHandedOut);
+    t.sandbox.faults.add(neverHandedOut);
+    await t.run("orders");
+    await t.run("orders");
+    createOrders(t, 1);
+    t.clock.advance(60_000);
+    expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 1 } });
+    expect([mark(t), holds(t)]).toEqual([null, []]);
+    expectComplete(t);
+  });
+});

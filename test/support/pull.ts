@@ -4,16 +4,19 @@ import type { TestBridge } from "./bridge.ts";
 /** Bookkeeping of runs and positions: whatever else is written for the same input twice is a fault. */
 const BOOKS = new Set(["runs", "stored_messages", "flows", "watermarks", "holds", "pull_mark", "sqlite_sequence"]);
 
+const OTHERS: Readonly<Record<string, string>> = {
+  // What stands beside lists is learned once from each kind of answer, and covers nothing.
+  learned_answers: "WHERE topic <> 'list'",
+  // The place of a mark where confirms name their batch.
+  meta: "WHERE key <> 'unanswered'",
+};
+
 /** Every row of every table but the books, as text. */
 export function dumpTables({ rows }: Pick<TestBridge, "rows">): string {
   const tables = rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
   const dumped = tables
     .filter(({ name }) => !BOOKS.has(name))
-    // What stands beside lists is learned once from each kind of answer, and covers nothing.
-    .map(
-      ({ name }) =>
-        [name, rows(`SELECT * FROM "${name}"${name === "learned_answers" ? " WHERE topic <> 'list'" : ""}`)] as const,
-    );
+    .map(({ name }) => [name, rows(`SELECT * FROM "${name}" ${OTHERS[name] ?? ""}`)] as const);
   return JSON.stringify(dumped, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }
 
