@@ -169,6 +169,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/echo-rows.ts",
   ),
   tested(
+    "test/backup/journal.test.ts",
+    "the journal made anew on the database's disk where its own was pulled",
+    {
+      in: "begin",
+      find: "place?.mustBeApart === true && !isApart",
+      replace: 'place?.mustBeApart === true && folder === ""',
+    },
+    "src/backup/journal-files.ts",
+  ),
+  tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that was lost while confirms named their batch is forgotten",
     { of: "loseUnanswered", does: "deleteUnanswered(store);" },

@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { inTurns } from "../answers/slices.ts";
-import type { JournalEntry } from "../batches/journal-batches.ts";
+import type { JournalEntry, JournalPlace } from "../batches/journal-batches.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -19,45 +19,46 @@ const PIECE_BYTES = 4 * 1024 * 1024;
 const STOP_WITHIN_MS = 5_000;
 
 export class BatchJournal {
-  readonly #folder: string;
+  readonly folder: string;
   readonly #clock: Clock;
   readonly #owner: Owner;
   readonly #helper: ReturnType<typeof helperFor<BackupFunctions>>;
   readonly #call: HelperOptions;
 
   constructor(folder: string, clock: Clock, owner: Owner, isStopping: () => boolean = () => false) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#clock = clock;
     this.#owner = owner;
     this.#helper = helperFor(HELPER, folder, "journal");
     this.#call = { place: folder, isStopping, stopWithinMs: STOP_WITHIN_MS };
   }
 
-  /** Flushed when it resolves. Throws disk_full, disk_failed, database_refused with the journal's folder. */
-  async append({ note, body }: JournalEntry): Promise<void> {
+  /** As `BodyJournal` says. */
+  async append({ note, body }: JournalEntry, place?: JournalPlace): Promise<boolean> {
     const entry = { note: { ...this.#owner, ...note }, body };
     const head = await inTurns(frameHeadInSlices(entry), nextTurn);
     try {
-      await this.#write(head, body);
+      return await this.#write(head, body, place);
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
-      throw journalError("disk_failed", this.#folder, { words: error.words, cause: error });
+      throw journalError("disk_failed", this.folder, { words: error.words, cause: error });
     }
   }
 
   /** Removes what the oldest copy that is kept covers; of nobody else's. Returns how many files were removed. */
   async prune(oldest: { file: string; madeMs: number }): Promise<number> {
-    return await this.#helper.call("pruneJournal", this.#call, this.#folder, oldest, this.#owner);
+    return await this.#helper.call("pruneJournal", this.#call, this.folder, oldest, this.#owner);
   }
 
-  async #write(head: Buffer, body: Buffer): Promise<void> {
+  async #write(head: Buffer, body: Buffer, place: JournalPlace | undefined): Promise<boolean> {
     const helper = this.#helper;
     const call = { ...this.#call, leavesOpen: true };
-    await helper.call("beginEntry", call, this.#folder, this.#clock.nowMs());
-    await helper.call("writeEntry", call, this.#folder, head);
+    const isApart = await helper.call("beginEntry", call, this.folder, this.#clock.nowMs(), place);
+    await helper.call("writeEntry", call, this.folder, head);
     for (let at = 0; at < body.length; at += PIECE_BYTES) {
-      await helper.call("writeEntry", call, this.#folder, body.subarray(at, at + PIECE_BYTES));
+      await helper.call("writeEntry", call, this.folder, body.subarray(at, at + PIECE_BYTES));
     }
-    await helper.call("endEntry", this.#call, this.#folder);
+    await helper.call("endEntry", this.#call, this.folder);
+    return isApart;
   }
 }

@@ -6,7 +6,7 @@
 import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import type { JournalNote } from "../batches/journal-batches.ts";
+import type { JournalNote, JournalPlace } from "../batches/journal-batches.ts";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
 import type { Progress } from "../database/progress.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
@@ -98,12 +98,16 @@ export function newestEntryOf(folder: string, database: string): JournalNote | u
 export class JournalWriter {
   #begun: { handle: FileHandle; file: string } | undefined;
 
-  /** Begins the file of the next entry. */
-  async begin(folder: string, nowMs: number): Promise<void> {
-    await this.#step(folder, async () => {
+  /** Begins the file of the next entry. Returns whether it lies on another disk than the database. */
+  async begin(folder: string, nowMs: number, place?: JournalPlace): Promise<boolean> {
+    return await this.#step(folder, async () => {
       // Nobody has sent the end of the one before.
       await this.#giveUp();
+      const isApart = place !== undefined && statSync(innermostOf(folder)).dev !== statSync(place.database).dev;
+      if (place?.mustBeApart === true && !isApart)
+        throw journalError("disk_failed", folder, { words: m.backup.diskGone, cause: undefined });
       this.#begun = await beginFile(folder, nowMs);
+      return isApart;
     });
   }
 
@@ -122,12 +126,12 @@ export class JournalWriter {
     });
   }
 
-  async #step(folder: string, work: () => Promise<void>): Promise<void> {
+  async #step<T>(folder: string, work: () => Promise<T>): Promise<T> {
     try {
-      await work();
+      return await work();
     } catch (error) {
       await this.#giveUp().catch(() => undefined);
-      throw asJournalError(error, folder);
+      throw error instanceof BridgeError ? error : asJournalError(error, folder);
     }
   }
 
@@ -195,7 +199,11 @@ function asJournalError(error: unknown, folder: string): BridgeError {
 /** The file that could not be opened where it is there, or the innermost folder that is. */
 function innermost(error: unknown, folder: string): string {
   const named = (error as { path?: unknown } | null)?.path;
-  for (let at = typeof named === "string" ? named : folder; ; at = path.dirname(at)) {
+  return innermostOf(typeof named === "string" ? named : folder);
+}
+
+function innermostOf(name: string): string {
+  for (let at = name; ; at = path.dirname(at)) {
     if (statSync(at, { throwIfNoEntry: false }) !== undefined || at === path.dirname(at)) return at;
   }
 }

@@ -3,9 +3,10 @@
  * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
  * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
  */
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Reached } from "../database/progress.ts";
 import { reachedBy } from "../database/progress-note.ts";
-import { commit } from "../pass/commit.ts";
+import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnjournaled, loadUnjournaled, markJournaled } from "./batch-rows.ts";
@@ -34,8 +35,18 @@ export interface JournalEntry {
 
 /** Where bodies are kept a second time. */
 export interface BodyJournal {
-  /** Flushed when it resolves. Throws `disk_full`, `disk_failed`, `database_refused` with the journal's folder. */
-  append(entry: JournalEntry): Promise<void>;
+  readonly folder: string;
+  /**
+   * Flushed when it resolves; whether the folder lies on another disk than the database. Throws `disk_full`, `disk_failed`,
+   * `database_refused` with the journal's folder, also where it must lie apart and no longer does.
+   */
+  append(entry: JournalEntry, place: JournalPlace): Promise<boolean>;
+}
+
+/** The database whose disk the folder must not lie on where it did not before. */
+export interface JournalPlace {
+  database: string;
+  mustBeApart: boolean;
 }
 
 /** Bodies that are made up for in one pass. */
@@ -60,9 +71,13 @@ export class JournalBatches {
   async keep(body: Buffer, note: JournalNote, pass: Pick<PullPass, "failure">): Promise<boolean> {
     if (this.#journal === undefined) return true;
     if (this.#failedIn === pass) return false;
+    const { store } = this.#context;
+    const { folder } = this.#journal;
     try {
-      const reached = reachedBy(this.#context.store.db);
-      await this.#journal.append({ note: { ...note, reached }, body });
+      // A folder that lay on another disk is made anew on the database's own where that disk was pulled.
+      const place = { database: store.path, mustBeApart: loadMeta(store, "journal") === folder };
+      const isApart = await this.#journal.append({ note: { ...note, reached: reachedBy(store.db) }, body }, place);
+      if (isApart && !place.mustBeApart) commitAtOnce(this.#context, () => saveMeta(store, "journal", folder));
       return true;
     } catch (error) {
       this.#failedIn = pass;

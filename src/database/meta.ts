@@ -31,6 +31,7 @@ export type MetaKey =
   | "look_back"
   | "revision_floor"
   | "unanswered"
+  | "journal"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -1,5 +1,18 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -24,6 +37,10 @@ function entry(text: string): JournalEntry {
     body: Buffer.from(text),
   };
 }
+
+/** A file system that is none of the temporary folder's. */
+const OTHER_DISK = "/dev/shm";
+const hasOtherDisk = existsSync(OTHER_DISK) && statSync(OTHER_DISK).dev !== statSync(os.tmpdir()).dev;
 
 const bodies = (read: { entries: JournalEntry[] }) => read.entries.map(({ body }) => body.toString());
 
@@ -244,6 +261,32 @@ describe("the journal", () => {
     await drain(scene);
     expectComplete(scene);
     expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(1);
+  });
+
+  it.skipIf(!hasOtherDisk)("is not made anew on the database's disk where its own disk is gone", async () => {
+    const disk = mkdtempSync(path.join(OTHER_DISK, "erp-bridge-journal-"));
+    onTestFinished(() => rmSync(disk, { recursive: true }));
+    const scene = await startScene({ backup: { journal: "media/disk/journal" } });
+    const media = path.join(scene.folder, "media");
+    mkdirSync(media);
+    symlinkSync(disk, path.join(media, "disk"));
+    createOrders(scene, 1);
+    await drain(scene);
+    expect(readdirSync(path.join(disk, "journal"))).toHaveLength(1);
+    rmSync(path.join(media, "disk"));
+    await scene.restart();
+    createOrders(scene, 2);
+    const confirmed = scene.sandbox.ledger.ofKind("confirm").length;
+    expect(await scene.run("orders")).toMatchObject({ outcome: "failed", error: { code: "disk_failed" } });
+    expect(scene.sandbox.ledger.ofKind("confirm")).toHaveLength(confirmed);
+    expect(existsSync(path.join(media, "disk"))).toBe(false);
+    symlinkSync(disk, path.join(media, "disk"));
+    await drain(scene);
+    expectComplete(scene);
+    await scene.restart({ backup: { journal: "elsewhere" } });
+    createOrders(scene, 1);
+    await drain(scene);
+    expectComplete(scene);
   });
 
   it("keeps back a confirm that names nothing just the same", async () => {

@@ -50,7 +50,8 @@ export const backup = {
     `Its batches say that more was stored: ${counted(orders, "order")}.`,
   journalUnwritable: ({ folder, words }: { folder: string; words: string }) =>
     `The journal in ${folder} cannot be written (${words}): batches are stored, but not confirmed until it can be.`,
-  fixJournal: "Put the disk of backup.journal right, or set backup.journal to null.",
+  diskGone: "its disk is not there; the folder would lie on the disk of the database",
+  fixJournal: "Put the disk of backup.journal right, name another folder there, or set backup.journal to null.",
   rowsNeedErp: ({ table }: { table: string }) => `${table} needs what only the ERP has: the copy's rows stay.`,
   notAskedFor: ({ free, folder }: { free: Said; folder: string }) =>
     `Only ${free} are free in ${folder}: no further orders are asked for until there is room.`,

@@ -45,7 +45,8 @@ export const backup = {
   batchesAhead: ({ orders }) => `По её пачкам сохранено было больше: заказов ${orders}.`,
   journalUnwritable: ({ folder, words }) =>
     `Журнал в ${folder} не записывается (${words}): пачки сохраняются, но не подтверждаются, пока запись невозможна.`,
-  fixJournal: "Исправьте диск каталога backup.journal или задайте backup.journal: null.",
+  diskGone: "его диска нет; каталог оказался бы на диске базы",
+  fixJournal: "Исправьте диск каталога backup.journal, укажите там другой каталог или задайте backup.journal: null.",
   rowsNeedErp: ({ table }) => `${table}: нужное для записи есть только у ERP, остаются строки копии.`,
   notAskedFor: ({ free, folder }) =>
     `В ${folder} свободно только ${free}: новые заказы не запрашиваются, пока нет места.`,
