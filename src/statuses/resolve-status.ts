@@ -106,7 +106,7 @@ export class StatusResolver {
     const answered = loadNewForm(store, id);
     const unusual = answered?.form;
     const verdict = await this.#reader.read(
-      sent.order,
+      { ...sent.order, statusSent: sent.statusSent },
       (seen, at) => {
         if (seen.kind === "gone") {
           if (loadOrderMoves(store, id, null).hasComeBack) {

@@ -146,7 +146,7 @@ export class StatusSettler {
     const { id, statusSent } = request;
     add(counts, "requests");
     const found = await this.#reader.read(
-      order,
+      { ...order, statusSent },
       (seen, at) => {
         if (seen.kind === "doubted") return seen.error;
         if (seen.kind === "gone") {
@@ -335,7 +335,7 @@ export class StatusSettler {
     let found: "sent" | "refused" | "waits" | "unknown";
     try {
       found = await this.#reader.read(
-        sent.order,
+        { ...sent.order, statusSent: sent.statusSent },
         (seen, at) => {
           // A request that says more about a status which the order had before is not answered by that status.
           if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {

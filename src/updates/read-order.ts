@@ -176,17 +176,16 @@ export class OrderReader {
   }
 
   /**
-   * Whether a change that waits for a read of the order is later than the answer and names another status: what a cache or a replica
-   * has kept says nothing of what was asked for since. It waits until an answer has seen it, or the changes list it no more.
+   * Whether a change that waits for a read of the order is later than the answer and names the status that was sent, which the answer does
+   * not have: what a cache or a replica has kept does not say that it has not arrived. Until an answer has seen the change, or its read is
+   * given up.
    */
-  #isOvertaken(answer: OrderAnswer): boolean {
-    if (!answer.record.ok) return false;
+  #isOvertaken(answer: OrderAnswer, sent: string): boolean {
+    if (!answer.record.ok || this.#textAt(answer, "status") === sent) return false;
     const owed = loadQueuedRead(this.#context.store, answer.record.orderId);
-    if (owed?.source !== "update") return false;
-    const [announced, status] = [this.askedBy(owed, "updated_at"), this.askedBy(owed, "status") ?? ""];
-    if (status.trim() === "" || status === this.#textAt(answer, "status") || !this.isLater(announced, null))
-      return false;
-    return this.isBehind({ announced, own: this.timestampOf(answer) });
+    if (owed?.source !== "update" || this.askedBy(owed, "status") !== sent) return false;
+    const announced = this.askedBy(owed, "updated_at");
+    return this.isLater(announced, null) && this.isBehind({ announced, own: this.timestampOf(answer) });
   }
 
   /** Whether a timestamp is later than another one, where there is one, and not from the future. */
@@ -307,15 +306,21 @@ export class OrderReader {
 
   /**
    * Reads an order for a caller that needs its status now.
+   * @param order.statusSent of a request whose outcome the answer decides
    * @param decide runs in the transaction that has just stored what was read.
    * @throws ServiceError, BridgeError `answer_…` where the answer does not name the order's status.
    */
-  async read<T>(order: ReadableOrder, decide: (seen: SeenOrder, at: string) => T, signal: AbortSignal): Promise<T> {
+  async read<T>(
+    order: ReadableOrder & { statusSent?: string | null },
+    decide: (seen: SeenOrder, at: string) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const sent = order.statusSent ?? undefined;
     for (let reads = 0; reads < READS_MAX; reads++) {
       let isStale = false;
       let isCached = false;
       const take = (answer: OrderAnswer, at: string) => {
-        isStale = this.isStale(answer) || this.#isOvertaken(answer);
+        isStale = this.isStale(answer) || (sent !== undefined && this.#isOvertaken(answer, sent));
         isCached = answer.isCached;
         return this.store(answer, at);
       };
