@@ -173,7 +173,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "the journal made anew on the database's disk where its own was pulled",
     {
       in: "begin",
-      find: "place?.mustBeApart === true && !isApart",
+      find: "place?.mustBeApart === true && !isElsewhere",
       replace: 'place?.mustBeApart === true && folder === ""',
     },
     "src/backup/journal-files.ts",

@@ -14,8 +14,10 @@ import {
   isCopyLate,
   type NamedCopy,
 } from "../database/copy-names.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
+import { commit } from "../pass/commit.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor } from "../platform/helper-process.ts";
@@ -96,7 +98,7 @@ export class BackUp implements Job {
   async #makeCopy(signal: AbortSignal): Promise<JobReport> {
     const { folder } = this.#options;
     const { clock, log } = this.#context;
-    await this.#helper.call("prepareFolder", this.#call, folder, this.#stem);
+    await this.#prepareFolder(signal);
     await this.#requireRoom();
     const name = copyName(this.#stem, clock.nowMs());
     const made = await this.#copy(path.join(folder, name), signal);
@@ -106,6 +108,15 @@ export class BackUp implements Job {
     }
     log.info({ file: made.file, bytes: made.bytes }, m.backup.copyMade({ size: sizeOf(made.bytes) }));
     return { outcome: "done", counts: { copies: 1, ...(removed > 0 && { removed }) } };
+  }
+
+  /** A folder that lay on another disk than the database stays there. */
+  async #prepareFolder(signal: AbortSignal): Promise<void> {
+    const { folder } = this.#options;
+    const { store } = this.#context;
+    const place = { database: store.path, mustBeApart: loadMeta(store, "copies") === folder };
+    const isApart = await this.#helper.call("prepareFolder", this.#call, folder, this.#stem, place);
+    if (isApart && !place.mustBeApart) await commit(this.#context, signal, () => saveMeta(store, "copies", folder));
   }
 
   /** Ours alone: another shop's database may bear the same name and be copied into the same folder. */

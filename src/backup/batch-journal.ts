@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { inTurns } from "../answers/slices.ts";
-import type { JournalEntry, JournalPlace } from "../batches/journal-batches.ts";
+import type { ApartFrom, JournalEntry } from "../batches/journal-batches.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -34,7 +34,7 @@ export class BatchJournal {
   }
 
   /** As `BodyJournal` says. */
-  async append({ note, body }: JournalEntry, place?: JournalPlace): Promise<boolean> {
+  async append({ note, body }: JournalEntry, place?: ApartFrom): Promise<boolean> {
     const entry = { note: { ...this.#owner, ...note }, body };
     const head = await inTurns(frameHeadInSlices(entry), nextTurn);
     try {
@@ -50,7 +50,7 @@ export class BatchJournal {
     return await this.#helper.call("pruneJournal", this.#call, this.folder, oldest, this.#owner);
   }
 
-  async #write(head: Buffer, body: Buffer, place: JournalPlace | undefined): Promise<boolean> {
+  async #write(head: Buffer, body: Buffer, place: ApartFrom | undefined): Promise<boolean> {
     const helper = this.#helper;
     const call = { ...this.#call, leavesOpen: true };
     const isApart = await helper.call("beginEntry", call, this.folder, this.#clock.nowMs(), place);

@@ -4,16 +4,27 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
+import type { ApartFrom } from "../batches/journal-batches.ts";
 import { findCopies, type NamedCopy } from "../database/copy-names.ts";
+import { m } from "../messages/messages.ts";
+import { BridgeError } from "../platform/errors.ts";
 import { removeName } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
+import { isApart } from "./apart.ts";
 import { configBeside, copyOfPartial } from "./copy-database.ts";
 import { readOwnerOfCopy } from "./copy-owner.ts";
 import { readDiskSpace } from "./disk-space.ts";
 import type { DiskSpace } from "./space-rule.ts";
 
-/** Makes the folder where it is not there, and removes what interrupted copies left in it. */
-export function prepareFolder(folder: string, stem: string): void {
+/**
+ * Makes the folder where it is not there, and removes what interrupted copies left in it. Returns whether it lies on another disk than the
+ * database.
+ * @throws BridgeError `disk_failed` where it has to and does not
+ */
+export function prepareFolder(folder: string, stem: string, place: ApartFrom): boolean {
+  const isElsewhere = isApart(folder, place.database);
+  if (place.mustBeApart && !isElsewhere)
+    throw new BridgeError("disk_failed", m.backup.copiesDiskGone({ folder }), { hint: m.backup.fixCopiesDisk });
   mkdirSync(folder, { recursive: true, mode: 0o750 });
   for (const partial of readdirSync(folder)) {
     const name = copyOfPartial(partial);
@@ -21,6 +32,7 @@ export function prepareFolder(folder: string, stem: string): void {
     removeName(path.join(folder, partial));
     if (!existsSync(path.join(folder, name))) removeName(configBeside(path.join(folder, name)));
   }
+  return isElsewhere;
 }
 
 /** This shop's copies, oldest first: another shop's database may bear the same name and be copied into the same folder. */

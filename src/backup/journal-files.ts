@@ -3,10 +3,10 @@
  * earlier versions wrote many into one. Of what is in the middle of being written nothing is kept.
  */
 
-import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import type { JournalNote, JournalPlace } from "../batches/journal-batches.ts";
+import type { ApartFrom, JournalNote } from "../batches/journal-batches.ts";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
 import type { Progress } from "../database/progress.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
@@ -15,6 +15,7 @@ import { m } from "../messages/messages.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { openRegular, syncFolder } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
+import { innermostOf, isApart } from "./apart.ts";
 import { FIRST_NOTE_BYTES, type ReadFrames, readFirstNote, readFrames } from "./journal-frame.ts";
 
 const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;
@@ -99,15 +100,15 @@ export class JournalWriter {
   #begun: { handle: FileHandle; file: string } | undefined;
 
   /** Begins the file of the next entry. Returns whether it lies on another disk than the database. */
-  async begin(folder: string, nowMs: number, place?: JournalPlace): Promise<boolean> {
+  async begin(folder: string, nowMs: number, place?: ApartFrom): Promise<boolean> {
     return await this.#step(folder, async () => {
       // Nobody has sent the end of the one before.
       await this.#giveUp();
-      const isApart = place !== undefined && statSync(innermostOf(folder)).dev !== statSync(place.database).dev;
-      if (place?.mustBeApart === true && !isApart)
+      const isElsewhere = place !== undefined && isApart(folder, place.database);
+      if (place?.mustBeApart === true && !isElsewhere)
         throw journalError("disk_failed", folder, { words: m.backup.diskGone, cause: undefined });
       this.#begun = await beginFile(folder, nowMs);
-      return isApart;
+      return isElsewhere;
     });
   }
 
@@ -200,12 +201,6 @@ function asJournalError(error: unknown, folder: string): BridgeError {
 function innermost(error: unknown, folder: string): string {
   const named = (error as { path?: unknown } | null)?.path;
   return innermostOf(typeof named === "string" ? named : folder);
-}
-
-function innermostOf(name: string): string {
-  for (let at = name; ; at = path.dirname(at)) {
-    if (statSync(at, { throwIfNoEntry: false }) !== undefined || at === path.dirname(at)) return at;
-  }
 }
 
 export function journalError(

@@ -40,11 +40,11 @@ export interface BodyJournal {
    * Flushed when it resolves; whether the folder lies on another disk than the database. Throws `disk_full`, `disk_failed`,
    * `database_refused` with the journal's folder, also where it must lie apart and no longer does.
    */
-  append(entry: JournalEntry, place: JournalPlace): Promise<boolean>;
+  append(entry: JournalEntry, place: ApartFrom): Promise<boolean>;
 }
 
 /** The database whose disk the folder must not lie on where it did not before. */
-export interface JournalPlace {
+export interface ApartFrom {
   database: string;
   mustBeApart: boolean;
 }

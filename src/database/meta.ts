@@ -32,6 +32,7 @@ export type MetaKey =
   | "revision_floor"
   | "unanswered"
   | "journal"
+  | "copies"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -1,4 +1,16 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
@@ -7,7 +19,7 @@ import { Bridge } from "../../src/daemon/bridge.ts";
 import { copiesToRemove, copyName, findCopies, isCopyLate } from "../../src/database/copy-names.ts";
 import { collectingLog, configFor, FakeClock, startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
-import { tempFolder } from "../support/temp.ts";
+import { HAS_OTHER_DISK, OTHER_DISK, tempFolder } from "../support/temp.ts";
 
 const DAY_MS = 86_400_000;
 const GB = 1024 ** 3;
@@ -42,6 +54,22 @@ describe("scheduled copies", () => {
     expect(rows("SELECT enabled, failing_since FROM sync_status WHERE flow = 'backup'")).toEqual([
       { enabled: 1, failing_since: null },
     ]);
+  });
+
+  it.skipIf(!HAS_OTHER_DISK)("are not made on the database's disk where their own disk is gone", async () => {
+    const folder = tempFolder("backup");
+    const disk = tempFolder("copies", OTHER_DISK);
+    const name = path.join(folder, "disk");
+    symlinkSync(disk, name);
+    const { bridge, clock } = await startTestBridge({ folder, settings: { backup: { dir: "disk/copies" } } });
+    expect(await bridge.runJob("backup")).toMatchObject({ error: null, counts: { copies: 1 } });
+    rmSync(name);
+    clock.advance(DAY_MS);
+    expect(await bridge.runJob("backup")).toMatchObject({ error: { code: "disk_failed" } });
+    expect(existsSync(name)).toBe(false);
+    symlinkSync(disk, name);
+    clock.advance(DAY_MS);
+    expect(await bridge.runJob("backup")).toMatchObject({ error: null, counts: { copies: 1 } });
   });
 
   it("are kept beside those of a wrong clock, which are told of", async () => {

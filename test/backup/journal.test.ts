@@ -2,17 +2,14 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -28,7 +25,7 @@ import { compileConfirm } from "../../src/confirm/confirm-form.ts";
 import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
-import { tempFolder } from "../support/temp.ts";
+import { HAS_OTHER_DISK, OTHER_DISK, tempFolder } from "../support/temp.ts";
 import { itSome } from "../support/whole.ts";
 
 function entry(text: string): JournalEntry {
@@ -37,10 +34,6 @@ function entry(text: string): JournalEntry {
     body: Buffer.from(text),
   };
 }
-
-/** A file system that is none of the temporary folder's. */
-const OTHER_DISK = "/dev/shm";
-const hasOtherDisk = existsSync(OTHER_DISK) && statSync(OTHER_DISK).dev !== statSync(os.tmpdir()).dev;
 
 const bodies = (read: { entries: JournalEntry[] }) => read.entries.map(({ body }) => body.toString());
 
@@ -263,9 +256,8 @@ describe("the journal", () => {
     expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(1);
   });
 
-  it.skipIf(!hasOtherDisk)("is not made anew on the database's disk where its own disk is gone", async () => {
-    const disk = mkdtempSync(path.join(OTHER_DISK, "erp-bridge-journal-"));
-    onTestFinished(() => rmSync(disk, { recursive: true }));
+  it.skipIf(!HAS_OTHER_DISK)("is not made anew on the database's disk where its own disk is gone", async () => {
+    const disk = tempFolder("journal", OTHER_DISK);
     const scene = await startScene({ backup: { journal: "media/disk/journal" } });
     const media = path.join(scene.folder, "media");
     mkdirSync(media);

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdtempSync, realpathSync, rmSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmSync, statfsSync, statSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { onTestFinished } from "vitest";
@@ -18,6 +18,9 @@ export function tempFolder(name = "test", root = os.tmpdir()): string {
 }
 
 const IN_MEMORY = "/dev/shm";
+/** Another file system than the one of temporary folders, where the machine has one. */
+export const OTHER_DISK = IN_MEMORY;
+export const HAS_OTHER_DISK = existsSync(OTHER_DISK) && statSync(OTHER_DISK).dev !== statSync(os.tmpdir()).dev;
 /** A container may have 64 MB there, which a large table fills. */
 const ROOM_MIN_BYTES = 1024 ** 3;
 

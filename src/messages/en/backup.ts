@@ -50,6 +50,9 @@ export const backup = {
     `Its batches say that more was stored: ${counted(orders, "order")}.`,
   journalUnwritable: ({ folder, words }: { folder: string; words: string }) =>
     `The journal in ${folder} cannot be written (${words}): batches are stored, but not confirmed until it can be.`,
+  copiesDiskGone: ({ folder }: { folder: string }) =>
+    `The disk of ${folder} is not there: the folder would lie on the disk of the database, and a copy is not made there.`,
+  fixCopiesDisk: "Put the disk of backup.dir right, or name another folder there.",
   diskGone: "its disk is not there; the folder would lie on the disk of the database",
   fixJournal: "Put the disk of backup.journal right, name another folder there, or set backup.journal to null.",
   rowsNeedErp: ({ table }: { table: string }) => `${table} needs what only the ERP has: the copy's rows stay.`,
