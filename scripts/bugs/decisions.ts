@@ -170,6 +170,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
   tested(
     "test/backup/journal.test.ts",
+    "a damaged entry of the journal taken for an unfinished one",
+    { in: "settleDamaged", find: "if (isCut && file === newest) {", replace: 'if (isCut || newest !== "") {' },
+    "src/backup/damaged-entries.ts",
+  ),
+  tested(
+    "test/backup/journal.test.ts",
     "the journal made anew on the database's disk where its own was pulled",
     {
       in: "begin",

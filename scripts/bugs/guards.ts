@@ -121,8 +121,8 @@ const OF_RESTORE: readonly PlantedBug[] = [
     "if (orders < 0) words.push(",
   ]),
   direct("restore beside an open gap", "a restore lifts what nobody has answered", RESTORE, [
-    "const gap = isComplete ? open :",
-    "const gap = isComplete ? null :",
+    "const gap = isWhole ? open :",
+    "const gap = isWhole ? null :",
   ]),
 ];
 

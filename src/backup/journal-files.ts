@@ -36,10 +36,10 @@ export function listJournal(folder: string): JournalFile[] {
 }
 
 /** What each file holds, oldest first. One file at a time is in memory. */
-export function* readJournal(folder: string): Generator<{ file: string } & ReadFrames> {
-  for (const { name } of listJournal(folder)) {
+export function* readJournal(folder: string): Generator<{ file: string; startedMs: number } & ReadFrames> {
+  for (const { name, startedMs } of listJournal(folder)) {
     const file = path.join(folder, name);
-    yield { file, ...readFile(file) };
+    yield { file, startedMs, ...readFile(file) };
   }
 }
 

@@ -19,12 +19,18 @@ export function* frameHeadInSlices({ note, body }: JournalEntry): Slices<Buffer>
   return Buffer.concat([MAGIC, lengths, yield* digestInSlices(lengths, noteBytes, body), noteBytes]);
 }
 
+/** Bytes that are no whole frame. */
+export interface DamagedEntry {
+  bytes: Buffer;
+  /** Where it can still be read; it may be damaged itself. */
+  note: JournalNote | undefined;
+  /** The file ends before the frame does: the program or the machine died while it was written, or its end was lost later. */
+  isCut: boolean;
+}
+
 export interface ReadFrames {
   entries: JournalEntry[];
-  /** The file ends in the middle of a frame: the program or the machine died while it was written. */
-  torn: boolean;
-  /** Bytes in the middle that are no frame: damage. */
-  damagedBytes: number;
+  damaged: DamagedEntry[];
 }
 
 /** Reads a file of frames. What is damaged is passed over, up to the next frame that is whole. */
@@ -32,11 +38,14 @@ export function readFrames(bytes: Buffer): ReadFrames {
   const entries: JournalEntry[] = [];
   let at = 0;
   let goodUntil = 0;
-  let damagedBytes = 0;
+  const damaged: DamagedEntry[] = [];
+  const noteDamage = (end: number) => {
+    if (end > goodUntil) damaged.push(damagedEntry(bytes.subarray(goodUntil, end), end === bytes.length));
+  };
   while (at < bytes.length) {
     const frame = frameAt(bytes, at);
     if (frame !== undefined) {
-      damagedBytes += at - goodUntil;
+      noteDamage(at);
       entries.push(frame.entry);
       at = frame.end;
       goodUntil = at;
@@ -45,7 +54,20 @@ export function readFrames(bytes: Buffer): ReadFrames {
     const next = bytes.indexOf(MAGIC, at + 1);
     at = next === -1 ? bytes.length : next;
   }
-  return { entries, torn: goodUntil < bytes.length, damagedBytes };
+  noteDamage(bytes.length);
+  return { entries, damaged };
+}
+
+function damagedEntry(bytes: Buffer, isLast: boolean): DamagedEntry {
+  const head = MAGIC.subarray(0, bytes.length);
+  const isHead = bytes.subarray(0, head.length).equals(head);
+  return { bytes, note: readFirstNote(bytes), isCut: isLast && isHead && bytes.length < lengthOf(bytes) };
+}
+
+/** How long a frame says that it is; at least as long as its head. */
+function lengthOf(bytes: Buffer): number {
+  if (bytes.length < HEADER_BYTES) return HEADER_BYTES;
+  return HEADER_BYTES + bytes.readUInt32LE(MAGIC.length) + bytes.readUInt32LE(MAGIC.length + 4);
 }
 
 /** The note of the first frame, from the beginning of a file; undefined where there is none. */

@@ -10,6 +10,7 @@ import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync,
 import path from "node:path";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
+import { type FoundDamage, settleDamaged } from "../backup/damaged-entries.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
@@ -86,7 +87,8 @@ export interface RestoreReport {
   /** Everything was brought over: nothing is missing and no outcome is unknown. */
   complete: boolean;
   carried: Record<string, number>;
-  journal: Replayed & { torn: number; damaged: number };
+  /** `torn`: ends of files that were being written; `damaged`: other entries, whose batches may have been confirmed; `read`: their orders. */
+  journal: Replayed & { torn: number; damaged: number; read: number };
   /** What a person should know, in whole sentences. */
   notes: (Message | string)[];
   /** What could not be brought back; null where nothing is missing. */
@@ -211,12 +213,13 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   // What an earlier restore or a start could not find stays a condition until a person has looked.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
-  const gap = isComplete ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
-  if (gap !== null && !isComplete) {
+  const isWhole = isComplete && journal.damaged === 0;
+  const gap = isWhole ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
+  if (gap !== null && !isWhole) tellGap(store, gap, at);
+  if (!isComplete) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, m.restore.wasRestored);
     doubtRequests(store, loaded.config.statuses.map);
     loseDelivery(store, at);
-    tellGap(store, gap, at);
   }
   // What may be missing is reported now: the next start does not compare with the note, which is of the replaced database.
   const elsewhere = lookElsewhere(store, loaded);
@@ -286,29 +289,32 @@ export async function replayJournal(
 ): Promise<RestoreReport["journal"]> {
   const { loaded, store, clock, log } = options;
   const folder = loaded.config.backup.journal;
-  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0 };
+  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0, read: 0 };
   if (folder === null || !existsSync(folder)) return totals;
   options.onStep(m.restore.readingJournal);
   // What comes from the journal is stored; nothing is asked.
   const client = createClient({ loaded, clock, admit: undefined });
   const { signal } = new AbortController();
   const owner = ownerOf(store, loaded);
+  const rules = orderRulesOf(loaded);
   const foreign = new Set<string>();
   try {
-    const job = new ReplayJournal({ store, client, clock, log, isStopping: () => false }, orderRulesOf(loaded));
-    for (const { file, entries, torn, damagedBytes } of readJournal(folder)) {
-      if (torn) totals.torn += 1;
-      if (damagedBytes > 0) {
-        totals.damaged += 1;
-        report.notes.push(m.restore.journalDamaged({ file, size: sizeOf(damagedBytes) }));
-      }
+    const job = new ReplayJournal({ store, client, clock, log, isStopping: () => false }, rules);
+    const damaged: FoundDamage[] = [];
+    let newest = "";
+    for (const { file, startedMs, entries, damaged: parts } of readJournal(folder)) {
+      newest = file;
+      damaged.push(...parts.map((part) => ({ ...part, file, at: part.note?.receivedAt ?? isoTime(startedMs) })));
       for (const entry of entries) {
         if (isForeign({ account: entry.note.account, database: entry.note.database }, owner)) foreign.add(file);
         else await job.store(entry, signal);
       }
     }
+    const found = settleDamaged(store, damaged, { newest, owner, rules, at: isoTime(clock.nowMs()) });
+    report.notes.push(...found.notes);
     if (foreign.size > 0) report.notes.push(m.restore.journalForeign({ files: [...foreign] }));
-    return { ...totals, ...job.replayed };
+    const { torn, read } = found;
+    return { ...job.replayed, torn, damaged: found.notes.length, read };
   } finally {
     await client.close();
   }
@@ -326,7 +332,7 @@ interface Gap {
   replaced: Replaced;
   report: CarryReport;
   lack: readonly Message[];
-  journal: Replayed;
+  journal: RestoreReport["journal"];
   /** What an earlier gap said that is open. */
   open: Message | null;
   at: string;
@@ -340,6 +346,7 @@ function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): 
   else if (lack.length === 0) parts.push(m.restore.replacedPartly);
   parts.push(...lack, m.restore.ordersMissing({ from, at }));
   if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
+  if (journal.damaged > 0) parts.push(m.restore.entriesDamaged({ entries: journal.damaged, orders: journal.read }));
   const { length } = report.damagedOrders;
   if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));
   if (report.damaged.size > 0) parts.push(m.restore.tablesUnread({ tables: [...report.damaged].sort() }));

@@ -102,8 +102,10 @@ export const restore = {
   carrying: "Bringing over what the copy lacks",
   verifyingResult: "Verifying the result",
   readingJournal: "Reading the journal",
-  journalDamaged: ({ file, size }: { file: string; size: Said }) =>
-    `${file} is damaged in its middle (${size}); the rest of it was read.`,
+  entriesDamaged: ({ entries, orders }: { entries: number; orders: number }) =>
+    `${counted(entries, "damaged entry", "damaged entries")} of the journal, whose batches may have been confirmed: ${counted(orders, "order")} still named there will be read from the service, the others are missing.`,
+  journalDamaged: ({ file, at, size, orders }: { file: string; at: string; size: Said; orders: number }) =>
+    `In ${file} the entry of ${at} is damaged (${size}); its batch may have been confirmed. Orders read from the service because of it: ${orders}.`,
   journalForeign: ({ files }: { files: readonly string[] }) =>
     `Another shop's journal was left alone: ${files.join(", ")}.`,
   restoredAt: ({ at, from }: { at: string; from: string }) => `Restored at ${at} from a copy of ${from}.`,

@@ -93,7 +93,10 @@ export const restore = {
   carrying: "Перенос недостающего в копии",
   verifyingResult: "Проверка результата",
   readingJournal: "Чтение журнала",
-  journalDamaged: ({ file, size }) => `${file}: файл повреждён в середине (${size}); остальное прочитано.`,
+  entriesDamaged: ({ entries, orders }) =>
+    `Повреждённых записей журнала, пачки которых могли быть подтверждены: ${entries}. Заказов, чьи номера там ещё видны и которые будут прочитаны у сервиса: ${orders}; остальных не хватает.`,
+  journalDamaged: ({ file, at, size, orders }) =>
+    `${file}: запись от ${at} повреждена (${size}); её пачка могла быть подтверждена. Заказов, которые из-за этого читаются у сервиса: ${orders}.`,
   journalForeign: ({ files }) => `Журнал другого магазина не тронут: ${files.join(", ")}.`,
   restoredAt: ({ at, from }) => `Восстановлено ${at} из копии: ${from}.`,
   replaced: ({ why }) => `Заменённая база: ${why}.`,
