@@ -56,7 +56,8 @@ const KINDS: Classes = {
     ...["few requests", "same page", "empty feed", "no date"],
   ],
   hold: ["credentials", "payment", "rate limit", "refused"],
-  resumed: ["tie", "hand-out lost"],
+  // A tie ends by itself wherever changes have times.
+  resumed: ["hand-out lost"],
   watermark: ["first", "moved", "set back"],
   "form handOut": ["repeat", "next"],
   "form redeliver": ["60000", "cycle", "null"],
