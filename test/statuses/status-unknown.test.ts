@@ -118,7 +118,8 @@ describe("a status whose outcome is unknown", () => {
       await send();
       await run("updates");
       state = "behind";
-      await sendFor(10);
+      // Longer than the change itself holds a status back.
+      await sendFor(120, 5);
       expect(posts()).toHaveLength(1);
       expect(request(id).state).not.toBe("sent");
       state = "well";
