@@ -95,6 +95,7 @@ function describeSwitch({ formerUrl, formerId, position, reads, unconfirmed, con
     ...(position === undefined ? [] : [m.command.changesFrom({ position })]),
     ...(reads === 0 ? [] : [m.command.readAgain({ orders: reads })]),
     m.command.comparedAtStart,
+    m.command.reloadForAccount,
   ];
 }
 

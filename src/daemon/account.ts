@@ -2,6 +2,7 @@ import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { LoadedConfig } from "../config/load.ts";
 import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { deleteHoldsFor } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -32,10 +33,24 @@ export function checkAccount(store: Store, loaded: LoadedConfig): void {
 export function refuseOtherAccount(store: Store, { config }: LoadedConfig): void {
   const known = loadMeta(store, "account");
   if (known === undefined || known === accountOf(config)) return;
+  throw otherAccount(store, known, m.daemon.ownDatabase);
+}
+
+function otherAccount(store: Store, known: string, hint: Message): BridgeError {
   const [url, id] = JSON.parse(known) as [string, string];
-  throw new BridgeError("account_changed", m.daemon.otherAccount({ path: store.path, id, url }), {
-    hint: m.daemon.ownDatabase,
-  });
+  return new BridgeError("account_changed", m.daemon.otherAccount({ path: store.path, id, url }), { hint });
+}
+
+/**
+ * For a process that goes on beside `resume account`: what it asks for, and what it was answered, is not the new account's.
+ * What is returned throws account_changed.
+ */
+export function accountKeeper(store: Store, { config }: LoadedConfig): () => void {
+  const own = accountOf(config);
+  return () => {
+    const known = loadMeta(store, "account");
+    if (known !== undefined && known !== own) throw otherAccount(store, known, m.daemon.reloadForAccount);
+  };
 }
 
 /**

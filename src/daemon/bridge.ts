@@ -31,7 +31,7 @@ import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { Troubles } from "../platform/troubles.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { WebServer } from "../web/web-server.ts";
-import { checkAccount, liftCredentialHolds } from "./account.ts";
+import { accountKeeper, checkAccount, liftCredentialHolds } from "./account.ts";
 import { outcomeOf, SyncRequestPoller } from "./answer-sync.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildMirror } from "./build-mirror.ts";
@@ -134,14 +134,19 @@ export class Bridge {
       };
     });
     const clock = Liveness.clock(options.clock);
-    this.client = createClient({ ...options, clock, admit: async () => await this.#mirror?.admit() });
+    const requireAccount = accountKeeper(this.store, options.loaded);
+    const admit = async () => {
+      await this.#mirror?.admit();
+      requireAccount();
+    };
+    this.client = createClient({ ...options, clock, admit });
     const { store, client } = this;
     const isStopping = () => {
       Liveness.beat();
       return this.#isStopping;
     };
     const beside = { store, client, log: options.log, clock, isStopping };
-    this.context = { ...beside, objects: new ErpObjects(store) };
+    this.context = { ...beside, objects: new ErpObjects(store), requireAccount };
     try {
       const { journalAside } = store;
       if (journalAside !== undefined)
@@ -186,7 +191,7 @@ export class Bridge {
     this.watched = watchConditions({ store, clock, startedAtMs, everyMs: WATCH_MS }, limits);
     this.watch = buildWatch(beside, options.loaded, this.watched);
     this.web = buildWeb(this.context, options.loaded);
-    this.#desk = new SyncRequestPoller(this.context, (name, only) => this.runJob(name as JobName, only));
+    this.#desk = new SyncRequestPoller(beside, (name, only) => this.runJob(name as JobName, only));
   }
 
   /** Records for `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */

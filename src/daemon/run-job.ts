@@ -64,6 +64,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
   let admission: Admission = { state: "open" };
   let isLetIn = false;
   try {
+    context.requireAccount?.();
     await restoreOwn(context, signal);
     context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);

@@ -166,7 +166,7 @@ export class PullOrders implements Job {
   end(): void {
     const { store } = this.#context;
     if (!this.#mayBeLost && loadUnanswered(store)?.isLost === false)
-      commitAtOnce(this.#context, () => deleteUnanswered(store));
+      commitAtOnce({ store }, () => deleteUnanswered(store));
   }
 
   async #ask(pass: PullPass): Promise<ServiceAnswer> {

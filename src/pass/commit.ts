@@ -21,12 +21,11 @@ const TURN_MS = 10;
 /** When others had their turn last, on each clock. */
 const turns = new WeakMap<Clock, number>();
 
+type Writing = Pick<JobContext, "store" | "objects" | "requireAccount">;
+type CommitContext = Writing & Pick<JobContext, "clock" | "log">;
+
 /** Runs `fn` in one write transaction, waiting for the lock as long as it takes or until `signal` is aborted. */
-export async function commit<T>(
-  context: Pick<JobContext, "store" | "clock" | "log" | "objects">,
-  signal: AbortSignal,
-  fn: () => T,
-): Promise<T> {
+export async function commit<T>(context: CommitContext, signal: AbortSignal, fn: () => T): Promise<T> {
   const { clock, log, objects } = context;
   const startedMs = clock.monotonicMs();
   let told = false;
@@ -51,11 +50,7 @@ export async function commit<T>(
  * The same for the outcome of something that is over, which is known nowhere else: it waits for the lock as long as
  * anything else, and a stop leaves it a little longer.
  */
-export async function commitEnd<T>(
-  context: Pick<JobContext, "store" | "clock" | "log" | "objects">,
-  signal: AbortSignal,
-  fn: () => T,
-): Promise<T> {
+export async function commitEnd<T>(context: CommitContext, signal: AbortSignal, fn: () => T): Promise<T> {
   try {
     return await commit(context, signal, fn);
   } catch (error) {
@@ -68,7 +63,7 @@ export async function commitEnd<T>(
  * Runs `fn` in one write transaction now, before anything else happens in this process: for what is decided in the step that acts on it.
  * Gives nothing where somebody else has the lock.
  */
-export function commitAtOnce<T>(context: Pick<JobContext, "store" | "objects">, fn: () => T): { value: T } | undefined {
+export function commitAtOnce<T>(context: Writing, fn: () => T): { value: T } | undefined {
   try {
     return { value: writeOnce(context, fn) };
   } catch (error) {
@@ -77,8 +72,9 @@ export function commitAtOnce<T>(context: Pick<JobContext, "store" | "objects">, 
   }
 }
 
-function writeOnce<T>({ store, objects }: Pick<JobContext, "store" | "objects">, fn: () => T): T {
+function writeOnce<T>({ store, objects, requireAccount }: Writing, fn: () => T): T {
   return store.write(() => {
+    requireAccount?.();
     const done = fn();
     objects?.refuseSwallowing();
     return done;
@@ -90,11 +86,7 @@ function isBusy(error: unknown): error is BridgeError {
 }
 
 /** Runs `step` in transactions of its own, each of a bounded size, until it says that nothing was left to do. */
-export async function commitUntilDone(
-  context: Pick<JobContext, "store" | "clock" | "log">,
-  signal: AbortSignal,
-  step: () => number,
-): Promise<void> {
+export async function commitUntilDone(context: CommitContext, signal: AbortSignal, step: () => number): Promise<void> {
   while ((await commit(context, signal, step)) > 0) await context.clock.sleep(0, signal);
 }
 

@@ -13,6 +13,8 @@ export interface JobContext {
   log: Log;
   /** What the ERP has put on the bridge's tables; absent for what is written beside the jobs. */
   objects?: ErpObjects;
+  /** Throws account_changed once the database was given to another account; absent for what is written beside the jobs. */
+  requireAccount?: () => void;
   /** The program is to end soon: finish the step under way, begin no further one. */
   isStopping: () => boolean;
 }

@@ -201,6 +201,41 @@ describe("an account that is moved to another address, and back", () => {
     expect(mark()).toBe("2026-01-01T00:00:00.000Z");
   });
 
+  it("asks the former account nothing more, and stores nothing of it, where a daemon goes on", async () => {
+    const shop = await startShop();
+    const { store } = shop.bridge;
+    const [id = ""] = createOrders(shop, 1);
+    await shop.poll("orders", 2);
+    await shop.poll("updates");
+    const [before, status] = [shop.position(), shop.status(id)];
+    shop.clock.advance(HOUR_MS);
+    shop.sandbox.service.changeOrder(id, { status: "paid" });
+    createOrders(shop, 1);
+    const { client } = shop.bridge;
+    const ask = client.request.bind(client);
+    // While answers are under way.
+    client.request = async (request) => {
+      const answer = await ask(request);
+      store.write(() => switchAccount(store, configFor(shop.other, tempFolder("elsewhere")), shop.clock.nowMs()));
+      return answer;
+    };
+    const passes = [shop.run("updates"), shop.run("orders")];
+    for (const pass of passes)
+      expect((await pass).error).toMatchObject({ code: expect.stringMatching(/^account_changed|stopped$/u) });
+    expect([shop.position(), shop.status(id)]).toEqual([before, status]);
+    expect(shop.rows("SELECT order_id FROM orders")).toEqual([{ order_id: id }]);
+    const asked = shop.sandbox.ledger.entries.length;
+    fillStock(store.db, 1);
+    for (const job of ["orders", "updates", "stocks", "reconcile"] as const)
+      expect((await shop.run(job)).error).toMatchObject({ code: "account_changed" });
+    expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+    expect(shop.rows("SELECT DISTINCT error_code FROM flows WHERE flow IN ('orders', 'stocks')")).toEqual([
+      { error_code: "account_changed" },
+    ]);
+    await shop.moveTo(shop.other);
+    expect((await shop.run("orders")).error).toBeNull();
+  });
+
   it("changes nothing where the account is the same", async () => {
     const shop = await startShop();
     const { store } = shop.bridge;

@@ -110,6 +110,8 @@ export const command = {
   readAgain: ({ orders }: { orders: number }) =>
     `${counted(orders, "order")} whose status was sent elsewhere meanwhile: read again.`,
   comparedAtStart: "Orders are compared with the service at the next start.",
+  reloadForAccount:
+    "A daemon that runs asks the former address nothing more, and the new one from: systemctl reload erp-bridge",
 };
 
 export const init = {

@@ -47,6 +47,8 @@ export const daemon = {
     `The database ${path} belongs to another account (${id} at ${url}).`,
   ownDatabase:
     "Use a database of its own for each account; if it is the same shop under a new address: erp-bridge resume account",
+  reloadForAccount:
+    "It was given to that account while this daemon works for the former one: systemctl reload erp-bridge",
   journalAside: ({ path, aside }: { path: string; aside: string }) =>
     `A file ${path}-journal that is not of the database lay beside it; it is called ${aside} now.`,
   newCredentials: "The credentials were changed: the service is asked again at once.",

@@ -97,6 +97,8 @@ export const command = {
   readAgain: ({ orders }) =>
     `Заказов, статус которых за это время ушёл по другому адресу: ${orders}. Они будут прочитаны заново.`,
   comparedAtStart: "Заказы сверяются с сервисом при следующем запуске.",
+  reloadForAccount:
+    "Работающая служба прежний адрес больше не опрашивает, а новый — после: systemctl reload erp-bridge",
 } satisfies typeof en.command;
 
 export const init = {

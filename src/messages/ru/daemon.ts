@@ -31,6 +31,7 @@ export const daemon = {
   otherAccount: ({ path, id, url }) => `База ${path} принадлежит другой учётной записи (${id}, ${url}).`,
   ownDatabase:
     "Заведите отдельную базу для каждой учётной записи; если это тот же магазин с новым адресом: erp-bridge resume account",
+  reloadForAccount: "База передана ей, пока служба работает для прежней: systemctl reload erp-bridge",
   journalAside: ({ path, aside }) => `Рядом с базой лежал чужой файл ${path}-journal; теперь он называется ${aside}.`,
   newCredentials: "Учётные данные изменены: запросы к сервису возобновляются сразу.",
   newMapping: "Сопоставление заказов изменено; сохранённые заказы исправит: erp-bridge remap",
