@@ -69,20 +69,17 @@ export function applyChange(
   return "owed";
 }
 
-/** Whether a change is later than the one that waits for a read of its order, or than the order itself. */
+/** Whether a change is later than the record that waits for a read of its order. A read that no record asked for has only the order's own answers, which have failed. */
 function isLaterThanKnown(
   { store, rules }: { store: Store; rules: OrderRules },
   { bytes, record }: ChangeNews,
   orderId: string,
 ): boolean {
   const queued = loadQueuedRead(store, orderId);
-  if (queued === undefined) return false;
-  const { record: text, source } = queued;
-  const known =
-    text === ""
-      ? loadOrderMark(store, orderId)?.updatedAt
-      : fieldOf({ text, mapping: source === "batch" ? rules.batch : rules.update }, "updated_at");
-  return isStrictlyNewer(readTimestampText(bytes, record.span, rules.update), known ?? null, rules.plan.timezone);
+  if (queued === undefined || queued.record === "") return queued !== undefined;
+  const mapping = queued.source === "batch" ? rules.batch : rules.update;
+  const known = fieldOf({ text: queued.record, mapping }, "updated_at") ?? null;
+  return isStrictlyNewer(readTimestampText(bytes, record.span, rules.update), known, rules.plan.timezone);
 }
 
 /** The position moves on: what the change may be of is read now, or the changes of this time are asked for again. */

@@ -78,6 +78,24 @@ describe("a read that waits because its order cannot be read", () => {
     expect(test.snapshots(id)).toBe(asked);
   });
 
+  it("that no record asked for is due at once when a first change asks for it, although that bears an earlier time", async () => {
+    const test = await startWithIll(12);
+    const [id] = test.ids as [string];
+    const { sandbox, poll, ill, bridge } = test;
+    ill.set(id, { kind: "status", status: 500 });
+    bridge.store.write(() => requestRead(bridge.store, { orderId: id, serviceId: id }, AT));
+    for (let polls = 0; polls < 12; polls++) await poll(HOUR_MS / 2);
+    ill.delete(id);
+    expect(waiting(test)[0]?.attempts).toBeGreaterThan(6);
+    const asked = test.snapshots(id);
+    const { updated_at: at } = JSON.parse(sandbox.service.newestText(id)!) as { updated_at: string };
+    const earlier = new Date(Date.parse(at) - HOUR_MS).toISOString();
+    const body = `{"updates":[{"order_id":"${id}","updated_at":"${earlier}","items":[]}]}`;
+    sandbox.faults.add({ match: { path: "updates" }, do: { kind: "raw", contentType: "application/json", body } });
+    await poll(1_000);
+    expect(test.snapshots(id)).toBe(asked + 1);
+  });
+
   it("is due at once when a page may have left out its change", async () => {
     const test = await startFailed({ updates: { keeps: "newest", order: "descending", pageLimit: 10 } });
     const { id, ids, change, poll, statusOf } = test;
