@@ -16,7 +16,7 @@ import { loadCut } from "./cut-rows.ts";
 import { AHEAD_MS, type Asked, type FollowRules, type High, instantOf, liesAhead, type Page } from "./follow.ts";
 import { type Learned, learnForm, learnFromOrders } from "./learn-form.ts";
 import { loadAhead, loadLearned } from "./learned-rows.ts";
-import { type Anchor, isRising, mayLackAny, mayLackOldest } from "./page-cover.ts";
+import { type Anchor, isRising, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
 export const STREAM = "updates";
@@ -164,10 +164,11 @@ function ceilingOf(
  */
 export function notePage(
   pass: Pass,
-  { page, askedNs, servedAt }: Omit<Gap, "coveredNs">,
+  { page: served, askedNs, servedAt }: Omit<Gap, "coveredNs">,
   lacks: readonly Lack[],
 ): void {
   const { coveredNs, high, gap } = pass;
+  const page = { ...served, timestamps: withoutEarlier(served.timestamps, askedNs) };
   if (coveredNs !== undefined && mayLackAny(page.timestamps, Math.max(pass.pageMax, pass.learned.pageMax)))
     pass.mixed ??= { page, askedNs, coveredNs, servedAt };
   const isInOrder = isRising(page.timestamps);

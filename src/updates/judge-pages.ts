@@ -8,7 +8,7 @@ import type { JobContext } from "../pass/job.ts";
 import { loadAnchors, loadCut } from "./cut-rows.ts";
 import { instantOf, planAskBefore, planAskBehind } from "./follow.ts";
 import type { Pass } from "./follow-pass.ts";
-import { judgePage, mayLackAny, NARROWER, planNarrower, showsHole } from "./page-cover.ts";
+import { judgePage, mayLackAny, NARROWER, planNarrower, showsHole, withoutEarlier } from "./page-cover.ts";
 import type { Found } from "./plan-cut.ts";
 import type { ReadPages } from "./read-pages.ts";
 
@@ -79,11 +79,11 @@ export class JudgePages {
     let askedNs = gap.askedNs;
     if (wide !== undefined && wide.ns < gap.askedNs) {
       const page = await this.#pages.first.readBefore(pass, wide);
+      const timestamps = withoutEarlier(page?.timestamps ?? [], wide.ns);
       // In an order of its own it reaches down to anything.
-      const isOrdered = page !== undefined && !mayLackAny(page.timestamps, Math.max(pass.pageMax, learned.pageMax));
+      const isOrdered = !mayLackAny(timestamps, Math.max(pass.pageMax, learned.pageMax));
       isReached =
-        isOrdered &&
-        page.timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs) === true;
+        isOrdered && timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs);
       if (page !== undefined) askedNs = wide.ns;
     }
     const { timestamps } = gap.page;

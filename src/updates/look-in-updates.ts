@@ -160,7 +160,7 @@ export class LookInUpdates {
       if (at === undefined) return this.#isFromBefore(kept, page) ? "unknown" : "listed";
       if (at >= ns) return "listed";
     }
-    const reaches = page.ns < ns && page.newestNs > ns && isWholeDownTo(page.timestamps, ns);
+    const reaches = page.ns < ns && page.newestNs > ns && isWholeDownTo(page.timestamps, { askedNs: page.ns, ns });
     return reaches && this.#isListedSince(ns, page) ? "gone" : "unknown";
   }
 

@@ -3,7 +3,7 @@
  * a page leaves out the oldest; one whose pages are in an order of their own, as that of ids, leaves out any. A position that
  * moved over such a page would lose them. All of it is pure; `judge-pages.ts` asks, `plan-position.ts` decides.
  */
-import type { ServedTimestamp } from "../answers/timestamp.ts";
+import { type ServedTimestamp, unitNs } from "../answers/timestamp.ts";
 
 /** A change that is covered: its order must be in every whole answer from before it, with this timestamp or a later one. */
 export interface Anchor {
@@ -75,6 +75,23 @@ export const NARROWER: readonly number[] = [0, 0.1, 0.3, 0.6, 0.8];
 
 type Timestamps = readonly (Pick<ServedTimestamp, "instantNs"> | undefined)[];
 
+/**
+ * The timestamps of a page, without those from before what was asked for: such a change stands in it for another reason, as where an order shows the
+ * time of an earlier version, and no page reaches down to it. Where all are from before, `since` is compared in another way, and each counts.
+ *
+ * @param askedNs from when on changes were asked for
+ */
+export function withoutEarlier(
+  timestamps: readonly (ServedTimestamp | undefined)[],
+  askedNs: bigint,
+): readonly (ServedTimestamp | undefined)[] {
+  const isEarlier = (timestamp: ServedTimestamp | undefined) =>
+    timestamp !== undefined && timestamp.instantNs + unitNs(timestamp.form) <= askedNs;
+  if (!timestamps.some(isEarlier)) return timestamps;
+  const kept = timestamps.map((timestamp) => (isEarlier(timestamp) ? undefined : timestamp));
+  return kept.some((timestamp) => timestamp !== undefined) ? kept : timestamps;
+}
+
 /** Whether the oldest come first, so that a limit has cut the newest. Of one change nothing else can be said. */
 export function isRising(timestamps: Timestamps): boolean {
   let first: bigint | undefined;
@@ -89,7 +106,11 @@ export function isRising(timestamps: Timestamps): boolean {
 }
 
 /** Whether a page that goes on behind an instant has all that was changed then: a limit may have cut one of its ends, or any. */
-export function isWholeDownTo(timestamps: Timestamps, ns: bigint): boolean {
+export function isWholeDownTo(
+  served: readonly (ServedTimestamp | undefined)[],
+  { askedNs, ns }: { askedNs: bigint; ns: bigint },
+): boolean {
+  const timestamps = withoutEarlier(served, askedNs);
   if (timestamps.length < CUT_MIN || isRising(timestamps)) return true;
   const reaches = timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= ns);
   return reaches && !mayLackAny(timestamps, timestamps.length);

@@ -71,6 +71,7 @@ export function provesCut({ timestamps }: Page, { timestamp, servedAt }: Tie, ru
 
 /** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
 export function showsWhole({ timestamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
-  if (tie === undefined || asked.ns >= tie.fromNs || !isWholeDownTo(timestamps, tie.fromNs - 1n)) return false;
+  if (tie === undefined || asked.ns >= tie.fromNs) return false;
+  if (!isWholeDownTo(timestamps, { askedNs: asked.ns, ns: tie.fromNs - 1n })) return false;
   return timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs > tie.toNs);
 }

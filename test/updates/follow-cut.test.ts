@@ -83,6 +83,21 @@ describe("a service that answers so many of the newest changes", () => {
     expect(test.sinces().length - length).toBeLessThanOrEqual(2);
   });
 
+  itSome(1)(NEWEST_FIRST)("loses none where one order shows the time of an earlier version: %s", async (_, updates) => {
+    const test = await start(60, updates);
+    const [odd = "", ...others] = test.ids;
+    const raw = test.sandbox.service.newestText(odd)!;
+    await test.poll(3_600_000);
+    await settleIn(test);
+    await test.poll(3_600_000);
+    changeAll(test, "cancelled", others);
+    // It is among the newest, whatever its record says.
+    test.change(odd, { raw });
+    await test.poll();
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(59);
+  });
+
   it("loses none of the first bulk action either, and says so once one is found", async () => {
     const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
     changeAll(test, "cancelled");

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readTimestamp } from "../../src/answers/timestamp.ts";
 import {
   addAnchor,
   isRising,
@@ -10,6 +11,7 @@ import {
   planNarrower,
   showsHole,
   type Wider,
+  withoutEarlier,
 } from "../../src/updates/page-cover.ts";
 
 const page = (...timestamps: (number | undefined)[]) =>
@@ -30,6 +32,19 @@ describe("whether a page may lack its oldest changes", () => {
     ["nothing in it", [], false],
   ] as const)("%s: %j", (_, timestamps, expected) => {
     expect(mayLackOldest(page(...timestamps), 5n)).toBe(expected);
+  });
+});
+
+describe("changes from before what was asked for", () => {
+  const served = (...texts: (string | null)[]) => texts.map((text) => readTimestamp(text, "UTC"));
+  const asked = readTimestamp("2026-03-01T12:00:30Z", "UTC")!.instantNs;
+  it.each<[string, (string | null)[], (string | null)[]]>([
+    ["one is left out", ["2026-03-01T12:00:29Z", "2026-03-01T12:01:00Z"], [null, "2026-03-01T12:01:00Z"]],
+    ["the minute in which it was asked is not over", ["2026-03-01T12:00Z"], ["2026-03-01T12:00Z"]],
+    ["none is", ["2026-03-01T12:00:30Z", null], ["2026-03-01T12:00:30Z", null]],
+    ["all are: each counts", ["2026-03-01T12:00:10Z", null], ["2026-03-01T12:00:10Z", null]],
+  ])("%s", (_, texts, expected) => {
+    expect(withoutEarlier(served(...texts), asked).map((each) => each?.text ?? null)).toEqual(expected);
   });
 });
 
