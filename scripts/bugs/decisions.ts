@@ -178,9 +178,9 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/backup/journal.test.ts",
     "the journal made anew on the database's disk where its own was pulled",
     {
-      in: "begin",
-      find: "place?.mustBeApart === true && !isElsewhere",
-      replace: 'place?.mustBeApart === true && folder === ""',
+      in: "refuseOther",
+      find: "if (isElsewhere && readMark(folder) === mark) return;",
+      replace: "if (mark !== folder) return;",
     },
     "src/backup/journal-files.ts",
   ),

@@ -19,10 +19,10 @@ export class SimulatedJournal extends BatchJournal {
     this.#disk = disk;
   }
 
-  override append({ body }: JournalEntry): Promise<boolean> {
+  override append({ body }: JournalEntry): Promise<undefined> {
     if (this.#disk.isFull) return Promise.reject(new BridgeError("disk_full", m.platform.diskFull));
     this.#disk.bodies.push(Buffer.from(body));
-    return Promise.resolve(false);
+    return Promise.resolve(undefined);
   }
 
   override prune(): Promise<number> {

@@ -5,6 +5,12 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 
+/** The database whose disk a folder must not lie on where it did not before. */
+export interface ApartFrom {
+  database: string;
+  mustBeApart: boolean;
+}
+
 /** Whether a folder, or the innermost one above it that is there, lies on another disk than the database. */
 export function isApart(folder: string, database: string): boolean {
   return statSync(innermostOf(folder)).dev !== statSync(database).dev;

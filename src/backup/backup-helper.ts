@@ -2,7 +2,7 @@
  * Touches the folders of copies and of the journal, in the process that {@link HELPER} names: they may lie on a disk that
  * does not answer.
  */
-import type { ApartFrom } from "../batches/journal-batches.ts";
+import type { JournalPlace } from "../batches/journal-batches.ts";
 import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import { type CopyOptions, copyDatabase, type MadeCopy } from "./copy-database.ts";
@@ -18,7 +18,7 @@ function plain<Args extends unknown[], R>(fn: (...args: Args) => R): (call: Help
 }
 
 const functions = {
-  beginEntry: plain((folder: string, nowMs: number, place?: ApartFrom) => writer.begin(folder, nowMs, place)),
+  beginEntry: plain((folder: string, nowMs: number, place?: JournalPlace) => writer.begin(folder, nowMs, place)),
   writeEntry: plain((folder: string, piece: Uint8Array) => writer.write(folder, piece)),
   endEntry: plain((folder: string) => writer.end(folder)),
   pruneJournal: plain((folder: string, { file, madeMs }: { file: string; madeMs: number }, owner: Owner) =>

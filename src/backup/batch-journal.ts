@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { inTurns } from "../answers/slices.ts";
-import type { ApartFrom, JournalEntry } from "../batches/journal-batches.ts";
+import type { JournalEntry, JournalPlace } from "../batches/journal-batches.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -34,7 +34,7 @@ export class BatchJournal {
   }
 
   /** As `BodyJournal` says. */
-  async append({ note, body }: JournalEntry, place?: ApartFrom): Promise<boolean> {
+  async append({ note, body }: JournalEntry, place?: JournalPlace): Promise<string | undefined> {
     const entry = { note: { ...this.#owner, ...note }, body };
     const head = await inTurns(frameHeadInSlices(entry), nextTurn);
     try {
@@ -50,15 +50,15 @@ export class BatchJournal {
     return await this.#helper.call("pruneJournal", this.#call, this.folder, oldest, this.#owner);
   }
 
-  async #write(head: Buffer, body: Buffer, place: ApartFrom | undefined): Promise<boolean> {
+  async #write(head: Buffer, body: Buffer, place: JournalPlace | undefined): Promise<string | undefined> {
     const helper = this.#helper;
     const call = { ...this.#call, leavesOpen: true };
-    const isApart = await helper.call("beginEntry", call, this.folder, this.#clock.nowMs(), place);
+    const mark = await helper.call("beginEntry", call, this.folder, this.#clock.nowMs(), place);
     await helper.call("writeEntry", call, this.folder, head);
     for (let at = 0; at < body.length; at += PIECE_BYTES) {
       await helper.call("writeEntry", call, this.folder, body.subarray(at, at + PIECE_BYTES));
     }
     await helper.call("endEntry", this.#call, this.folder);
-    return isApart;
+    return mark;
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { closeSync, existsSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
@@ -17,6 +17,7 @@ import {
   createFile,
   freshName,
   leftNames,
+  nameFresh,
   removeName,
   setMode,
   syncFolder,
@@ -98,16 +99,10 @@ function refuseTaken(file: string): void {
 
 function nameFile(partial: string, target: string): void {
   try {
-    // A link fails where the name was taken meanwhile; a rename would write over it.
-    linkSync(partial, target);
-    rmSync(partial);
+    nameFresh(partial, target);
   } catch (error) {
-    const fault = faultCodeOf(error);
-    if (fault === "EEXIST") refuseTaken(target);
-    // File systems without hard links, such as a memory stick's.
-    if (fault !== "EPERM" && fault !== "ENOTSUP" && fault !== "EOPNOTSUPP" && fault !== "ENOSYS") throw error;
-    refuseTaken(target);
-    renameSync(partial, target);
+    if (faultCodeOf(error) === "EEXIST") refuseTaken(target);
+    throw error;
   }
 }
 

@@ -4,13 +4,12 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import type { ApartFrom } from "../batches/journal-batches.ts";
 import { findCopies, type NamedCopy } from "../database/copy-names.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { removeName } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
-import { isApart } from "./apart.ts";
+import { type ApartFrom, isApart } from "./apart.ts";
 import { configBeside, copyOfPartial } from "./copy-database.ts";
 import { readOwnerOfCopy } from "./copy-owner.ts";
 import { readDiskSpace } from "./disk-space.ts";

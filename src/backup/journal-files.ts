@@ -6,7 +6,7 @@
 import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import type { ApartFrom, JournalNote } from "../batches/journal-batches.ts";
+import type { JournalNote, JournalPlace } from "../batches/journal-batches.ts";
 import { readTimeInName, timeInName } from "../database/copy-names.ts";
 import type { Progress } from "../database/progress.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
@@ -17,6 +17,7 @@ import { openRegular, syncFolder } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
 import { innermostOf, isApart } from "./apart.ts";
 import { FIRST_NOTE_BYTES, type ReadFrames, readFirstNote, readFrames } from "./journal-frame.ts";
+import { markFolder, readMark } from "./journal-mark.ts";
 
 const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;
 
@@ -99,16 +100,15 @@ export function newestEntryOf(folder: string, database: string): JournalNote | u
 export class JournalWriter {
   #begun: { handle: FileHandle; file: string } | undefined;
 
-  /** Begins the file of the next entry. Returns whether it lies on another disk than the database. */
-  async begin(folder: string, nowMs: number, place?: ApartFrom): Promise<boolean> {
+  /** Begins the file of the next entry. Returns the number of a folder that lies on another disk than the database. */
+  async begin(folder: string, nowMs: number, place?: JournalPlace): Promise<string | undefined> {
     return await this.#step(folder, async () => {
       // Nobody has sent the end of the one before.
       await this.#giveUp();
       const isElsewhere = place !== undefined && isApart(folder, place.database);
-      if (place?.mustBeApart === true && !isElsewhere)
-        throw journalError("disk_failed", folder, { words: m.backup.diskGone, cause: undefined });
+      if (place?.mark !== undefined) refuseOther(folder, place.mark, isElsewhere);
       this.#begun = await beginFile(folder, nowMs);
-      return isElsewhere;
+      return isElsewhere ? markFolder(folder) : undefined;
     });
   }
 
@@ -172,6 +172,13 @@ function isCovered(note: JournalNote | undefined, startedMs: number, { madeMs, p
   if (note?.reached === undefined || progress === undefined || note.database !== progress.database)
     return startedMs <= madeMs;
   return note.reached.batches < progress.batches;
+}
+
+/** A folder that lay on another disk than the database is not made anew: not on the database's own, and on no other one. */
+function refuseOther(folder: string, mark: string, isElsewhere: boolean): void {
+  if (isElsewhere && readMark(folder) === mark) return;
+  const words = isElsewhere ? m.backup.otherJournal : m.backup.diskGone;
+  throw journalError("disk_failed", folder, { words, cause: undefined });
 }
 
 async function beginFile(folder: string, nowMs: number): Promise<{ handle: FileHandle; file: string }> {

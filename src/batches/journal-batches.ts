@@ -3,9 +3,10 @@
  * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
  * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
  */
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Reached } from "../database/progress.ts";
 import { reachedBy } from "../database/progress-note.ts";
+import type { Store } from "../database/store.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -37,16 +38,23 @@ export interface JournalEntry {
 export interface BodyJournal {
   readonly folder: string;
   /**
-   * Flushed when it resolves; whether the folder lies on another disk than the database. Throws `disk_full`, `disk_failed`,
-   * `database_refused` with the journal's folder, also where it must lie apart and no longer does.
+   * Flushed when it resolves: the number of a folder that lies on another disk than the database. Throws `disk_full`, `disk_failed`,
+   * `database_refused` with the journal's folder, also where that is another folder than the one that is known.
    */
-  append(entry: JournalEntry, place: ApartFrom): Promise<boolean>;
+  append(entry: JournalEntry, place: JournalPlace): Promise<string | undefined>;
 }
 
-/** The database whose disk the folder must not lie on where it did not before. */
-export interface ApartFrom {
+export interface JournalPlace {
+  /** On whose disk a folder that is known must not lie. */
   database: string;
-  mustBeApart: boolean;
+  /** The number of the folder; undefined where it did not lie on another disk than the database until now. */
+  mark: string | undefined;
+}
+
+/** The number of the folder in which the journal lay at last, where that is this one and lay on another disk than the database. */
+export function knownMark(store: Store, folder: string): string | undefined {
+  const known = loadMetaJson<{ folder: string; mark: string }>(store, "journal_mark");
+  return known?.folder === folder ? known.mark : undefined;
 }
 
 /** Bodies that are made up for in one pass. */
@@ -74,10 +82,10 @@ export class JournalBatches {
     const { store } = this.#context;
     const { folder } = this.#journal;
     try {
-      // A folder that lay on another disk is made anew on the database's own where that disk was pulled.
-      const place = { database: store.path, mustBeApart: loadMeta(store, "journal") === folder };
-      const isApart = await this.#journal.append({ note: { ...note, reached: reachedBy(store.db) }, body }, place);
-      if (isApart && !place.mustBeApart) commitAtOnce(this.#context, () => saveMeta(store, "journal", folder));
+      const known = knownMark(store, folder);
+      const place = { database: store.path, mark: known };
+      const mark = await this.#journal.append({ note: { ...note, reached: reachedBy(store.db) }, body }, place);
+      if (mark !== known) commitAtOnce(this.#context, () => saveMetaJson(store, "journal_mark", { folder, mark }));
       return true;
     } catch (error) {
       this.#failedIn = pass;

@@ -15,6 +15,7 @@ import { readDiskSpace } from "../backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
 import { readJournal } from "../backup/journal-files.ts";
+import { readMark } from "../backup/journal-mark.ts";
 import { type Replayed, ReplayJournal } from "../backup/replay-journal.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
 import {
@@ -26,6 +27,7 @@ import {
   tellGap,
 } from "../backup/settle.ts";
 import { sizeOf } from "../backup/space-rule.ts";
+import { knownMark } from "../batches/journal-batches.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf, ownerOf } from "../daemon/account.ts";
 import { orderRulesOf } from "../daemon/build-jobs.ts";
@@ -88,7 +90,13 @@ export interface RestoreReport {
   complete: boolean;
   carried: Record<string, number>;
   /** `torn`: ends of files that were being written; `damaged`: other entries, whose batches may have been confirmed; `read`: their orders. */
-  journal: Replayed & { torn: number; damaged: number; read: number };
+  journal: Replayed & {
+    torn: number;
+    damaged: number;
+    read: number;
+    /** The folder is another one than the journal lay in. */
+    isOther: boolean;
+  };
   /** What a person should know, in whole sentences. */
   notes: (Message | string)[];
   /** What could not be brought back; null where nothing is missing. */
@@ -289,8 +297,12 @@ export async function replayJournal(
 ): Promise<RestoreReport["journal"]> {
   const { loaded, store, clock, log } = options;
   const folder = loaded.config.backup.journal;
-  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0, read: 0 };
-  if (folder === null || !existsSync(folder)) return totals;
+  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0, read: 0, isOther: false };
+  if (folder === null) return totals;
+  const known = knownMark(store, folder);
+  const isOther = known !== undefined && readMark(folder) !== known;
+  if (isOther) report.notes.push(m.restore.journalOther({ folder }));
+  if (!existsSync(folder)) return { ...totals, isOther };
   options.onStep(m.restore.readingJournal);
   // What comes from the journal is stored; nothing is asked.
   const client = createClient({ loaded, clock, admit: undefined });
@@ -314,7 +326,7 @@ export async function replayJournal(
     report.notes.push(...found.notes);
     if (foreign.size > 0) report.notes.push(m.restore.journalForeign({ files: [...foreign] }));
     const { torn, read } = found;
-    return { ...job.replayed, torn, damaged: found.notes.length, read };
+    return { ...job.replayed, torn, damaged: found.notes.length, read, isOther };
   } finally {
     await client.close();
   }
@@ -345,6 +357,7 @@ function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): 
   else if (!replaced.continues) parts.push(m.restore.replacedForeign);
   else if (lack.length === 0) parts.push(m.restore.replacedPartly);
   parts.push(...lack, m.restore.ordersMissing({ from, at }));
+  if (journal.isOther) parts.push(m.restore.journalUnseen);
   if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
   if (journal.damaged > 0) parts.push(m.restore.entriesDamaged({ entries: journal.damaged, orders: journal.read }));
   const { length } = report.damagedOrders;

@@ -12,7 +12,7 @@ import { accountMark, accountOf } from "../daemon/account.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { acquireInstanceLock } from "../database/instance-lock.ts";
-import { saveMeta } from "../database/meta.ts";
+import { deleteMeta, saveMeta } from "../database/meta.ts";
 import { MIGRATIONS_FOLDER } from "../database/migrations.ts";
 import { openStore } from "../database/open.ts";
 import type { Store } from "../database/store.ts";
@@ -172,6 +172,8 @@ async function takeOver(all: Takeover) {
       store.write(() => {
         raiseRevisions(store);
         liftFence(store, takeoverNo, by.writer);
+        // Another machine has disks of its own.
+        if (source.kind !== "here") for (const key of ["journal_mark", "copies"] as const) deleteMeta(store, key);
       });
       const report = { shop, database, source: source.kind, takeover: takeoverNo, ...brought };
       if (call.json) call.terminal.out(jsonLine(report));

@@ -31,7 +31,7 @@ export type MetaKey =
   | "look_back"
   | "revision_floor"
   | "unanswered"
-  | "journal"
+  | "journal_mark"
   | "copies"
   | RestKey;
 

@@ -6,10 +6,12 @@ import { randomBytes } from "node:crypto";
 import {
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fchownSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -77,6 +79,21 @@ export function replaceFile(file: string, content: string, options: { mode: numb
   } catch (error) {
     removeName(fresh);
     throw error;
+  }
+}
+
+/** Gives a file the name that it was made for. Throws `EEXIST` where that is taken. */
+export function nameFresh(fresh: string, file: string): void {
+  try {
+    // A link fails where the name was taken meanwhile; a rename would write over it.
+    linkSync(fresh, file);
+    rmSync(fresh);
+  } catch (error) {
+    // File systems without hard links, such as a memory stick's.
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
+      throw error;
+    if (existsSync(file)) throw Object.assign(new Error(`${file} is there already`), { code: "EEXIST" });
+    renameSync(fresh, file);
   }
 }
 

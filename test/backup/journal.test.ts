@@ -1,9 +1,12 @@
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -17,6 +20,7 @@ import { atOnce } from "../../src/answers/slices.ts";
 import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { JournalWriter, listJournal, pruneJournal, readJournal } from "../../src/backup/journal-files.ts";
 import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts";
+import { markFolder } from "../../src/backup/journal-mark.ts";
 import { forgetUnjournaled, loadBatch, saveStoredBatch } from "../../src/batches/batch-rows.ts";
 import type { JournalEntry } from "../../src/batches/journal-batches.ts";
 import { beginPass } from "../../src/batches/pull-pass.ts";
@@ -265,7 +269,7 @@ describe("the journal", () => {
     symlinkSync(disk, path.join(media, "disk"));
     createOrders(scene, 1);
     await drain(scene);
-    expect(readdirSync(path.join(disk, "journal"))).toHaveLength(1);
+    expect(listJournal(path.join(disk, "journal"))).toHaveLength(1);
     rmSync(path.join(media, "disk"));
     await scene.restart();
     createOrders(scene, 2);
@@ -280,6 +284,51 @@ describe("the journal", () => {
     createOrders(scene, 1);
     await drain(scene);
     expectComplete(scene);
+  });
+
+  it.skipIf(!HAS_OTHER_DISK)("is not made anew in another folder at the place of the one that it lay in", async () => {
+    const disk = tempFolder("journal", OTHER_DISK);
+    const folder = path.join(disk, "journal");
+    const scene = await startScene({ backup: { journal: folder } });
+    createOrders(scene, 1);
+    await drain(scene);
+    await scene.backUp();
+    createOrders(scene, 1);
+    await drain(scene);
+    const confirmed = scene.sandbox.ledger.ofKind("confirm").length;
+    // The mount point stays where the disk is pulled, or another disk lies there.
+    renameSync(folder, `${folder}.pulled`);
+    mkdirSync(folder);
+    createOrders(scene, 2);
+    expect(await scene.run("orders")).toMatchObject({ outcome: "failed", error: { code: "disk_failed" } });
+    expect(readdirSync(folder)).toEqual([]);
+    await scene.restart();
+    const failed = await scene.run("orders");
+    expect(String(failed.error?.text)).toContain("journal.id");
+    expect(String(failed.error?.hint)).toContain("name another folder");
+    expect(scene.sandbox.ledger.ofKind("confirm")).toHaveLength(confirmed);
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    expect(report).toMatchObject({ journal: { batches: 0, isOther: true } });
+    expect(String(report.notes)).toContain("restore once more");
+    // The same folder, wherever it lies now.
+    rmdirSync(folder);
+    cpSync(`${folder}.pulled`, folder, { recursive: true });
+    expect(await scene.restore()).toMatchObject({ journal: { batches: 1, isOther: false } });
+    await drain(scene);
+    expectComplete(scene);
+    rmSync(folder, { recursive: true });
+    await scene.restart({ backup: { journal: path.join(disk, "new") } });
+    createOrders(scene, 1);
+    await drain(scene);
+    expectComplete(scene);
+  });
+
+  it("shares the number of a folder with another bridge's", async () => {
+    const folder = tempFolder("journal");
+    expect(markFolder(folder)).toBe(markFolder(folder));
+    expect(readdirSync(folder)).toEqual(["journal.id"]);
   });
 
   it("keeps back a confirm that names nothing just the same", async () => {

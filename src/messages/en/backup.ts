@@ -54,6 +54,7 @@ export const backup = {
     `The disk of ${folder} is not there: the folder would lie on the disk of the database, and a copy is not made there.`,
   fixCopiesDisk: "Put the disk of backup.dir right, or name another folder there.",
   diskGone: "its disk is not there; the folder would lie on the disk of the database",
+  otherJournal: "another folder is there than the one that the journal lay in: it lacks that one's journal.id",
   fixJournal: "Put the disk of backup.journal right, name another folder there, or set backup.journal to null.",
   rowsNeedErp: ({ table }: { table: string }) => `${table} needs what only the ERP has: the copy's rows stay.`,
   notAskedFor: ({ free, folder }: { free: Said; folder: string }) =>
@@ -108,6 +109,9 @@ export const restore = {
     `In ${file} the entry of ${at} is damaged (${size}); its batch may have been confirmed. Orders read from the service because of it: ${orders}.`,
   journalForeign: ({ files }: { files: readonly string[] }) =>
     `Another shop's journal was left alone: ${files.join(", ")}.`,
+  journalOther: ({ folder }: { folder: string }) =>
+    `The journal of this database did not lie in the ${folder} that is there now (its journal.id is missing): where its disk can be brought back, do that and restore once more.`,
+  journalUnseen: "The folder that the journal lay in was not there to be read.",
   restoredAt: ({ at, from }: { at: string; from: string }) => `Restored at ${at} from a copy of ${from}.`,
   replaced: ({ why }: { why: Said }) => `The database that it replaces ${why}.`,
   replacedForeign: "The database that it replaces was not made from the one that was copied.",
