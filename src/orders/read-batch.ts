@@ -1,0 +1,218 @@
+/*
+ * Reads what `GET /orders` has answered: a batch with its records, its name and where it goes on, or nothing. Nothing here
+ * writes orders; `store-batches` makes durable what is read.
+ */
+
+import { hash } from "node:crypto";
+import { resolvePath } from "../answers/json-path.ts";
+import { kindOf, type Span, textOf } from "../answers/json-text.ts";
+import { atOnce } from "../answers/slices.ts";
+import { loadBatch } from "../batches/batch-rows.ts";
+import { CompletenessCheck, type UnusualEmptyError } from "../completeness/check-completeness.ts";
+import { type AnswerHead, readHeadMetadata } from "../completeness/head-metadata.ts";
+import { countEmptyRecords, type ListMetadata, readMetadataInSlices } from "../completeness/list-metadata.ts";
+import { findNextPage, type NextPage, type Query, withNextPage } from "../completeness/next-page.ts";
+import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
+import { m } from "../messages/messages.ts";
+import type { JobContext } from "../pass/job.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { BridgeError } from "../platform/errors.ts";
+import { findMatchedPaths } from "../records/check-paths.ts";
+import { describeMiss, type OrderField } from "../records/order-mapping.ts";
+import { type AnswerList, readListInSlices, refuseRepeated, reportedError } from "../records/read-list.ts";
+import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlices } from "../records/read-records.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+import { isNothing } from "../service/error-words.ts";
+import { queryOfBatch } from "../service/orders.ts";
+import type { OrderRules } from "./order-rules.ts";
+
+/** An answer without orders. */
+export interface ReadNothing {
+  isNothing: true;
+  /** It is none that usually means that there is nothing. */
+  unusual: UnusualEmptyError | undefined;
+  /** It names a batch, which waits to be confirmed. */
+  waits?: BridgeError;
+}
+
+export interface ReadBatch {
+  isNothing?: never;
+  /** As it was sent. */
+  body: Buffer;
+  /** Of its head, what is kept with the body. */
+  head: AnswerHead;
+  /** What the records point into: the body, or what was made of it where records of it are no JSON. */
+  bytes: Buffer;
+  records: AnswerRecord[];
+  /** JSON literal of the batch's id, or null where the answer names none. */
+  batchId: string | null;
+  fingerprint: string;
+  /** Every id served, as a JSON array of the literals that the service wrote. */
+  orderIds: string;
+  /** Paths that matched for the first time, to be stored with the batch. */
+  matched: OrderField[];
+  /** What the answer says beside its orders: an error, or that there are more of them. */
+  error: BridgeError | undefined;
+  /** Where the batch goes on, of which the confirm covers the whole. */
+  next: Query | undefined;
+}
+
+export class BatchReader {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #query: Query | undefined;
+  readonly #completeness: CompletenessCheck;
+
+  /** @param query of each request for a batch; without it batches come from the journal, where they were found whole before */
+  constructor(context: JobContext, { rules, query }: { rules: OrderRules; query: Query | undefined }) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#query = query;
+    this.#completeness = new CompletenessCheck(context, "orders", rules.batchOrders.text);
+  }
+
+  /**
+   * @param pagesSize records of all pages of the batch, once the others are stored
+   * @throws BridgeError `answer_shape`, `answer_unreadable`: what came may hold orders, and is to be kept
+   */
+  async read(
+    answer: Pick<
+      ServiceAnswer,
+      "status" | "listHeaders" | "contentType" | "body" | "limits" | "readWithinMs" | "oldBy"
+    > & {
+      isKept?: boolean;
+    },
+    signal: AbortSignal,
+    pagesSize?: number,
+  ): Promise<ReadBatch | ReadNothing> {
+    const rules = this.#rules;
+    const { clock } = this.#context;
+    const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
+    const { body } = answer;
+    const bytes = list.mended?.bytes ?? body;
+    const head = readHeadMetadata(answer);
+    const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId], head };
+    const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
+    const metadata = await readInTurns(clock, answer, reading, signal);
+    const unusual = await this.#completeness.judge(metadata, signal);
+    if (list.elements === undefined) {
+      await this.#completeness.readNamed(metadata, () => new Set(), signal);
+      const isServed = answer.oldBy === undefined && answer.isKept !== true;
+      if (unusual !== undefined || !isServed) return { isNothing: true, unusual };
+      return await this.#readEmpty({ body, head: answer, bytes, root: list.root }, signal);
+    }
+    const batchId = readBatchId(bytes, list.root, rules);
+    const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
+    const { records, fingerprint } = read;
+    const served = {
+      batch: batchId === null ? fingerprint : hash("sha256", batchId, "hex"),
+      fingerprint,
+      empty: countEmptyRecords(bytes, list.elements),
+      isSettled: this.#isSettled(batchId, fingerprint),
+      listed: () => listedIn(records),
+    };
+    if (batchId !== null) await this.#completeness.noteServedName(served.batch, signal);
+    const next = this.#findNext(metadata, batchId);
+    const judged = next === undefined ? metadata : withNextPage(metadata, next, pagesSize);
+    const isWhole = this.#query === undefined;
+    const shortfall = isWhole ? undefined : await this.#completeness.judgeBatch(judged, served, signal);
+    const error = list.error === undefined ? shortfall : reportedError(list.error);
+    return { ...read, head: answer, error, next: next?.query };
+  }
+
+  async #readRecords(
+    answer: Pick<ServiceAnswer, "body" | "limits" | "readWithinMs">,
+    list: Pick<AnswerList, "root" | "mended"> & { elements: Span[]; batchId: string | null },
+    signal: AbortSignal,
+  ): Promise<Omit<ReadBatch, "head" | "error" | "next">> {
+    const { clock, store } = this.#context;
+    const { batchId, elements } = list;
+    const mapping = this.#rules.batch;
+    const { body } = answer;
+    const bytes = list.mended?.bytes ?? body;
+    const matched = findMatchedPaths(store, { bytes, records: elements, mapping });
+    const records = await readInTurns(clock, answer, readRecordsInSlices(bytes, list, mapping), signal);
+    const fingerprint = await readInTurns(clock, answer, fingerprintInSlices(bytes, batchId, records), signal);
+    const orderIds = await readInTurns(clock, answer, idsInSlices(records), signal);
+    return { body, bytes, records, batchId, fingerprint, orderIds, matched };
+  }
+
+  /** Another page of a batch that a confirm names as a whole. */
+  #findNext(metadata: ListMetadata, batchId: string | null): NextPage | undefined {
+    const { client } = this.#context;
+    const { confirm } = this.#rules;
+    if (this.#query === undefined || !confirmNames(confirm) || confirmNamesOrders(confirm, batchId)) return undefined;
+    return findNextPage(metadata, { asked: this.#query, queryOf: (link) => queryOfBatch(client, link) });
+  }
+
+  /** Another page of a batch. Undefined: it has no records. */
+  async readPage(answer: ServiceAnswer, signal: AbortSignal): Promise<ReadBatch | undefined> {
+    const { clock } = this.#context;
+    const rules = this.#rules;
+    const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
+    if (list.elements === undefined) return undefined;
+    const bytes = list.mended?.bytes ?? answer.body;
+    const batchId = readBatchId(bytes, list.root, { ...rules, batchIdRequired: false });
+    const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
+    const places = {
+      list: rules.batchOrders,
+      mapping: rules.batch,
+      ignored: [rules.batchId],
+      head: readHeadMetadata(answer),
+    };
+    const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements.length }, places);
+    const next = this.#findNext(await readInTurns(clock, answer, reading, signal), batchId ?? "");
+    const error =
+      list.error === undefined ? new BridgeError("answer_shape", m.orders.pagePart) : reportedError(list.error);
+    return { ...read, head: answer, error, next: next?.query };
+  }
+
+  /** An answer without orders: nothing, or a batch that has lost them, which is served until it is confirmed by its name. */
+  async #readEmpty(
+    answer: Pick<ReadBatch, "body" | "head" | "bytes"> & { root: Span },
+    signal: AbortSignal,
+  ): Promise<ReadBatch | ReadNothing> {
+    const { store } = this.#context;
+    const { root, ...head } = answer;
+    const batchId = readNameOfEmpty(answer.bytes, root, this.#rules);
+    const name = batchId === undefined ? undefined : hash("sha256", batchId, "hex");
+    const fingerprint = atOnce(fingerprintInSlices(answer.bytes, batchId ?? null, []));
+    const state = name === undefined ? undefined : loadBatch(store, fingerprint)?.state;
+    const verdict = await this.#completeness.judgeNamed(name === undefined ? undefined : { name, state }, signal);
+    if (verdict !== "due" || batchId === undefined)
+      return { isNothing: true, unusual: undefined, ...(verdict instanceof BridgeError && { waits: verdict }) };
+    const read = { ...head, records: [], batchId, fingerprint, orderIds: "[]", matched: [] };
+    return { ...read, error: undefined, next: undefined };
+  }
+
+  /** Whether what is missing beside the records says nothing: no confirm covers them, or the batch was stored as it is. */
+  #isSettled(batchId: string | null, fingerprint: string): boolean {
+    return (
+      confirmNamesOrders(this.#rules.confirm, batchId) || loadBatch(this.#context.store, fingerprint) !== undefined
+    );
+  }
+}
+
+function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {
+  refuseRepeated(body, root, rules.batchId);
+  const found = resolvePath(body, root, rules.batchId);
+  if (found.state === "value") return textOf(body, found.span);
+  if (!rules.batchIdRequired) return null;
+  const what = found.state === "null" ? m.orders.itIsNull : describeMiss(body, root, rules.batchId);
+  throw new BridgeError("answer_shape", m.orders.noBatchId({ path: rules.batchId.text, what }), {
+    hint: m.orders.fixBatchId,
+  });
+}
+
+/** The name of a batch in an answer without orders, where a confirm would bear it; an empty list of orders may be understood as all. */
+function readNameOfEmpty(body: Buffer, root: Span, { batchId, confirm }: OrderRules): string | undefined {
+  if (kindOf(body, root) !== "object" || (!confirm.auto && confirm.names === "orders")) return undefined;
+  const found = resolvePath(body, root, batchId);
+  if (found.state !== "value" || isNothing(body, found.span)) return undefined;
+  const kind = kindOf(body, found.span);
+  return kind === "string" || kind === "number" ? textOf(body, found.span) : undefined;
+}
+
+function listedIn(records: readonly AnswerRecord[]): ReadonlySet<string> {
+  return new Set(records.flatMap((record) => (record.ok ? record.orderId : (record.reference ?? []))));
+}
