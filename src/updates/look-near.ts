@@ -18,8 +18,9 @@ import { isPositionRefused } from "./read-pages.ts";
 
 const MS_NS = 1_000_000n;
 const LOOK_EVERY_MS = 5 * 60_000;
-/** Where the clock of this machine is far behind, very many changes lie between. */
+/** Where the clock of this machine is far behind, very many changes lie between, or many requests where pages are small. */
 const WIDE_RECORDS = 500;
+const WIDE_PAGES = 10;
 const WIDE_EVERY_MS = 3_600_000;
 
 /** Whether nothing but this machine's clock says that the watermark lies ahead. */
@@ -79,7 +80,7 @@ export class LookNear {
     const { form } = pass.learned;
     const asked = planFirstAsk({ watermark: ahead.near ?? ahead.at, serviceNow: undefined, form }, follow);
     pass.rest = { asked, begunAt: undefined };
-    let isComplete: boolean;
+    let isComplete = true;
     try {
       isComplete = await this.#readAndStore(pass);
     } catch (error) {
@@ -87,8 +88,9 @@ export class LookNear {
       throw error;
     } finally {
       for (const [name, count] of Object.entries(own)) counts[name] = (counts[name] ?? 0) + count;
+      const isWide = !isComplete || pass.changes.records > Math.min(WIDE_RECORDS, WIDE_PAGES * pass.pageMax);
+      if (isWide) this.#dueMs = clock.monotonicMs() + WIDE_EVERY_MS;
     }
-    if (pass.changes.records > WIDE_RECORDS) this.#dueMs = clock.monotonicMs() + WIDE_EVERY_MS;
     if (!isComplete || loadCut(store) !== undefined) return isComplete;
     // What lies ahead as well would have come anyway.
     const { earliestNewsNs } = pass.changes;

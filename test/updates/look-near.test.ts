@@ -90,6 +90,24 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
   });
 
+  it("asks seldom from before where that takes many requests, because a page holds one change", async () => {
+    const serviceMs = Date.UTC(2026, 2, 1, 12);
+    let passedMs = 0;
+    const service = { ...noDate.service, updates: { ...noDate.service.updates, pageLimit: 1 } };
+    const test = await startFollowed(15, { service, sandbox: { now: () => serviceMs + passedMs } });
+    for (const id of test.ids) {
+      passedMs += MINUTE_MS;
+      test.sandbox.service.changeOrder(id, { status: "paid" });
+    }
+    test.clock.jump(-YEAR_MS);
+    await test.poll();
+    await pollFor(test, 65);
+    const looks = test.sinces().filter((since) => Date.parse(since) < serviceMs - HOUR_MS);
+    // The first pass begins at the beginning.
+    expect(looks).toHaveLength(1 + 2);
+    expect(statuses(test).every((status) => status === "paid")).toBe(true);
+  });
+
   it("stays where this machine's clock is behind, and an order changes just before it is asked from before", async () => {
     let serviceMs = Date.UTC(2026, 2, 1, 12);
     const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
