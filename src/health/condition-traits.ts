@@ -55,6 +55,8 @@ export interface Params extends Record<HoldCode, Hold> {
   /** Its first pass is under way, which may take long. */
   first_pass: None;
   unread_batches: Count;
+  /** Stored, and not confirmed until the journal has them. */
+  unjournaled_batches: Count;
   refused_confirms: Count;
   /** `times`: how often the service has served the last of them at least. */
   large_confirms: Count;
@@ -155,6 +157,13 @@ export const CONDITIONS = {
   hold_account: hold("account", "critical", { stalls: true, command: "erp-bridge check" }),
   hold_disk: hold("disk", "critical", { stalls: true, command: "df -h" }),
   hold_unread: hold("unread", "critical", { stalls: true, command: PROBE }),
+  unjournaled_batches: trait("critical", {
+    unhealthy: "unjournaled",
+    stalls: true,
+    settleMs: AFTER_A_PASS,
+    alert: "unjournaled batches",
+    command: LOG,
+  }),
   hold_payment: hold("payment", "error", { exit: EXIT.credentials, stalls: true }),
   hold_hand_out_lost: hold("hand-out lost", "error"),
   hold_table: hold("table", "error", { stalls: true }),

@@ -220,6 +220,9 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
   const { unread, unnamedBatches, failedConfirms, refusedBatches, largeConfirms = 0, refusedRequests } = facts;
   if (unread > 0) list.push(make("unread_batches", "orders", facts.unreadSince ?? null, { count: unread }));
+  const { unjournaled } = facts;
+  if (unjournaled !== undefined && unjournaled.count > 0)
+    list.push(make("unjournaled_batches", "orders", unjournaled.since, { count: unjournaled.count }));
   if (refusedBatches > 0) list.push(make("refused_confirms", "orders", null, { count: refusedBatches }));
   if (largeConfirms > 0) list.push(make("large_confirms", "orders", null, { count: largeConfirms }));
   if (unnamedBatches !== undefined && unnamedBatches.count > 0)

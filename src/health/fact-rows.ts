@@ -44,6 +44,10 @@ const OF_ACCOUNT = "(account IS NULL OR account = (SELECT value FROM meta WHERE 
 const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
   WHERE state = 'stored' AND last_error IS NOT NULL AND ${OF_ACCOUNT}`;
 
+/** Batches whose confirm waits for the journal. */
+const UNJOURNALED = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
+  WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)`;
+
 /** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
 const UNSHOWN = `SELECT count(DISTINCT lower(order_id)) AS count, min(unshown_since) AS since FROM (
     SELECT r.order_id, r.unshown_since FROM status_requests r INDEXED BY status_requests_unshown
@@ -194,6 +198,7 @@ export function loadFacts(store: Store): Facts {
     orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),
     unread: unread.count,
     unreadSince: unread.since,
+    unjournaled: countSince(store, UNJOURNALED),
     ...countRefusedBatches(store),
     failedConfirms: countSince(store, FAILED_CONFIRMS),
     owedReads: loadOwedReads(store),

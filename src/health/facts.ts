@@ -37,6 +37,8 @@ export interface Facts {
   unread: number;
   /** When the oldest of them came that could not be read. */
   unreadSince?: string | null;
+  /** Stored batches that the journal could not be given, and when the oldest of them came. */
+  unjournaled?: { count: number; since: string | null };
   refusedBatches: number;
   /** Batches whose confirm is too large for the service. */
   largeConfirms?: number;

@@ -92,6 +92,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   mirror_extra: { mirror: { refused: 0, kept: 0, extra: 2 } },
   erp_objects: { notices: [{ name: "objects", since: ago(5), names: "t (orders)" }] },
   unread_batches: { unread: 2, unreadSince: ago(5) },
+  unjournaled_batches: { unjournaled: { count: 2, since: ago(5) } },
   refused_confirms: { refusedBatches: 2 },
   large_confirms: { largeConfirms: 2 },
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },

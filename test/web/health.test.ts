@@ -84,6 +84,26 @@ describe("/health", () => {
     expect(body.ill.some(({ flow }) => flow === "stocks" || flow === "imports")).toBe(false);
   });
 
+  it("is ill, like the status, while batches wait for a journal that cannot be written", async () => {
+    const folder = tempFolder("journal-gone");
+    const journal = path.join(folder, "journal");
+    const t = await startWebBridge({ settings: { backup: { journal } }, folder });
+    await runAll(t);
+    rmSync(journal, { recursive: true, force: true });
+    writeFileSync(journal, "");
+    t.sandbox.service.createOrder();
+    await runAll(t);
+    const { status, body } = await t.health();
+    expect(status).toBe(503);
+    expect(body.ill).toContainEqual(expect.objectContaining({ flow: "orders", reason: "unjournaled" }));
+    expect(body.attention[0]).toMatch(
+      /^1 batch stored and not confirmed since .*: backup.journal cannot be written\.$/,
+    );
+    rmSync(journal);
+    await runAll(t);
+    expect((await t.health()).status).toBe(200);
+  });
+
   it("is ill where the ERP leaves orders untaken for longer than it may", async () => {
     const t = await startWebBridge({ settings: { erp: { read_within: "1h" } } });
     t.sandbox.service.createOrder();

@@ -155,6 +155,12 @@ export const conditionsEn = {
     FIT,
     "unread batches",
   ),
+  unjournaled_batches: {
+    text: ({ count, since }: Counted) =>
+      `${counted(count, "batch", "batches")} stored and not confirmed since ${since}: backup.journal cannot be written.`,
+    next: "Put the disk of backup.journal right, name another folder there, or set backup.journal to null. What is wrong with it:",
+    recovery: () => "backup.journal is written again.",
+  },
   refused_confirms: counts(
     (n) => `${counted(n, "confirm")} refused by the service.`,
     "The confirms are sent again. If they stay, orders.confirm.body is wrong; what the service's words speak for:",

@@ -135,6 +135,12 @@ export const conditionsRu = {
     FIT,
     "Непрочитанных пачек заказов больше нет.",
   ),
+  unjournaled_batches: {
+    text: ({ count, since }) =>
+      `${countedRu(count, ["пачка сохранена, но не подтверждена", "пачки сохранены, но не подтверждены", "пачек сохранено, но не подтверждено"])} с ${since}: в backup.journal нет записи.`,
+    next: "Исправьте диск каталога backup.journal, укажите там другой каталог или задайте backup.journal: null. Что с ним не так:",
+    recovery: () => "Запись в backup.journal снова идёт.",
+  },
   refused_confirms: counts(
     (n) =>
       `${countedRu(n, ["подтверждение отклонено", "подтверждения отклонены", "подтверждений отклонено"])} сервисом.`,
