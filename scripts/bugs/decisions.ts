@@ -368,8 +368,24 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/set-back.test.ts",
     "orders that stay set back for a day show nothing",
-    { in: "takeBack", find: "if (lost !== undefined)", replace: "if (lost !== undefined && isProven)" },
+    { in: "takeBack", find: "if (lost !== undefined &&", replace: "if (lost !== undefined && isProven &&" },
     "src/updates/read-order.ts",
+  ),
+  tested(
+    "test/updates/stale-replica.test.ts",
+    "a version from before its order's creation passes for an earlier one for as long as the changes list the other",
+    { in: "#readUntilCurrent", find: 'listing === "listed" && !', replace: 'listing === "listed" || !' },
+    "src/updates/read-orders.ts",
+  ),
+  tested(
+    "test/updates/follow-cut.test.ts",
+    "a change from before what was asked for passes for the end of a page",
+    {
+      in: "withoutEarlier",
+      find: "if (!timestamps.some(isEarlier)) return timestamps;",
+      replace: "return timestamps;",
+    },
+    "src/updates/page-cover.ts",
   ),
   tested(
     "test/updates/request-read.test.ts",

@@ -215,12 +215,22 @@ export class OrderReader {
     return findKeptWords(this.#context, this.#rules, { orderId: order.orderId, stored: order, at });
   }
 
+  /**
+   * Whether an answer bears an earlier time than the order's creation, and the newer version that is known does not: it is no earlier version, the clock
+   * that wrote it was behind.
+   */
+  isOfBeforeItself(answer: OrderAnswer, newer: string | null): boolean {
+    const { timezone } = this.#rules.plan;
+    const created = this.#textAt(answer, "created_at");
+    return isOlder(this.timestampOf(answer), created, timezone) && !isOlder(newer, created, timezone);
+  }
+
   /** The timestamp of an answer as the service wrote it. */
   timestampOf(answer: OrderAnswer): string | null {
     return this.#textAt(answer, "updated_at");
   }
 
-  #textAt({ body, record }: OrderAnswer, field: "updated_at" | "status"): string | null {
+  #textAt({ body, record }: OrderAnswer, field: "updated_at" | "created_at" | "status"): string | null {
     const found = resolvePath(body, record.span, this.#rules.snapshot.paths[field]);
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
@@ -284,7 +294,7 @@ export class OrderReader {
     const kept = taken === "changed" || taken === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;
     if (!isAnnounced && taken === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
-    if (lost !== undefined)
+    if (lost !== undefined && !this.isOfBeforeItself(answer, lost.timestamp))
       noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept, isProven }, this.#rules.plan.timezone);
     return taken;
   }

@@ -197,8 +197,10 @@ export class ReadOrders {
     const version = { orderId: owed.orderId, timestamp: read.value.newer, kept };
     const found = await updates.look(version, owed.attempts, signal);
     const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
-    const isLast = listing === "unknown" && this.#isLastTry(owed);
-    if (listing === "listed" && this.#isLastTry(owed)) await commit(this.#context, signal, () => this.#endDebt(owed));
+    // Where a version cannot be an earlier one, the changes list what the service's clock has called later.
+    const isTold = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
+    const isLast = listing !== "gone" && !isTold && this.#isLastTry(owed);
+    if (isTold && this.#isLastTry(owed)) await commit(this.#context, signal, () => this.#endDebt(owed));
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
   }

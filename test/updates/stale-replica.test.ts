@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
+import { loadSetBack } from "../../src/updates/learned-rows.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { itSome } from "../support/whole.ts";
 
@@ -112,6 +113,28 @@ describe("a replica that answers with an order's former content", () => {
     for (let hours = 0; hours < 20; hours++) await test.poll(HOUR_MS);
     expect(test.statusOf(id).status).toBe("new");
     expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
+  });
+
+  it.each([
+    { from: "before the order was made", behindMs: 24 * HOUR_MS, status: "packed" },
+    { from: "since then", behindMs: 30_000, status: "paid" },
+  ])("counts after a day where the changes list the newer one only with a time from $from", async (each) => {
+    // Without a `Date` no sweep is due, which would bring the change itself.
+    const service = { dateHeader: false, updates: { history: "log" as const } };
+    const test = await startWithIll(2, { service, settings: { updates: { overlap: "0s" } } });
+    const [id] = test.ids as [string];
+    test.change(id, { status: "paid" }, HOUR_MS / 2);
+    await test.poll();
+    // The service's clock was behind as it was made.
+    const timestamp = test.clock.nowMs() - HOUR_MS / 2 - each.behindMs;
+    test.sandbox.service.changeOrder(id, { status: "packed", timestamp });
+    await test.run("reconcile");
+    for (let hours = 0; hours < 20; hours++) await test.poll(HOUR_MS);
+    expect(test.statusOf(id).status).toBe("paid");
+    for (let hours = 0; hours < 20; hours++) await test.poll(HOUR_MS);
+    expect(test.statusOf(id).status).toBe(each.status);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+    expect(loadSetBack(test.bridge.store)).toEqual({ lost: [] });
   });
 
   it.each(["the order", "the changes"])(
