@@ -241,9 +241,12 @@ export class CompletenessCheck {
     const waitMs = Math.max(...waits.map((ms) => ms ?? Number.POSITIVE_INFINITY));
     const isPassed = found.length > 0 && this.#waitedMs(after, batch) >= waitMs;
     const passed = [...missing, ...found.filter(({ kind }) => kind === "number")];
-    await this.#save(before, isPassed ? ignore(after, passed) : after, signal);
-    if (found.length === 0) return undefined;
     const isEmpty = found.every((field) => field.empty !== undefined);
+    const next = isPassed ? ignore(after, passed) : after;
+    const what = `${metadata.size}: ${this.#describe(found)}`;
+    const short = { batches: (next.short?.batches ?? 0) + 1, at: note.at, what };
+    await this.#save(before, isPassed && !isEmpty ? { ...next, short } : next, signal);
+    if (found.length === 0) return undefined;
     if (isPassed) {
       const passedWords = this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed;
       const words = isEmpty
@@ -351,6 +354,16 @@ export function isListDoubted(store: Store, area: string): boolean {
   if (area !== "orders" && area !== "updates") return false;
   const learned = LISTS.load(store, area);
   return acceptDoubted(learned) !== learned;
+}
+
+/** Batches that were confirmed although they may have held more; undefined where there are none of which nobody was told. */
+export function loadShort(store: Store): LearnedMetadata["short"] {
+  return LISTS.load(store, "orders").short;
+}
+
+export function markShortSeen(store: Store): void {
+  const { short: _, ...learned } = LISTS.load(store, "orders");
+  LISTS.save(store, "orders", learned);
 }
 
 /** A person has looked at what the answers say. */

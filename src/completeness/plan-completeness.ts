@@ -47,6 +47,8 @@ export interface LearnedMetadata {
   /** How empty answers usually look, and whether they name a batch. */
   empty?: UsualEmpty;
   names?: EmptyNames;
+  /** Batches that were confirmed beside what may say that they held more, since a person was told: how many, and the last of them. */
+  short?: { batches: number; at: string; what: string };
 }
 
 export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };

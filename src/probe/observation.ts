@@ -4,12 +4,24 @@ import { shortWords } from "../service/service-error.ts";
 
 /** Something about the service that a person is shown once. Names and types only, never a value of an order. */
 export interface Observation {
-  kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "times" | "steps" | "ahead" | "cancelled";
+  kind:
+    | "field"
+    | "status"
+    | "path"
+    | "answer"
+    | "return"
+    | "zone"
+    | "times"
+    | "steps"
+    | "ahead"
+    | "cancelled"
+    | "short";
   /**
    * Field or status as the service writes it; for a path the key of the configuration and the path itself; for an answer
    * where it came from, and its form; for a return of the service to an earlier state the time of that state; for times that name no zone any more since when; for times in two forms the second one;
    * for timestamps in long steps one of them; for a watermark ahead of this machine's clock that watermark; for
-   * orders that only a change calls cancelled their own status, and one of them.
+   * orders that only a change calls cancelled their own status, and one of them; for batches that were confirmed although they may have held
+   * more the time of the last, its records and what says so.
    */
   name: string;
   sample: string;
@@ -22,6 +34,7 @@ export function plainName(text: string): string {
 }
 
 const KIND_WORDS = {
+  short: () => m.probe.shortBatches,
   cancelled: () => m.probe.calledCancelled,
   return: () => m.probe.returns,
   zone: () => m.probe.zoneLost,

@@ -4,6 +4,7 @@
  * already is no second row and no write.
  */
 
+import { loadShort, markShortSeen } from "../completeness/check-completeness.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { listRows, updateRows } from "../database/queries.ts";
 import { observations } from "../database/schema.ts";
@@ -46,6 +47,7 @@ export function loadObservations(store: Store): ObservationRow[] {
     ...loadSteps(store),
     ...loadAheads(store),
     ...loadCalled(store),
+    ...loadShorts(store),
     ...listRows(store, observations, {}, ["firstSeenAt", "kind", "name"]),
   ];
 }
@@ -100,6 +102,15 @@ function loadCalled(store: Store): ObservationRow[] {
   });
 }
 
+/** Batches that were confirmed beside what may say that they held more. */
+function loadShorts(store: Store): ObservationRow[] {
+  const short = loadShort(store);
+  if (short === undefined) return [];
+  const { batches, at, what } = short;
+  const sample = `${batches} since somebody was told`;
+  return [{ kind: "short", name: plainName(`${at} ${what}`), sample, firstSeenAt: at, state: "new" }];
+}
+
 /** These stand where the answers are compared with them. */
 function loadAnswers(store: Store): ObservationRow[] {
   return listAdoptedForms(store).map(({ endpoint, form, at }) => ({
@@ -139,7 +150,9 @@ export function dismissObservations(store: Store): string[] {
     ...loadSteps(store),
     ...loadAheads(store),
     ...loadCalled(store),
+    ...loadShorts(store),
   ];
+  markShortSeen(store);
   markFormsSeen(store);
   markSetBackSeen(store);
   markTimesSeen(store);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { acceptMetadata } from "../../src/completeness/check-completeness.ts";
+import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders } from "../support/pull.ts";
@@ -244,6 +245,11 @@ describe("a count beside the first batches", () => {
     expect((await poll()).error).toBeNull();
     expect(isConfirmed("b-first")).toBe(true);
     expect(t.logs.map(({ message }) => message).join()).toContain(`served for ${words} beside`);
+    const { store } = t.bridge;
+    const noticed = () => loadObservations(store).filter(({ kind }) => kind === "short");
+    expect(noticed()).toMatchObject([{ name: expect.stringContaining(`${size}: total = ${size + 3}`) }]);
+    store.write(() => dismissObservations(store));
+    expect(noticed()).toEqual([]);
   });
 
   it("keeps a batch for good that is smaller than the service has delivered, until a person says otherwise", async () => {

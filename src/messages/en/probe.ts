@@ -167,7 +167,18 @@ export const probe = {
   noticedNew: ({
     kind,
   }: {
-    kind: "field" | "status" | "path" | "answer" | "return" | "zone" | "times" | "steps" | "ahead" | "cancelled";
+    kind:
+      | "field"
+      | "status"
+      | "path"
+      | "answer"
+      | "return"
+      | "zone"
+      | "times"
+      | "steps"
+      | "ahead"
+      | "cancelled"
+      | "short";
   }) => `Noticed about the service: a new ${kind}.`,
   newFields: ({ count, names }: { count: number; names: string }) =>
     `${count} ${count === 1 ? "field" : "fields"} of orders that nothing reads (${names})`,
@@ -184,6 +195,8 @@ export const probe = {
     `timestamps in long steps (${names}): a second change within one may come an hour late`,
   aheads: ({ names }: { names: string }) =>
     `a watermark ahead of this machine's clock (${names}), and no Date to compare with: the clock of the service, of this machine or the time of an order was wrong`,
+  shortBatches: ({ names }: { names: string }) =>
+    `a batch was confirmed that may have held more orders than came (${names}): compare the orders of that day with the site`,
   calledCancelled: ({ count, names }: { count: number; names: string }) =>
     `${counted(count, "order")} that a change calls cancelled and whose own status says otherwise (${names}): not cancelled here unless orders.statuses.cancelled names that status`,
   newAnswers: ({ count, names }: { count: number; names: string }) =>
