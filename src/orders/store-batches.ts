@@ -45,6 +45,7 @@ import { isoTime } from "../platform/ports.ts";
 import { saveMatchedPaths } from "../records/check-paths.ts";
 import { newestInSlices } from "../records/newest-records.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
+import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
@@ -257,6 +258,14 @@ export class StoreBatches {
    * it than the answer shows; only a confirm that names the stored ones covers no other.
    */
   async #storeRead(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
+    const { bytes, records } = read;
+    const { at } = origin;
+    return await withUnstored(this.#context.store, { source: "batch", bytes, records, at }, () =>
+      this.#storeAll(read, origin, pass),
+    );
+  }
+
+  async #storeAll(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
     const { store } = this.#context;
     const rules = this.#rules;
     const { askedAt } = origin;

@@ -9,8 +9,9 @@ import { isEmptyRecord } from "../completeness/list-metadata.ts";
 import type { Store } from "../database/store.ts";
 import { isUnnamed } from "../orders/named-orders.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
-import type { Clock } from "../platform/ports.ts";
+import { type Clock, isoTime } from "../platform/ports.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
+import { forgetUnstored, noteUnstored, type UnstoredAnswer } from "../records/unstored-records.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
 import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "./seen-changes.ts";
 
@@ -39,6 +40,8 @@ export interface ChangeNews {
   isKnown: boolean;
   /** What to store of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
+  /** What is to be forgotten once it is acted on. */
+  unstored?: UnstoredAnswer | undefined;
 }
 
 interface Waiting {
@@ -47,6 +50,7 @@ interface Waiting {
   contentHash: Buffer;
   timestampNs: bigint | undefined;
   isKnown: boolean;
+  unstored?: UnstoredAnswer | undefined;
 }
 
 /** Of a pass that brings hundreds of thousands of orders there are as many: what is not there takes no memory. */
@@ -170,9 +174,10 @@ export class ChangeCollector {
       if (++looked % ORDERS_PER_STEP === 0) yield;
       const isNews = order.unseenTimestamps !== undefined || (isWhole && !order.hasLast);
       if (!isNews || order.newest === undefined) continue;
-      const { record, bytes, contentHash, isKnown } = order.newest;
+      const { record, bytes, contentHash, isKnown, unstored } = order.newest;
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
-      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen: writeSeen(order.seen) });
+      const seen = writeSeen(order.seen);
+      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored });
       order.hasLast = true;
       for (const ns of order.unseenTimestamps ?? [])
         if (ns !== undefined && ns < (this.#earliestNewsNs ?? ns + 1n)) this.#earliestNewsNs = ns;
@@ -220,8 +225,15 @@ export class ChangeCollector {
     if (isKnown && order.hasLast) return;
     if (order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest)) return;
     this.#bytes -= order.newest?.bytes.length ?? 0;
-    order.newest = this.#copy(body, record, { ...change, isKnown });
+    forgetUnstored(this.#store, order.newest?.unstored);
+    const newest = this.#copy(body, record, { ...change, isKnown });
+    order.newest = { ...newest, unstored: isKnown ? undefined : this.#note(newest) };
     this.#waiting.add(order);
+  }
+
+  #note({ bytes, record }: Waiting): UnstoredAnswer {
+    const at = isoTime(this.#clock.nowMs());
+    return noteUnstored(this.#store, { source: "update", bytes, records: [record], at });
   }
 
   /** What was named before of the orders that this pass reads for the first time. */

@@ -12,6 +12,7 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { forgetUnstoredChanges } from "../records/unstored-records.ts";
 import { failBackfill, loadBackfill } from "./backfill.ts";
 import { loadCut } from "./cut-rows.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
@@ -87,6 +88,14 @@ export class FollowUpdates implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
+    try {
+      return await this.#run(signal);
+    } finally {
+      forgetUnstoredChanges(this.#context.store);
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<JobReport> {
     const counts: Record<string, number> = {};
     const trouble: Trouble = {};
     this.#pages.beginPass();

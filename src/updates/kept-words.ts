@@ -1,6 +1,7 @@
 /*
- * What the service has said of an order and what is not stored, because the order itself could not be read since: the record that waits for
- * its read (`owed_reads`), and the records of the order that are held in quarantine. A status that leaves meanwhile might undo it.
+ * What the service has said of an order and what is not stored: the record that waits for the order's read, because that could not be made
+ * since (`owed_reads`), the records of the order that are held in quarantine, and those that were read and are about to be stored. A status
+ * that leaves meanwhile might undo it.
  */
 import { isOlder, isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -10,6 +11,7 @@ import { loadQueuedRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { BAD_KIND, type OrderSource } from "../records/order-mapping.ts";
 import { fieldOf } from "../records/same-order.ts";
+import { findUnstored } from "../records/unstored-records.ts";
 import { isFromFuture } from "./follow.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
@@ -96,5 +98,11 @@ function loadWords({ store }: Context, rules: OrderRules, orderId: string, at: s
       isTried: true,
     })),
   );
-  return [...waiting, ...held];
+  const unstored = findUnstored(store, orderId).map(({ text, source, at: since }) => ({
+    ...read(text, source),
+    since,
+    attempts: 0,
+    isTried: false,
+  }));
+  return [...waiting, ...held, ...unstored];
 }

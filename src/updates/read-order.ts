@@ -26,6 +26,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ORDER_KINDS, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import { fieldOf } from "../records/same-order.ts";
+import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isWithinLag, loadLag } from "./change-lag.ts";
 import { isFromFuture } from "./follow.ts";
@@ -85,21 +86,24 @@ export class OrderReader {
     const answer = await this.#read(order, signal);
     const at = isoTime(clock.nowMs());
     const served = answer.kind === "order" ? [{ record: answer.record, bytes: answer.body }] : [];
-    return await withLargeKept(this.#context, { source: "snapshot", served, signal }, () =>
-      commit(this.#context, signal, () => {
-        if (!isSameFence(before, loadOrderFence(store, order.orderId))) return undefined;
-        if (answer.kind === "unknown") return { value: act.settle(answer, at) };
-        saveSnapshotPaths(store, this.#rules, answer.matched, at);
-        deleteMissingOrder(store, order.orderId);
-        const isCurrent = answer.record.ok && !answer.isCached && !this.isStale(answer);
-        const stored = act.store(answer, at);
-        if (isCurrent && !this.isHeld(answer)) saveUnshown(store, order.orderId, at);
-        const mark = loadOrderMark(store, order.orderId);
-        if (mark !== undefined && mark.serviceId !== order.serviceId)
-          saveServiceId(store, mark.orderKey, order.serviceId);
-        return { value: act.settle({ kind: "order", stored, answer }, at) };
-      }),
-    );
+    const settle = () => {
+      if (!isSameFence(before, loadOrderFence(store, order.orderId))) return undefined;
+      if (answer.kind === "unknown") return { value: act.settle(answer, at) };
+      saveSnapshotPaths(store, this.#rules, answer.matched, at);
+      deleteMissingOrder(store, order.orderId);
+      const isCurrent = answer.record.ok && !answer.isCached && !this.isStale(answer);
+      const stored = act.store(answer, at);
+      if (isCurrent && !this.isHeld(answer)) saveUnshown(store, order.orderId, at);
+      const mark = loadOrderMark(store, order.orderId);
+      if (mark !== undefined && mark.serviceId !== order.serviceId)
+        saveServiceId(store, mark.orderKey, order.serviceId);
+      return { value: act.settle({ kind: "order", stored, answer }, at) };
+    };
+    const settled = () =>
+      withLargeKept(this.#context, { source: "snapshot", served, signal }, () => commit(this.#context, signal, settle));
+    if (answer.kind === "unknown") return await settled();
+    const { body: bytes, record } = answer;
+    return await withUnstored(store, { source: "snapshot", bytes, records: [record], at }, settled);
   }
 
   /** Where it is answered with an order that is not stored, a read of that one is queued. */

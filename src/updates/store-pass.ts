@@ -16,6 +16,7 @@ import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import { saveMatchedPaths } from "../records/check-paths.ts";
+import { forgetUnstored } from "../records/unstored-records.ts";
 import { applyChange } from "./apply-change.ts";
 import { endBackfill, loadBackfill } from "./backfill.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
@@ -101,6 +102,7 @@ export class StorePass {
           if (isLast && settles) this.#settle(pass, end);
           return done;
         });
+        for (const { unstored } of part) forgetUnstored(store, unstored);
         for (const what of taken) if (!isUnchanged(what)) pass.counts[what] = (pass.counts[what] ?? 0) + 1;
       }
     });

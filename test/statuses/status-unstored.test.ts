@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+
+type Hook = (request: { method: string; path: string }) => void | Promise<void>;
+
+/** Two orders, and what happens as requests arrive. */
+async function start(): Promise<StatusBridge & { hooks: { onRequest?: Hook } }> {
+  const hooks: { onRequest?: Hook } = {};
+  const sandbox = { onRequest: (request: { method: string; path: string }) => hooks.onRequest?.(request) };
+  const bridge = await startStatusBridge({ orders: 2, sandbox });
+  await bridge.run("updates");
+  bridge.clock.advance(60_000);
+  await bridge.run("updates");
+  return Object.defineProperties({ hooks } as never, {
+    ...Object.getOwnPropertyDescriptors(bridge),
+    hooks: { value: hooks },
+  });
+}
+
+/** The ERP has the write lock when the answer comes; then a pass of statuses has its turn first. */
+function lockAt(bridge: Awaited<ReturnType<typeof start>>, isAsked: (path: string) => boolean): void {
+  const { hooks, erp, clock, send } = bridge;
+  hooks.onRequest = ({ path }) => {
+    if (!isAsked(path)) return;
+    delete hooks.onRequest;
+    erp.exec("BEGIN IMMEDIATE");
+    const { sleep } = clock;
+    clock.sleep = async () => {
+      clock.sleep = sleep;
+      erp.exec("COMMIT");
+      await send();
+    };
+  };
+}
+
+describe("a status for an order that an answer calls cancelled, which is not stored yet", () => {
+  it("waits while the pass over the changes goes on", async () => {
+    const bridge = await start();
+    const { ids, hooks, ask, sandbox, clock, run, send, request, effects } = bridge;
+    const id = ask(ids[0]!, "shipped");
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    clock.advance(1_000);
+    sandbox.service.changeOrder(ids[1]!, { status: "paid" });
+    clock.advance(1_000);
+    let pages = 0;
+    hooks.onRequest = async ({ path }) => {
+      if (path.includes("/updates") && ++pages === 2) await send();
+    };
+    await run("updates");
+    expect(pages).toBeGreaterThan(1);
+    expect(request(id).last_error).toMatch(/^the service has named the status "cancelled" for this order/);
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+  });
+
+  it.each(["batch", "order"])("waits while the ERP keeps the %s from being stored", async (what) => {
+    const bridge = await start();
+    const { ids, ask, sandbox, clock, run, send, request, effects } = bridge;
+    const id = ask(ids[0]!, "shipped");
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    const order = sandbox.service.newestText(ids[0]!)!;
+    const body = `{"batch_id":"again","orders":[${order}]}`;
+    sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+    clock.advance(1_000);
+    lockAt(bridge, (path) => (what === "batch" ? path.endsWith("/orders") : path.endsWith(ids[0]!)));
+    await run(what === "batch" ? "orders" : "reconcile");
+    expect(request(id).last_error).not.toBeNull();
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+  });
+});
