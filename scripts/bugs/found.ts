@@ -103,6 +103,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
   },
+  {
+    ...one(
+      "what the changes say counts for statuses only once it is stored",
+      "src/updates/kept-words.ts",
+      "return [...waiting, ...held, ...unstored];",
+      "return [...waiting, ...held, ...unstored.slice(0, 0)];",
+    ),
+    draws: { step: { do: "cancel" } },
+  },
+  {
+    ...one(
+      "a cancellation of an order that cannot be read overlooked",
+      "src/updates/kept-words.ts",
+      "return [...waiting, ...held, ...unstored];",
+      "return [...waiting.slice(0, 0), ...held, ...unstored];",
+    ),
+    draws: { step: { do: "cancel" } },
+  },
   tested(
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",

@@ -111,6 +111,7 @@ const HOSTILE_KINDS: Classes = {
     "empty batch",
     "skew",
     "forget confirms",
+    "cancel",
   ],
   "form leases": ["true", "false"],
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],
@@ -134,6 +135,7 @@ const HOSTILE_MET: Classes = {
   "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
+  cancelled: ["before it is stored"],
   "late list": ["a change and its order"],
   restored: ["several orders go back", "one order goes back at most"],
 };

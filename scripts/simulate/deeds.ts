@@ -85,6 +85,8 @@ export function act(world: World, deed: Deed) {
     case "forget confirms":
       world.service.setOptions({ confirmsForgotten: true });
       return void world.time.at(deed.ms, () => world.service.setOptions({ confirmsForgotten: false }));
+    case "cancel":
+      return cancelOrder(world, deed);
     case "wait":
       return;
     case "lie":
@@ -183,6 +185,24 @@ export function changeOrder(
     : service.now() - (timestamp.lateByMs ?? 0);
   service.changeOrder(id, { ...content, ...timestamp });
   versions.note(id, timestampMs);
+}
+
+/** The next page of the changes is slow. */
+function cancelOrder(world: World, { order, askedAfterMs, slowMs }: Extract<Deed, { do: "cancel" }>) {
+  const { service, versions, erp, time } = world;
+  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const id = living[order % Math.max(1, living.length)];
+  if (id === undefined) return;
+  service.changeOrder(id, { status: "cancelled" });
+  versions.note(id);
+  world.statuses.onCalledCancelled(id, () => {
+    world.coverage.count("cancelled", "before it is stored");
+    world.fates.unshift({ on: "updates", fate: { kind: "slow", ms: slowMs } });
+    time.at(askedAfterMs, () => {
+      erp.ask(id, "accepted");
+      world.life?.trigger(({ runner }) => runner.name === "statuses");
+    });
+  });
 }
 
 /** What an order has beside what every order has. */

@@ -27,6 +27,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
   { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
+  { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
@@ -180,4 +181,35 @@ function requested(random: Random, forms: Forms): Apart {
   steps.push({ after, do: "change", order: first, what: "request", timestamp: "now" });
   steps.push({ ...ask(first), after: integerBetween(random, 0, 20 * SECOND) }, pass());
   return { forms: { ...forms, timed }, steps };
+}
+
+/** A customer cancels; only the changes say so, while single orders fail, and the ERP asks for a status meanwhile. */
+function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart {
+  const order = integerBetween(random, 0, 3);
+  const of = random() < 0.5 ? "all" : ({ nth: order } as const);
+  const ms = pickOne(
+    random,
+    world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR, 30 * HOUR],
+  );
+  const status = pickOne(random, [500, 503] as const);
+  const lie = { on: "snapshot", status, body: "refusal", of, when: "before", ageMs: 0, retryAfter: null } as const;
+  const cancel: Step = {
+    after: integerBetween(random, 0, MINUTE),
+    do: "cancel",
+    order,
+    askedAfterMs: integerBetween(random, 10, 2 * SECOND),
+    slowMs: integerBetween(random, 3 * SECOND, 12 * SECOND),
+  };
+  return {
+    forms,
+    steps: [
+      orders(4),
+      ...idle(3),
+      { after: 0, do: "lie", lie: { ...lie, span: { ms } } },
+      cancel,
+      ...(random() < 0.5 ? [change(random)] : []),
+      ...idle(2),
+      ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
 }

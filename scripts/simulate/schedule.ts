@@ -73,6 +73,8 @@ export type Deed =
   | { do: "skew"; ms: number; forMs: number }
   /** Confirms are answered well, and forgotten. */
   | { do: "forget confirms"; ms: number }
+  /** The customer cancels an order; the ERP asks for another status for it so long after an answer for the changes has said so. */
+  | { do: "cancel"; order: number; askedAfterMs: number; slowMs: number }
   | { do: "wait" }
   | HostileDeed;
 

@@ -2,16 +2,22 @@ import { readScalar } from "../answers/json-text.ts";
 /*
  * What the changes say of an order whose own answer is older than what is known of it. A cache or a replica answers each address by
  * itself: another order's answer says nothing about this one's, and the same address asked again says the same. A service that has
- * set an order back does not list the newer version any more; one with a cache before it still does. Nothing here writes.
+ * set an order back does not list the newer version any more; one with a cache before it still does. What the answers say of other
+ * orders, and was not known, is stored as from any answer for the changes; no position moves.
  */
 
 import { resolvePath } from "../answers/json-path.ts";
 import { readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import { isoTime } from "../platform/ports.ts";
+import { forgetUnstored } from "../records/unstored-records.ts";
 import { fetchUpdates } from "../service/orders.ts";
+import { applyChange } from "./apply-change.ts";
 import { type ChangePage, KnownPages } from "./change-page.ts";
+import { ChangeCollector } from "./collect-changes.ts";
 import { isFromFuture, planAskBefore } from "./follow.ts";
 import type { FollowOptions } from "./follow-pass.ts";
 import { isWholeDownTo } from "./page-cover.ts";
@@ -89,7 +95,7 @@ export class LookInUpdates {
     if (this.#asked >= ASKED_MAX) return "unknown";
     this.#asked += 1;
     const asked = planAskBefore(this.#beginOf(version, ns, times) - SECOND_NS * BigInt(times), timestamp.form, follow);
-    const page = await this.#ask(asked, signal);
+    const page = await this.#ask(asked, version, signal);
     if (page === undefined) return "unknown";
     this.#pages.push(page);
     return this.#judge(version, ns, page);
@@ -111,7 +117,11 @@ export class LookInUpdates {
     return keptNs !== undefined && keptNs < ns && times % 2 === 1 ? keptNs : ns;
   }
 
-  async #ask({ since, ns }: { since: string; ns: bigint }, signal: AbortSignal): Promise<AskedPage | undefined> {
+  async #ask(
+    { since, ns }: { since: string; ns: bigint },
+    { orderId }: KnownVersion,
+    signal: AbortSignal,
+  ): Promise<AskedPage | undefined> {
     const { client, clock } = this.#context;
     const { rules, follow } = this.#options;
     let answer: Awaited<ReturnType<typeof fetchUpdates>>;
@@ -127,6 +137,7 @@ export class LookInUpdates {
     const { list, elements } = page;
     if (list.elements === undefined || list.error !== undefined) return undefined;
     const body = page.mended ?? answer.body;
+    await this.#storeOthers({ page, body, askedAt: answer.askedAt }, orderId, signal);
     const latest = new Map<string, bigint | undefined>();
     const last = new Map<string, ListedChange & { ns: bigint }>();
     const changes = await readInTurns(clock, answer, page.read(body, 0, elements.length), signal);
@@ -151,6 +162,26 @@ export class LookInUpdates {
       if (oldestNs === undefined || timestamp.instantNs < oldestNs) oldestNs = timestamp.instantNs;
     }
     return { ns, last, latest, newestNs, oldestNs, timestamps: page.timestamps };
+  }
+
+  /** The order itself is settled by whoever looks. */
+  async #storeOthers(
+    { page, body, askedAt }: { page: ChangePage; body: Buffer; askedAt: string | undefined },
+    orderId: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const collector = new ChangeCollector(store, clock);
+    await collector.addPage({ body, changes: page, isBeyond: false }, signal, async () => {});
+    const changes = await readInTurns(clock, {}, collector.applyChange(false), signal);
+    const news = changes.filter(({ record }) => record.ok && record.orderId !== orderId);
+    if (news.length === 0) return;
+    const options = { store, rules, at: isoTime(clock.nowMs()), askedAt };
+    await commit(this.#context, signal, () => {
+      for (const each of news) applyChange(options, each);
+    });
+    for (const { unstored } of news) forgetUnstored(store, unstored);
   }
 
   #judge({ orderId, kept }: KnownVersion, ns: bigint, page: AskedPage): Listing {

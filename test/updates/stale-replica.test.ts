@@ -99,6 +99,29 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
   });
 
+  it("is looked for among the changes, and what they say of another order counts", async () => {
+    const test = await startWithIll(3);
+    const [id, other, third] = test.ids as [string, string, string];
+    const old = test.sandbox.service.newestText(id)!;
+    test.change(id, { status: "paid" });
+    await test.poll();
+    await test.poll(3 * HOUR_MS);
+    test.change(third, { status: "paid" });
+    await test.poll();
+    // So late that following does not ask for it.
+    test.change(other, { status: "cancelled", lateByMs: 2 * HOUR_MS });
+    await test.poll();
+    expect(test.statusOf(other).status).toBe("new");
+    test.ill.set(id, raw(old));
+    test.ill.set(other, { kind: "status", status: 500 });
+    await test.run("reconcile");
+    test.ill.delete(other);
+    expect(test.statusOf(other).status).toBe("new");
+    for (let polls = 0; polls < 8; polls++) await test.poll();
+    expect(test.statusOf(other).status).toBe("cancelled");
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
   it("counts after a day in which nothing showed whether it lags", async () => {
     const test = await startWithIll(1);
     const [id] = test.ids as [string];

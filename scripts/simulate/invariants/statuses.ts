@@ -14,6 +14,16 @@ interface Known {
   timestamp: string | null;
 }
 
+/** The latest that the changes have said of an order. */
+interface Called {
+  /** Null: two of one time say different things. */
+  status: string | null;
+  readonly timestamp: string;
+  readonly atMs: number;
+  /** An answer has shown the order itself since. */
+  isRead: boolean;
+}
+
 interface Effect {
   readonly orderId: string;
   /** What the bridge knew when the request left that took effect. */
@@ -45,6 +55,10 @@ const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revi
 const WAS_CANCELLED = `SELECT 1 FROM orders o JOIN order_events e ON e.order_id = o.order_id
   WHERE o.order_id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own' AND e.revision > ?
     AND NOT EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = o.order_id AND s.status_sent = e.new_status)`;
+
+const STORED = "SELECT status, service_updated_at AS timestamp FROM orders WHERE order_id = ?";
+/** A person has cancelled it through the bridge. */
+const OWN_CANCELLATION = "SELECT 1 FROM status_requests WHERE order_id = ? AND status = 'cancelled'";
 
 const UNSHOWN = `SELECT comment FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
   WHERE r.unshown_since IS NOT NULL AND o.status = r.status_sent`;
@@ -94,6 +108,10 @@ export class StatusInvariants {
   #newestDateMs = 0;
   #datesOf = 0;
 
+  /** What the running program was told of orders. */
+  readonly #called = new Map<string, Called>();
+  readonly #onCalled = new Map<string, () => void>();
+
   constructor(scene: Scene) {
     this.#scene = scene;
   }
@@ -119,6 +137,11 @@ export class StatusInvariants {
     const isUndone = asked !== undefined && this.#scene.auditor.prepare(WAS_CANCELLED).get(orderId, asked.revision);
     if (isUndone !== undefined && asked?.status !== "cancelled")
       this.#scene.fail(12, `request ${number} leaves for an order that was cancelled since`);
+    if (asked?.status !== "cancelled" && this.#isCalledCancelled(orderId))
+      this.#scene.fail(
+        12,
+        `request ${number} leaves for an order that the changes call cancelled, and that was not read since`,
+      );
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);
@@ -127,6 +150,7 @@ export class StatusInvariants {
 
   onTold(sent: Sent, told: Told) {
     const { route, request, fate, life } = sent;
+    this.#noteCalled(sent, told);
     if (route.kind === "status" || route.kind === "snapshot") this.#noteDuration(sent, told);
     if (route.kind === "status" && told.kind === "nothing" && told.effect === "none") {
       this.#neverLeft.set(numberOf(request.body.toString("utf8")), life.number);
@@ -159,6 +183,48 @@ export class StatusInvariants {
     if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
     // Changes and batches show orders too: one that has the status is looked at as well as by its own answer.
     if ((route.kind === "updates" || route.kind === "orders") && told.isTrue) this.#closeShown(told.body);
+  }
+
+  /** Once, as soon as an answer for the changes says so. */
+  onCalledCancelled(orderId: string, then: () => void): void {
+    this.#onCalled.set(orderId, then);
+  }
+
+  #noteCalled({ route }: Sent, told: Told): void {
+    if (told.kind !== "answer") return;
+    const { status, isTrue, body } = told;
+    const read = this.#called.get((route.orderId ?? "").toLowerCase());
+    // Whatever it shows: the program goes by it.
+    if (route.kind === "snapshot" && read !== undefined && (status < 300 || status === 404 || status === 410))
+      read.isRead = true;
+    if (!isTrue || body === "") return;
+    if (route.kind === "orders")
+      for (const { order_id } of recordsIn(parsed(body))) this.#called.delete(String(order_id).toLowerCase());
+    if (route.kind === "updates") for (const record of recordsIn(parsed(body))) this.#noteChange(record);
+  }
+
+  #noteChange({ order_id, status, updated_at }: ReturnType<typeof recordsIn>[number]): void {
+    if (typeof status !== "string") return;
+    const orderId = String(order_id).toLowerCase();
+    const timestamp = String(updated_at);
+    const before = this.#called.get(orderId);
+    if (before === undefined || isBefore(before.timestamp, timestamp))
+      this.#called.set(orderId, { status, timestamp, atMs: this.#scene.time.elapsedMs, isRead: false });
+    else if (!isBefore(timestamp, before.timestamp) && status !== before.status) before.status = null;
+    if (this.#called.get(orderId)?.status !== "cancelled") return;
+    this.#onCalled.get(orderId)?.();
+    this.#onCalled.delete(orderId);
+  }
+
+  /** Since a moment ago at least, by a change that is later than what is stored. */
+  #isCalledCancelled(orderId: string): boolean {
+    const { auditor, time, versions } = this.#scene;
+    const called = this.#called.get(orderId);
+    if (called?.status !== "cancelled" || called.isRead || called.atMs >= time.elapsedMs) return false;
+    if (versions.odd.has(orderId) || auditor.prepare(OWN_CANCELLATION).get(orderId) !== undefined) return false;
+    const stored = auditor.prepare(STORED).get(orderId) as { status: string; timestamp: string | null } | undefined;
+    if (stored === undefined || stored.status === "cancelled") return false;
+    return isBefore(stored.timestamp ?? undefined, called.timestamp);
   }
 
   #closeShown(body: string): void {
@@ -250,6 +316,7 @@ export class StatusInvariants {
 
   /** The service has lost what it accepted since. */
   forgetSince(sinceMs: number): void {
+    this.#called.clear();
     for (const [number, { atMs }] of this.#effects) if (atMs > sinceMs) this.#effects.delete(number);
   }
 
@@ -298,6 +365,8 @@ export class StatusInvariants {
   /** The program has died: of what was committed as about to leave it will not know whether it left. */
   onDeath(): void {
     this.#deaths += 1;
+    // What was not stored yet it will be told again.
+    this.#called.clear();
     for (const comment of this.#scene.auditor.prepare(SENDING).pluck().all() as string[]) {
       const number = Number(comment.replace("request ", ""));
       if (!this.#sentAtMs.has(number) && !this.#lostAtMs.has(number))
@@ -366,7 +435,7 @@ function parsed(body: string): unknown {
 }
 
 /** The records of orders in an answer, wherever it keeps them. */
-function recordsIn(value: unknown): { order_id: unknown; status?: unknown }[] {
+function recordsIn(value: unknown): { order_id: unknown; status?: unknown; updated_at?: unknown }[] {
   if (Array.isArray(value)) return value.flatMap(recordsIn);
   if (typeof value !== "object" || value === null) return [];
   return "order_id" in value ? [value] : Object.values(value).flatMap(recordsIn);
