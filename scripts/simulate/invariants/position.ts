@@ -116,8 +116,14 @@ export class PositionInvariants {
    * polls are shown what bears a later timestamp only. Undefined where it stands anywhere else.
    */
   get aheadMs(): number | undefined {
-    const us = this.#value === undefined || this.#wasToldDate ? undefined : this.#micros(this.#value);
-    return us !== undefined && us > this.#scene.service.now() * 1000 ? us / 1000 : undefined;
+    const { atMs } = this;
+    return atMs !== undefined && !this.#wasToldDate && atMs > this.#scene.service.now() ? atMs : undefined;
+  }
+
+  /** Where the position stands, where it is a time. */
+  get atMs(): number | undefined {
+    const us = this.#value === undefined ? undefined : this.#micros(this.#value);
+    return us === undefined ? undefined : us / 1000;
   }
 
   #isDealtWith(orderId: string, seq: number, hasVersion: (orderId: string, seq: number) => boolean): boolean {
