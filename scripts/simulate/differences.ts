@@ -105,6 +105,18 @@ function isMetInLog({ auditor, service, versions, forms }: World, id: string, pa
 }
 
 /**
+ * The stored version came with its batch and was never listed as a change, and the newest one bears an earlier timestamp: that it is listed
+ * no more says nothing, so that the order's own answer may as well come from a replica that lags. It counts once it was read for a day.
+ */
+function isOlderThanUnlisted({ auditor, service, versions }: World, id: string, payload: string): boolean {
+  if (!versions.isMisleading(id) || auditor.prepare(READ_OLDER).get(id) === undefined) return false;
+  const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
+  const isListed = ({ kind, servedIds, responseBody }: (typeof service.ledger.entries)[number]) =>
+    kind === "updates" && servedIds.includes(id) && responseBody?.includes(JSON.stringify(updated_at)) === true;
+  return !service.ledger.entries.some(isListed);
+}
+
+/**
  * The batch that brought the order held both versions, and they are told apart by their timestamps, of which the newest version bears the
  * earlier one. The first position is the time of that batch: the change lies before it, for the sweep to find.
  */
@@ -157,7 +169,7 @@ export function staleOrders(world: World): Difference[] {
       JSON.stringify(own.items) === JSON.stringify(newest.items) &&
       (lines.get(id) ?? []).map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join() ===
         newest.items.map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join();
-    if (isSame || isMetInLog(world, id, payload)) return [];
+    if (isSame || isMetInLog(world, id, payload) || isOlderThanUnlisted(world, id, payload)) return [];
     // What bears an earlier timestamp than the position is as late for the polls as what appeared late.
     const behindMs = (position.aheadMs ?? 0) - (versions.newest(id)?.timestampMs ?? 0);
     const lateMs = Math.max(versions.latenessMs(id), behindMs);
