@@ -10,11 +10,11 @@ import {
   copiesToRemove,
   copyName,
   copyStem,
-  futureCopies,
   isCopyLate,
-  type NamedCopy,
+  misnamedNewest,
+  type RankedCopy,
 } from "../database/copy-names.ts";
-import { loadMeta, saveMeta } from "../database/meta.ts";
+import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
@@ -58,7 +58,6 @@ export class BackUp implements Job {
   readonly #helper: ReturnType<typeof helperFor<BackupFunctions>>;
   readonly #call: HelperOptions;
   #hasNamedForeign = false;
-  #toldFuture = "";
   #failed: { error: BridgeError; atMs: number } | undefined;
 
   constructor(context: JobContext, options: BackUpOptions) {
@@ -73,8 +72,8 @@ export class BackUp implements Job {
   async isLate(intervalMs: number): Promise<boolean> {
     try {
       const nowMs = this.#context.clock.nowMs();
-      const made = (await this.#copies()).filter(({ madeMs }) => madeMs <= nowMs);
-      return isCopyLate(made.at(-1)?.madeMs, nowMs, intervalMs);
+      const made = (await this.#copies()).flatMap(({ madeMs }) => (madeMs <= nowMs ? [madeMs] : []));
+      return isCopyLate(made.length === 0 ? undefined : Math.max(...made), nowMs, intervalMs);
     } catch {
       return true; // no folder yet, or none that can be read: the copy says which
     }
@@ -102,7 +101,7 @@ export class BackUp implements Job {
     await this.#requireRoom();
     const name = copyName(this.#stem, clock.nowMs());
     const made = await this.#copy(path.join(folder, name), signal);
-    const removed = await this.#removeOld(name);
+    const removed = await this.#removeOld(name, signal);
     if (made.skipped.length > 0) {
       log.info({ tables: made.skipped }, m.backup.copiedUnverified({ names: made.skipped }));
     }
@@ -120,7 +119,7 @@ export class BackUp implements Job {
   }
 
   /** Ours alone: another shop's database may bear the same name and be copied into the same folder. */
-  async #copies(): Promise<NamedCopy[]> {
+  async #copies(): Promise<RankedCopy[]> {
     const { folder, owner } = this.#options;
     const { copies, foreign } = await this.#helper.call("listCopies", this.#call, folder, this.#stem, owner);
     if (foreign.length > 0 && !this.#hasNamedForeign) {
@@ -156,26 +155,33 @@ export class BackUp implements Job {
   }
 
   /** After the new one is there; then also what the journal holds for copies that are gone. */
-  async #removeOld(made: string): Promise<number> {
+  async #removeOld(made: string, signal: AbortSignal): Promise<number> {
     const { folder, keep, journal } = this.#options;
     const copies = await this.#copies();
     const nowMs = this.#context.clock.nowMs();
-    const names = copiesToRemove(copies, { keep, made, nowMs }).map(({ name }) => name);
-    this.#tellFuture(futureCopies(copies, nowMs).map(({ name }) => name));
+    const removed = copiesToRemove(copies, { keep, made, nowMs });
+    const names = removed.map(({ name }) => name);
     await this.#helper.call("removeCopies", this.#call, folder, names);
-    const oldest = copies.find(({ name }) => !names.includes(name));
-    if (oldest !== undefined) await this.#pruneJournal(journal, { ...oldest, file: path.join(folder, oldest.name) });
+    const kept = copies.filter((copy) => !removed.includes(copy));
+    await this.#noteNames(misnamedNewest(kept), signal);
+    const oldest = kept.find(({ isRead }) => isRead === true);
+    const madeMs = Math.min(...kept.map((copy) => copy.madeMs));
+    if (oldest !== undefined) await this.#pruneJournal(journal, { file: path.join(folder, oldest.name), madeMs });
     return names.length;
   }
 
-  /** Again only where others have come. */
-  #tellFuture(names: readonly string[]): void {
-    const told = names.join();
-    if (names.length > 0 && told !== this.#toldFuture) {
-      const { folder } = this.#options;
-      this.#context.log.warn({ folder }, m.backup.futureCopies({ folder, names }));
-    }
-    this.#toldFuture = told;
+  /** Whoever restores takes the copy whose name is the latest. */
+  async #noteNames(newest: string | undefined, signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const known = loadMetaJson<{ since: string; names: string }>(store, "copy_names");
+    if (newest === known?.names) return;
+    const since = known?.since ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      if (newest === undefined) deleteMeta(store, "copy_names");
+      else saveMetaJson(store, "copy_names", { since, names: newest });
+    });
+    const { folder } = this.#options;
+    if (newest !== undefined && known === undefined) log.warn({ folder }, m.backup.misnamedCopies({ folder, newest }));
   }
 
   /** A journal that cannot be tidied up is reported by the pull as soon as it cannot be written. */

@@ -4,14 +4,15 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { findCopies, type NamedCopy } from "../database/copy-names.ts";
+import { findCopies, type RankedCopy } from "../database/copy-names.ts";
+import { compareReach, type Progress } from "../database/progress.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { removeName } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
 import { type ApartFrom, isApart } from "./apart.ts";
 import { configBeside, copyOfPartial } from "./copy-database.ts";
-import { readOwnerOfCopy } from "./copy-owner.ts";
+import { readOwnerOfCopy, readProgress } from "./copy-owner.ts";
 import { readDiskSpace } from "./disk-space.ts";
 import type { DiskSpace } from "./space-rule.ts";
 
@@ -34,11 +35,23 @@ export function prepareFolder(folder: string, stem: string, place: ApartFrom): b
   return isElsewhere;
 }
 
-/** This shop's copies, oldest first: another shop's database may bear the same name and be copied into the same folder. */
-export function listCopies(folder: string, stem: string, owner: Owner): { copies: NamedCopy[]; foreign: string[] } {
-  const copies = findCopies(stem, readdirSync(folder));
-  const foreign = copies.map(({ name }) => name).filter((name) => isForeign(ownerOf(path.join(folder, name)), owner));
-  return { copies: copies.filter(({ name }) => !foreign.includes(name)), foreign };
+/** This shop's copies in the order of what they hold: another shop's database may bear the same name and be copied into the same folder. */
+export function listCopies(folder: string, stem: string, owner: Owner): { copies: RankedCopy[]; foreign: string[] } {
+  const looked = findCopies(stem, readdirSync(folder)).map((copy) => ({
+    ...copy,
+    ...lookAt(path.join(folder, copy.name)),
+  }));
+  const [foreign, own] = [true, false].map((is) => looked.filter((copy) => isForeign(copy.owner, owner) === is));
+  const ranked = (own ?? []).map(({ name, madeMs, progress }) => {
+    const isOfThis = owner.database === undefined || progress?.database === owner.database;
+    return { name, madeMs, reach: isOfThis ? progress : undefined };
+  });
+  ranked.sort((a, b) => {
+    const isRead = Number(a.reach !== undefined) - Number(b.reach !== undefined);
+    return isRead || compareReach(a.reach ?? {}, b.reach ?? {}) || a.madeMs - b.madeMs;
+  });
+  const copies = ranked.map(({ reach, ...copy }) => (reach === undefined ? copy : { ...copy, isRead: true as const }));
+  return { copies, foreign: (foreign ?? []).map(({ name }) => name) };
 }
 
 export function readRoom(folder: string, database: string): { space: DiskSpace; isSameDisk: boolean } {
@@ -52,11 +65,16 @@ export function removeCopies(folder: string, names: readonly string[]): void {
   }
 }
 
-/** A copy never changes. */
-const owners = new Map<string, Owner>();
+interface Looked {
+  owner: Owner;
+  progress: Progress | undefined;
+}
 
-function ownerOf(file: string): Owner {
-  const owner = owners.get(file) ?? readOwnerOfCopy(file);
-  owners.set(file, owner);
-  return owner;
+/** A copy never changes; what could not be read may be read another time. */
+const read = new Map<string, Looked>();
+
+function lookAt(file: string): Looked {
+  const looked = read.get(file) ?? { owner: readOwnerOfCopy(file), progress: readProgress(file) };
+  if (looked.progress !== undefined) read.set(file, looked);
+  return looked;
 }

@@ -8,8 +8,10 @@ import { m } from "../messages/messages.ts";
 
 import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
+import { lookAtNewestCopy } from "../backup/backup-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
+import { readProgress } from "../backup/copy-owner.ts";
 import { type FoundDamage, settleDamaged } from "../backup/damaged-entries.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
@@ -37,7 +39,7 @@ import { checkDatabaseFile, isSwapUnfinished, resolveDatabasePath } from "../dat
 import { acquireInstanceLock, isLocked } from "../database/instance-lock.ts";
 import { openStore } from "../database/open.ts";
 import { listOpeners } from "../database/open-elsewhere.ts";
-import type { Note } from "../database/progress.ts";
+import { compareReach, type Note } from "../database/progress.ts";
 import { markSettled, ProgressNote, readNote } from "../database/progress-note.ts";
 import { setJournalAside } from "../database/set-journal-aside.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
@@ -68,6 +70,8 @@ export interface RestoreOptions {
 
 export interface RestorePlan {
   copy: CopyFacts;
+  /** A copy in `backup.dir` that has more, where the replaced file does not have that as well. */
+  newer: string | undefined;
   database: string;
   replaced:
     | { state: "gone"; why: Message }
@@ -125,8 +129,9 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
       refuseAccount(copy, loaded);
       if (existsSync(database)) options.onStep(m.restore.verifying({ file: database }));
       replaced = examineReplaced(database, { db: store.db, facts: copy }, options.migrationsFolder);
-      if (!(await options.agree(planOf(database, copy, replaced)))) return undefined;
-      return await build({ ...options, database, work, copy, store, replaced });
+      const newer = replaced.state === "there" && replaced.continues ? undefined : findNewerCopy(options);
+      if (!(await options.agree({ ...planOf(database, copy, replaced), newer }))) return undefined;
+      return await build({ ...options, database, work, copy, store, replaced, newer });
     } finally {
       store.close();
     }
@@ -179,7 +184,14 @@ function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
   });
 }
 
-function planOf(database: string, copy: CopyFacts, replaced: Replaced): RestorePlan {
+/** The name of a copy, and the time in it, are the word of a clock: by what they hold. */
+function findNewerCopy({ file, loaded }: RestoreOptions): string | undefined {
+  const own = readProgress(file);
+  const newest = own === undefined ? undefined : lookAtNewestCopy(loaded.config.backup.dir, own.database);
+  return own !== undefined && newest !== undefined && compareReach(newest.progress, own) > 0 ? newest.file : undefined;
+}
+
+function planOf(database: string, copy: CopyFacts, replaced: Replaced): Omit<RestorePlan, "newer"> {
   if (replaced.state === "gone") return { copy, database, replaced };
   const { continues, orders, activeAt, damage = null } = replaced;
   return { copy, database, replaced: { state: "there", continues, orders, activeAt, damage } };
@@ -191,12 +203,14 @@ interface BuildOptions extends RestoreOptions {
   copy: CopyFacts;
   store: Store;
   replaced: Replaced;
+  newer: string | undefined;
 }
 
 async function build(options: BuildOptions): Promise<RestoreReport> {
   const { loaded, store, replaced, clock, copy, onStep } = options;
   const at = isoTime(clock.nowMs());
   const report = new CarryReport();
+  if (options.newer !== undefined) report.notes.push(m.restore.newerCopy({ file: options.newer }));
   const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
   const copied = numbersOfCopy(store);
   const note = readNote(options.database);

@@ -46,7 +46,7 @@ function isYes(answer: string | undefined): boolean {
   return /^y(es)?$/i.test(answer?.trim() ?? "");
 }
 
-function describePlan({ copy, database, replaced }: RestorePlan): Message[] {
+function describePlan({ copy, database, replaced, newer }: RestorePlan): Message[] {
   const lines: Message[] = [
     m.restore.copyShows({
       at: copy.copiedAt ?? m.restore.unknownTime,
@@ -63,6 +63,7 @@ function describePlan({ copy, database, replaced }: RestorePlan): Message[] {
     if (replaced.damage !== null) lines.push(m.restore.replacedDamaged({ database, damage: replaced.damage }));
     lines.push(replaced.continues ? m.restore.carriesOver : m.restore.carriesLack);
   }
+  if (newer !== undefined) lines.push(m.restore.newerCopy({ file: newer }));
   return lines;
 }
 

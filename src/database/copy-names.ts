@@ -41,21 +41,28 @@ export function findCopies(stem: string, names: readonly string[]): NamedCopy[] 
     .sort((a, b) => a.madeMs - b.madeMs);
 }
 
-/** Copies whose names lie after the present time: they were made while the clock was wrong, or it is wrong now. */
-export function futureCopies(copies: readonly NamedCopy[], nowMs: number): NamedCopy[] {
-  return copies.filter(({ madeMs }) => madeMs > nowMs);
+/** A copy of the present database, in the order of what the copies hold, the earliest first; the name is the word of a clock. */
+export interface RankedCopy extends NamedCopy {
+  /** Absent where what it holds could not be read, or is another database: these come first, by name. */
+  isRead?: true;
 }
 
 /**
- * The copies that make room: the oldest beyond `keep`, never the one that was just made. Those whose names lie after the
- * present time neither go nor count.
+ * The copies that make room: the earliest beyond `keep`, never the one that was just made. Those of which nothing is known but a name that
+ * lies after the present time neither go nor count.
  */
-export function copiesToRemove(
-  copies: readonly NamedCopy[],
+export function copiesToRemove<Copy extends RankedCopy>(
+  copies: readonly Copy[],
   { keep, made, nowMs }: { keep: number; made: string; nowMs: number },
-): NamedCopy[] {
-  const others = copies.filter(({ name, madeMs }) => name !== made && madeMs <= nowMs);
+): Copy[] {
+  const others = copies.filter(({ name, madeMs, isRead }) => name !== made && (isRead === true || madeMs <= nowMs));
   return others.slice(0, Math.max(0, others.length - (keep - 1)));
+}
+
+/** The copy that holds the most, where another one is named as if it did; undefined where the names do not mislead. */
+export function misnamedNewest(copies: readonly RankedCopy[]): string | undefined {
+  const newest = copies.findLast(({ isRead }) => isRead === true);
+  return newest !== undefined && copies.some(({ madeMs }) => madeMs > newest.madeMs) ? newest.name : undefined;
 }
 
 /** A start of the program makes up for a copy that is late by so much of its interval. */

@@ -33,6 +33,7 @@ export type MetaKey =
   | "unanswered"
   | "journal_mark"
   | "copies"
+  | "copy_names"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

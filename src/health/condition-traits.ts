@@ -85,6 +85,8 @@ export interface Params extends Record<HoldCode, Hold> {
   /** Orders that are only in PostgreSQL. */
   mirror_extra: Count;
   erp_objects: { names: string };
+  /** The name of the newest copy; another one has a later time in its own. */
+  copies_misnamed: { file: string };
   /** Seconds ahead of the service's. */
   clock_off: { offsetS: number };
   disk_low: { free: number };
@@ -213,6 +215,7 @@ export const CONDITIONS = {
     alert: "clock",
     command: "timedatectl set-ntp true",
   }),
+  copies_misnamed: trait("warning", { alert: "names of copies" }),
   disk_low: trait("warning", { settleMs: AFTER_A_WHILE, alert: "disk", command: "df -h" }),
   channel_unreachable: trait("warning"),
   page_silent: trait("warning", { command: "ss -ltnp" }),

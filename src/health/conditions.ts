@@ -285,6 +285,7 @@ function ofMachine(facts: Facts): Condition[] {
   for (const { name, since, offsetS, names } of facts.notices ?? []) {
     if (name === "credential") list.push(make("credential_replaced", "machine", since, {}));
     else if (name === "objects") list.push(make("erp_objects", "machine", since, { names: names ?? "" }));
+    else if (name === "copy_names") list.push(make("copies_misnamed", "backup", since, { file: names ?? "" }));
     else list.push(make("clock_off", "machine", since, { offsetS: offsetS ?? 0 }));
   }
   if (facts.disk !== undefined && judgeSpace(facts.disk, false) !== "room")

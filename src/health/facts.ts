@@ -76,8 +76,13 @@ export interface Facts {
   met?: Trouble | undefined;
   /** Since when the daemon, if it runs, has left a request of `sync` untaken. */
   unanswered?: string | undefined;
-  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables. */
-  notices?: { name: "clock" | "credential" | "objects"; since: string; offsetS?: number; names?: string }[];
+  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables, names of copies that mislead. */
+  notices?: {
+    name: "clock" | "credential" | "objects" | "copy_names";
+    since: string;
+    offsetS?: number;
+    names?: string;
+  }[];
 }
 
 /**

@@ -7,17 +7,17 @@ import type { Store } from "../database/store.ts";
 
 /**
  * `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy of it.
- * `objects`: the ERP has put triggers or indexes on the bridge's tables.
+ * `objects`: the ERP has put triggers or indexes on the bridge's tables. `copy_names`: another copy than the newest has the latest name.
  */
-export type NoticeName = "clock" | "credential" | "objects";
-export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects"];
+export type NoticeName = "clock" | "credential" | "objects" | "copy_names";
+export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects", "copy_names"];
 
 export interface Notice {
   name: NoticeName;
   since: string;
   /** Of the clock: seconds ahead of the service's. */
   offsetS?: number;
-  /** Of objects: their names and tables. */
+  /** Of objects: their names and tables; of copies the name of the newest. */
   names?: string;
 }
 

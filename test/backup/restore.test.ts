@@ -316,6 +316,21 @@ describe("restoring a copy", () => {
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
   });
 
+  it("names a copy in backup.dir that holds more, whatever its name says, where the replaced file does not", async () => {
+    const scene = await startScene();
+    await liveADay(scene);
+    const offsetMs = -4_000 * 86_400_000;
+    scene.clock.jump(offsetMs);
+    expect((await scene.run("backup")).error).toBeNull();
+    scene.clock.jump(-offsetMs);
+    const whole = await scene.restore();
+    expect(String(whole.notes)).not.toContain("holds more");
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    expect(String(report.notes)).toMatch(/backups\/bridge-2015\d+T\d+Z\.db holds more than this copy/u);
+  });
+
   it("brings the ERP's own tables, views and triggers over as they are, and keeps what a fresh file lacks", async () => {
     const scene = await startScene();
     await liveADay(scene);

@@ -64,7 +64,13 @@ describe("docs/operations.ru.md", () => {
       const text = conditionsRu[code].text as (shown: object) => string;
       const subject = ["erp_silent", "former_rows"].includes(code) ? "FEED" : flow.includes(code) ? "FLOW" : "CHANNEL";
       const error = code === "page_silent" ? "EADDRINUSE" : "CODE";
-      const words = { names: "NAMES", keys: "KEYS", address: "ADDRESS", why: code === "flow_failing" ? "WHY" : "" };
+      const words = {
+        names: "NAMES",
+        file: "FILE",
+        keys: "KEYS",
+        address: "ADDRESS",
+        why: code === "flow_failing" ? "WHY" : "",
+      };
       return text({
         subject,
         error,

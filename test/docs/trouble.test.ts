@@ -80,6 +80,7 @@ function textOf(code: Code): string {
   const times = { since: "TIME", ageS: 600, offsetS: 600 };
   const words = {
     names: "NAMES",
+    file: "FILE",
     keys: "KEYS",
     address: "ADDRESS",
     error: code === "page_silent" ? "EADDRINUSE" : "CODE",

@@ -108,6 +108,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   quarantined: flows("orders", { quarantined: 2 }),
   blocked_orders: flows("erp", { quarantined: 2 }),
   clock_off: { notices: [{ name: "clock", since: ago(5), offsetS: -600 }] },
+  copies_misnamed: { notices: [{ name: "copy_names", since: ago(5), names: "bridge-20261101T024100123Z.db" }] },
   disk_low: { disk: { free: 5 * 1024 * 1024, total: 1e12 } },
   channel_unreachable: { undelivered: [{ channel: "webhook", since: ago(5), error: "timed_out" }] },
   page_silent: { pageSilent: { address: "127.0.0.1:9469", since: ago(5), error: "EADDRINUSE" } },

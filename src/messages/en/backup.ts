@@ -10,8 +10,8 @@ export const backup = {
   copyMade: ({ size }: { size: Said }) => `A verified copy of the database was made (${size}).`,
   foreignCopies: ({ folder, names }: { folder: string; names: readonly string[] }) =>
     `Copies of another shop's database in ${folder} are left alone: ${names.join(", ")}.`,
-  futureCopies: ({ folder, names }: { folder: string; names: readonly string[] }) =>
-    `Copies in ${folder} bear a time that has not come yet: ${names.join(", ")}. The clock was wrong when they were made, or it is wrong now. They do not count for backup.keep and are not removed; what they hold is compared at each start. Delete them when newer copies are there.`,
+  misnamedCopies: ({ folder, newest }: { folder: string; newest: string }) =>
+    `The copy in ${folder} that holds the most is ${newest}; another one has a later time in its name, because a clock was wrong. A restore needs the first one.`,
   freeSpace: "Free some space, lower backup.keep, or set backup.dir to another disk.",
   journalNotTidied: "The journal could not be tidied up.",
   virtualTable: ({ table }: { table: string }) => `${table} is a virtual table: the copy's stays.`,
@@ -109,6 +109,8 @@ export const restore = {
     `In ${file} the entry of ${at} is damaged (${size}); its batch may have been confirmed. Orders read from the service because of it: ${orders}.`,
   journalForeign: ({ files }: { files: readonly string[] }) =>
     `Another shop's journal was left alone: ${files.join(", ")}.`,
+  newerCopy: ({ file }: { file: string }) =>
+    `${file} holds more than this copy, whatever their names and times say: to have that as well, restore it instead.`,
   journalOther: ({ folder }: { folder: string }) =>
     `The journal of this database did not lie in the ${folder} that is there now (its journal.id is missing): where its disk can be brought back, do that and restore once more.`,
   journalUnseen: "The folder that the journal lay in was not there to be read.",

@@ -264,6 +264,12 @@ export const conditionsEn = {
     next: "Set the clock right, for example:",
     recovery: () => "This machine's clock agrees with the service's again.",
   },
+  copies_misnamed: {
+    text: ({ file }: { file: string }) =>
+      `The newest copy in backup.dir is ${file}; another one has a later time in its name, because a clock was wrong.`,
+    next: "Restore from the one that is named here. The others go by themselves once there are enough newer ones, or delete them.",
+    recovery: () => "The names of copies tell the newest again.",
+  },
   disk_low: {
     text: ({ free }: { free: number }) => `Only ${sizeText(free)} are free on the disk of the database.`,
     next: "Free some space. What is left:",
