@@ -101,7 +101,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/orders/next-pages.test.ts",
     "a link followed to another path",
-    { in: "queryOf", find: "|| url.pathname !== own.pathname", replace: "" },
+    { in: "queryOf", find: "return isOwn && ", replace: "return " },
     "src/service/client.ts",
   ),
   tested(

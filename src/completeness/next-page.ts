@@ -7,24 +7,25 @@ import type { ListMetadata, MetadataField } from "./list-metadata.ts";
 export type Query = readonly (readonly [string, string])[];
 
 export interface NextPage {
-  query: Query;
+  /** Undefined where its link leads elsewhere, and is not followed. */
+  query: Query | undefined;
   /** What names it. */
   fields: readonly MetadataField[];
 }
 
-/** @param queryOf what a link asks of the same address of the same service; undefined of any other link */
+/** @param queryOf what a link asks of the same address of the same service; undefined of what is no link */
 export function findNextPage(
   { fields }: ListMetadata,
-  { asked, queryOf }: { asked: Query; queryOf: (link: string) => Query | undefined },
+  { asked, queryOf }: { asked: Query; queryOf: (link: string) => Query | "elsewhere" | undefined },
 ): NextPage | undefined {
-  for (const { link, says } of fields) {
+  const pages = fields.flatMap(({ link, says }): NextPage[] => {
     const query = link === undefined || !says ? undefined : queryOf(link);
     // The same request again brings the next batch, if anything.
-    if (query === undefined || isSame(query, asked)) continue;
+    if (query === undefined || (query !== "elsewhere" && isSame(query, asked))) return [];
     const named = fields.filter((field) => field.link === link || field.place === "link.next");
-    return { query, fields: named };
-  }
-  return undefined;
+    return [{ query: query === "elsewhere" ? undefined : query, fields: named }];
+  });
+  return pages.find(({ query }) => query !== undefined) ?? pages[0];
 }
 
 function isSame(one: Query, other: Query): boolean {

@@ -162,8 +162,7 @@ export class BatchReader {
     };
     const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements.length }, places);
     const next = this.#findNext(await readInTurns(clock, answer, reading, signal), batchId ?? "");
-    const error =
-      list.error === undefined ? new BridgeError("answer_shape", m.orders.pagePart) : reportedError(list.error);
+    const error = list.error === undefined ? partOf(next) : reportedError(list.error);
     return { ...read, head: answer, error, next: next?.query };
   }
 
@@ -191,6 +190,12 @@ export class BatchReader {
       confirmNamesOrders(this.#rules.confirm, batchId) || loadBatch(this.#context.store, fingerprint) !== undefined
     );
   }
+}
+
+/** Why a page that is not the last of its batch is none by itself. */
+function partOf(next: NextPage | undefined): BridgeError {
+  const isCut = next !== undefined && next.query === undefined;
+  return new BridgeError("answer_shape", isCut ? m.orders.pageElsewhere : m.orders.pagePart);
 }
 
 function readBatchId(body: Buffer, root: Span, rules: OrderRules): string | null {

@@ -247,12 +247,21 @@ export class ServiceClient {
     }
   }
 
-  /** The query of a link, where it leads to this path of the service itself: no other host is asked, and no other path. */
-  queryOf(path: string, link: string): [string, string][] | undefined {
+  /**
+   * What a link in an answer asks of one of our own addresses. A service behind a proxy may write another scheme, host, port or prefix
+   * than its address has: of the link only the query counts, and it goes to the configured address. `elsewhere`: it leads to another
+   * address; undefined: it is no link.
+   */
+  queryOf(path: string, link: string): [string, string][] | "elsewhere" | undefined {
     const own = new URL(this.#pathOf({ path }), this.#base.origin);
-    const url = URL.canParse(link, own.href) ? new URL(link, own) : undefined;
-    if (url === undefined || url.origin !== own.origin || url.pathname !== own.pathname) return undefined;
-    return url.username === "" && url.password === "" ? [...url.searchParams] : undefined;
+    const isQuery = link.includes("?") && URL.canParse(link, own.href);
+    const isWhole = /^(?:https?:)?\/\/[^/]/i.test(link) && URL.canParse(link, own.href);
+    const isPath = link.startsWith(own.pathname.slice(0, own.pathname.indexOf("/", 1) + 1));
+    if (!isQuery && !isWhole && !isPath) return undefined;
+    const url = new URL(link, own);
+    const named = url.pathname.replace(/\/$/, "");
+    const isOwn = named.endsWith(path) || (named !== "" && own.pathname.endsWith(named));
+    return isOwn && url.username === "" && url.password === "" ? [...url.searchParams] : "elsewhere";
   }
 
   #pathOf(request: Pick<ServiceRequest, "path" | "query">): string {

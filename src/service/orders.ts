@@ -18,8 +18,8 @@ export function fetchBatch(
   return client.request({ ...BATCH, query, signal, ...(turn && { turn }) });
 }
 
-/** What a link in an answer asks of {@link fetchBatch}; undefined where it leads elsewhere, and is not followed. */
-export function queryOfBatch(client: ServiceClient, link: string): [string, string][] | undefined {
+/** What a link in an answer asks of {@link fetchBatch}. */
+export function queryOfBatch(client: ServiceClient, link: string): ReturnType<ServiceClient["queryOf"]> {
   return client.queryOf(BATCH.path, link);
 }
 

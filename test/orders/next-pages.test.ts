@@ -60,6 +60,12 @@ describe("a batch whose answer names a next page", () => {
       (link) => ({ headers: { link: `<${link.replace(/page=\d/, "page=1")}>; rel="first", <${link}>; rel="next"` } }),
     ],
     ["a count as well", (link) => ({ beside: { count: 5, next: link } })],
+    ["another scheme", (link) => ({ beside: { next: link.replace("http:", "https:") } })],
+    ["another host", (link) => ({ beside: { next: link.replace(/127[^/]*/, "orders.internal:8080") } })],
+    ["no scheme", (link) => ({ beside: { next: link.replace(/^http:/, "") } })],
+    ["a slash more", (link) => ({ beside: { next: link.replace("?", "/?") } })],
+    ["a prefix more", (link) => ({ beside: { next: link.replace("/api", "/shop/api") } })],
+    ["a prefix less", (link) => ({ beside: { next: link.replace("/api/v1", "") } })],
   ])("is confirmed once all its pages are stored: %s", async (_, naming) => {
     const all = await start();
     const { t, serve, asked, isConfirmed } = all;
@@ -129,10 +135,8 @@ describe("a batch whose answer names a next page", () => {
   });
 
   it.each<[string, object]>([
-    ["another host", { next: `http://127.0.0.9${PATH}?page=2` }],
-    ["another path", { next: "/api/v1/1c/orders/updates?page=2" }],
-    ["credentials", { next: `http://a:b@127.0.0.1${PATH}?page=2` }],
     ["the same request", { next: PATH }],
+    ["the same request by another host", { next: `https://orders.internal${PATH}/` }],
     ["no link", { next: "c2Vjb25k", next_cursor: "//[" }],
   ])("leads nowhere where it is one to %s", async (_, beside) => {
     const { t, serve, asked, isConfirmed } = await start();
@@ -141,6 +145,31 @@ describe("a batch whose answer names a next page", () => {
     expect(isConfirmed()).toBe(true);
     expect(new Set(asked)).toEqual(new Set([""]));
     expect(t.sandbox.ledger.entries.map(({ path }) => path).join()).not.toContain("page=2");
+  });
+
+  it.each<[string, object]>([
+    ["another path", { next: "/api/v1/1c/orders/updates?page=2" }],
+    ["another path of the service alone", { next: "/api/v1/1c/orders/pages/2" }],
+    ["another path of another host", { next: "https://orders.internal/pages/2" }],
+    ["credentials", { next: `http://a:b@127.0.0.1${PATH}?page=2` }],
+  ])("is stored and not confirmed where the link leads elsewhere: %s", async (_, beside) => {
+    const { t, serve, asked, isConfirmed } = await start();
+    const ids = createOrders(t, 4);
+    serve({ "": { ids: ids.slice(0, 2), beside } });
+    expect((await t.run("orders")).error).toMatchObject({ message: expect.stringContaining("next") });
+    expect(orderCount(t)).toBe(2);
+    expect(isConfirmed()).toBe(false);
+    expect(new Set(asked)).toEqual(new Set([""]));
+    expect(t.sandbox.ledger.entries.map(({ path }) => path).join()).not.toMatch(/page=2|pages\/2/);
+    serve({
+      "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?page=2` } },
+      "page=2": { ids: ids.slice(2), beside },
+    });
+    expect((await t.run("orders")).error).toMatchObject({ message: expect.stringContaining("another address") });
+    expect(isConfirmed()).toBe(false);
+    serve({ "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?page=2` } }, "page=2": { ids: ids.slice(2) } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
   });
 
   it("is followed by no page where the confirm names its orders", async () => {

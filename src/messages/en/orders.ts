@@ -114,6 +114,7 @@ export const orders = {
   pageRepeated: "It is the same as a page before it.",
   pagesEndless: "Page after page follows it.",
   pageOld: "A cache has answered.",
+  pageElsewhere: "Its link to the next page leads to another address, which is not asked.",
   pagePart: "A page of a batch.",
   partConfirmed: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
     `A batch of ${counted(size, "record")} was served for ${hours === 1 ? "an hour" : "a day"} beside what may say that it holds more (${what}). It is confirmed as it is.`,
