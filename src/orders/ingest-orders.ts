@@ -43,6 +43,7 @@ import {
   type EventPlan,
   type IncomingOrder,
   keysBesideStatus,
+  type OrderPlan,
   planOrder,
   type StoredOrder,
   stateOfStatus,
@@ -70,6 +71,8 @@ export interface IngestOptions {
   askedAt?: string | undefined;
   /** What the order may lack although every former one had it: the service has shown that this is the order's own. */
   believed?: LostPart | undefined;
+  /** The stored payload is not what was stored: it is replaced, and the columns are compared instead of it. */
+  isDamaged?: boolean | undefined;
 }
 
 type GoodRecord = AnswerRecord & { ok: true };
@@ -111,13 +114,13 @@ function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false })
 }
 
 function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
-  const { store, mapping } = options;
+  const { store, mapping, isDamaged = false } = options;
   deleteMissingOrder(store, record.orderId);
   const mark = loadOrderMark(store, record.orderId);
   // Of a snapshot the form counts under which it was asked for.
   if (mark !== undefined && mark.serviceId !== record.serviceId && mapping.source !== "snapshot")
     saveServiceId(store, mark.orderKey, record.serviceId);
-  if (mark !== undefined && isOldNews(mark, record.hash, mapping.source)) {
+  if (mark !== undefined && !isDamaged && isOldNews(mark, record.hash, mapping.source)) {
     if (mapping.source === "snapshot") deleteFirstLook(store, record.orderId);
     if (mark.removedAt === null) return "same";
     // An old record of an order that was marked as missing: the service has it.
@@ -149,9 +152,10 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     return "created";
   }
   const { orderKey } = mark;
-  const stored = loadStoredOrder(store, orderKey);
+  const loaded = loadStoredOrder(store, orderKey);
+  const stored = isDamaged ? { ...loaded, payload: text } : loaded;
   const other = { text: stored.payload, mapping: options.rules[mark.payloadSource] };
-  if (isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)) {
+  if (!isDamaged && isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)) {
     const { number, createdAt } = read.values;
     const said = { path: mapping.paths.order_id.text, number: number ?? "", createdAt: createdAt ?? "" };
     return quarantine(options, record, m.orders.idOfOtherOrder(said), orderReference(orderId, said.number));
@@ -162,7 +166,8 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const incoming = { text, values: read.values };
   const planned = planOrder(stored, incoming, source, options.rules.plan);
   const accepted = stored.status === read.values.status ? loadAccepted(store, record.orderId, options.at) : undefined;
-  const plan = withSetBack(planned, { stored, incoming, accepted }, options.rules.plan);
+  const healed: OrderPlan = isDamaged && planned.kind === "same" ? { kind: "refresh" } : planned;
+  const plan = withSetBack(healed, { stored, incoming, accepted }, options.rules.plan);
   switch (plan.kind) {
     case "same":
       // No snapshot is recognised by its own hash.
@@ -202,14 +207,15 @@ function readAfterUnit({ store, rules, askedAt }: IngestOptions, { orderId }: Go
 
 /** A status of the ERP's that comes back is nothing new for it, provided that nothing else came with it. */
 function sourceOf(
-  { store, mapping, rules, at }: IngestOptions,
+  { store, mapping, rules, at, isDamaged }: IngestOptions,
   { orderId }: GoodRecord,
   change: { mark: OrderMark; stored: StoredOrder; incoming: IncomingOrder; event: EventPlan },
 ): OrderSource | "own" {
   const { mark, stored, incoming, event } = change;
   if (!event.statusChanged || !settleEchoes(store, orderId, event.newStatus, at) || stored.removed)
     return mapping.source;
-  const keys = keysBesideStatus(stored, incoming, rules.plan);
+  // What else came with it cannot be seen beside a payload that is not what was stored.
+  const keys = isDamaged ? undefined : keysBesideStatus(stored, incoming, rules.plan);
   const kind = `${mark.payloadSource} ${mapping.source} ${event.newStatus}`;
   return keys !== undefined && judgeEcho(store, { kind, orderId, at, keys }) ? "own" : mapping.source;
 }

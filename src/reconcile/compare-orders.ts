@@ -5,12 +5,10 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { findLost } from "../completeness/lost-values.ts";
-import { reopenRequests } from "../orders/echo-rows.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
-import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
+import { loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { planOrder, sameValues, stateOfStatus } from "../orders/plan-order.ts";
+import { planOrder, sameValues } from "../orders/plan-order.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
@@ -71,29 +69,17 @@ export class CompareOrders {
       this.#reader.store(answer, at);
       return "skipped";
     }
+    const { store } = this.#context;
     const mapping = this.#rules.snapshot;
-    const mark = loadOrderMark(this.#context.store, order.orderId);
+    const mark = loadOrderMark(store, order.orderId);
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
-    if (record.ok && mark !== undefined && "values" in values) {
-      const { isCancelled } = stateOfStatus(values.values.status, this.#rules.plan);
-      const text = textOf(body, record.span);
-      const lost = {
-        orderId: order.orderId,
-        source: mapping.source,
-        values: values.values,
-        isCancelled,
-        text,
-        mapping,
-      };
-      if (isDamaged && findLost(this.#context.store, lost) === undefined)
-        return this.#heal(mark, { record, body, values: values.values, at });
-      if (mark.payloadSource !== "snapshot" && this.#saysTheSame(mark, { record, body, values: values.values }))
-        return "same";
-    }
-    const taken = this.#reader.store(answer, at);
+    if (record.ok && mark !== undefined && "values" in values && !isDamaged && mark.payloadSource !== "snapshot")
+      if (this.#saysTheSame(mark, { record, body, values: values.values })) return "same";
+    const taken = isDamaged && mark !== undefined ? this.#reader.heal(answer, at) : this.#reader.store(answer, at);
     if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
-    if (isUnchanged(taken)) return "same";
-    return mark !== undefined && mark.removedAt !== null ? "returned" : "differ";
+    if (isDamaged) releaseQuarantined(store, ["payload"], record.orderId);
+    if (isUnchanged(taken)) return isDamaged ? "healed" : "same";
+    return !isDamaged && mark !== undefined && mark.removedAt !== null ? "returned" : "differ";
   }
 
   /** Whether a record of another source and the snapshot agree, as far as both speak; and whether they still do. */
@@ -115,36 +101,5 @@ export class CompareOrders {
     if (sharedDifferences(stored.payload, text, ignore).length > 0) return false;
     saveComparedContent(store, { orderKey: mark.orderKey, payloadHash: mark.payloadHash, contentHash });
     return true;
-  }
-
-  /**
-   * Replaces a payload that is no longer what was stored. The columns are compared instead of it: only where they
-   * differ has the order changed, otherwise nobody but the disk has changed anything.
-   */
-  #heal(
-    mark: OrderMark,
-    { record, body, values, at }: { record: GoodRecord; body: Buffer; values: OrderValues; at: string },
-  ): Compared {
-    const { store } = this.#context;
-    const text = textOf(body, record.span);
-    const stored = { ...loadStoredOrder(store, mark.orderKey), payload: text };
-    const plan = planOrder(stored, { text, values }, "snapshot", this.#rules.plan);
-    const { isCancelled, isOpen } = stateOfStatus(values.status, this.#rules.plan);
-    applyOrderChange(store, {
-      orderKey: mark.orderKey,
-      source: "snapshot",
-      hash: record.hash,
-      contentHash: record.hash,
-      text,
-      values,
-      isCancelled,
-      isOpen,
-      at,
-      event: plan.kind === "apply" ? plan.event : null,
-      eventSource: "snapshot",
-    });
-    if (mark.removedAt !== null) reopenRequests(store, record.orderId);
-    releaseQuarantined(store, ["payload"], record.orderId);
-    return plan.kind === "apply" ? "differ" : "healed";
   }
 }

@@ -12,7 +12,7 @@ import { withLargeKept } from "../batches/keep-body.ts";
 import { findLost, hasPart, type JudgedOrder, type LostPart } from "../completeness/lost-values.ts";
 import { m } from "../messages/messages.ts";
 import { saveUnshown } from "../orders/echo-rows.ts";
-import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
+import { type IngestOptions, type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
@@ -270,12 +270,22 @@ export class OrderReader {
    * Stores an answer as it is. Inside the transaction.
    * @param believed what the order may lack
    */
-  storeAnyway({ body, record, askedAt }: OrderAnswer, at: string, believed?: LostPart): IngestResult {
+  storeAnyway(answer: OrderAnswer, at: string, believed?: LostPart): IngestResult {
+    return this.#ingest(answer, { at, believed });
+  }
+
+  /** The same where the stored payload is not what was stored. */
+  heal(answer: OrderAnswer, at: string): IngestResult {
+    return this.#ingest(answer, { at, isDamaged: true });
+  }
+
+  #ingest(
+    { body, record, askedAt }: OrderAnswer,
+    how: Pick<IngestOptions, "at" | "believed" | "isDamaged">,
+  ): IngestResult {
     const { store } = this.#context;
-    const taken = ingestRecord(
-      { store, rules: this.#rules, mapping: this.#rules.snapshot, bytes: body, at, askedAt, believed },
-      record,
-    );
+    const { snapshot: mapping } = this.#rules;
+    const taken = ingestRecord({ store, rules: this.#rules, mapping, bytes: body, askedAt, ...how }, record);
     if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { startStatusBridge } from "../support/statuses.ts";
 import { some } from "../support/whole.ts";
 
 /** The service changes an order without ever telling of it. */
@@ -279,6 +280,27 @@ describe("a payload that the disk has damaged", () => {
     ]);
     expect(t.logs.some(({ level, message }) => level === "error" && message.includes("damaged"))).toBe(true);
     expect(await t.run("reconcile")).toMatchObject({ counts: { sound: 3 } });
+  });
+
+  it("settles a status of the ERP's that the order shows, as any other read does, and brings the order to the ERP once more", async () => {
+    const t = await startStatusBridge();
+    const [id = ""] = t.ids;
+    const asked = t.ask(id, "packed");
+    // Accepted, and applied only later.
+    t.sandbox.faults.add({
+      match: { path: "status" },
+      do: { kind: "raw", status: 202, contentType: "text/plain", body: "queued" },
+    });
+    await t.send();
+    expect(t.request(asked)).toMatchObject({ state: "sent", echo: "awaited" });
+    t.erp.exec('UPDATE orders SET payload = replace(payload, \'"number":"\', \'"number":"~\')');
+    t.clock.advance(60_000);
+    t.sandbox.service.changeOrder(id, { status: "packed" });
+    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { damaged: 1 } });
+    expect(t.order(id)).toMatchObject({ status: "packed" });
+    expect(t.request(asked)).toMatchObject({ state: "sent", echo: null });
+    expect(t.pending()).toMatchObject([{ order_id: id }]);
+    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
   });
 
   it("stays visible while the service cannot be asked", async () => {
