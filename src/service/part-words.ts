@@ -32,16 +32,21 @@ const MISSING_WORDS = [
   `не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\\p{L}*`,
   `отсутству\\p{L}*|неизвестн\\p{L}*`,
 ].join("|");
-const FAILED_WORDS = [
+/** What was not taken. */
+const REFUSED_WORDS = [
   MISSING_WORDS,
-  "fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|skipped|ignored|omitted|dropped|lost",
-  `не удалось|отклон\\p{L}*|отказ\\p{L}*|отвергнут\\p{L}*|пропу(?:щен|ск)\\p{L}*|ошиб\\p{L}*|сбо[йеяюи]\\p{L}*`,
-  `неверн\\p{L}*|некорректн\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*`,
+  "fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?",
+  `не удалось|отклон\\p{L}*|отказ\\p{L}*|отвергнут\\p{L}*|ошиб\\p{L}*|сбо[йяеюи]\\p{L}*|неверн\\p{L}*|некорректн\\p{L}*`,
+].join("|");
+/** Or was left out, which as a bare count may be of records that had that value before. */
+const FAILED_WORDS = [
+  REFUSED_WORDS,
+  `skipped|ignored|omitted|dropped|lost|пропу(?:щен|ск)\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*`,
 ].join("|");
 const FAILED = new RegExp(`${WORD_START}(?:${FAILED_WORDS})${WORD_END}`, "giu");
 /** A member whose number counts such records, and nothing else. */
-const MISSING_NAME = new RegExp(
-  `^(?:(?:num|number|count|total)(?: of)? )?(?:${MISSING_WORDS})(?: (?:count|total|records|items|rows|articles|products|skus|keys))?$`,
+const REFUSED_NAME = new RegExp(
+  `^(?:(?:num|number|count|total)(?: of)? )?(?:${REFUSED_WORDS})(?: (?:count|total|records|items|rows|articles|products|skus|keys))?$`,
   "iu",
 );
 /** Records that had that value before. A count of changes says nothing of them. */
@@ -108,7 +113,7 @@ function findPart(told: readonly Told[], size: number, isOwn: (text: string) => 
   const isFailed = (segment: string) =>
     segment.search(SAME) < 0 && countsAt(segment, FAILED).some((count) => count > 0);
   return all.find(({ each: { label, text, isNumber }, segments }) => {
-    if (isNumber) return Number(text) > 0 && MISSING_NAME.test(label);
+    if (isNumber) return Number(text) > 0 && REFUSED_NAME.test(label);
     const isPart =
       PARTIAL.test(text) || segments.some((segment) => clausesOf(segment).some(isShort) || isFailed(segment));
     return isPart && !isOwn(text);

@@ -54,6 +54,12 @@ describe("an answer to an import of three records", () => {
     [{ status: "ok", not_found: 1 }],
     [{ updated: 2, notFoundCount: 1 }],
     [{ обновлено: 2, не_найдено: 1 }],
+    [{ ok: true, stats: { total: 3, success: 2, error: 1 } }],
+    [{ ok: true, stats: { total: 3, updated: 2, errors: 1 } }],
+    [{ success: true, summary: { received: 3, imported: 2, failed: 1 } }],
+    [{ success: true, data: { stats: { received: 3, imported: 2, failed: 1 } } }],
+    [{ ok: true, import: { total: 3, accepted: 2, rejectedCount: 1 } }],
+    [{ итог: { принято: 2, ошибок: 1 } }],
     [{ status: "partial" }],
     [{ status: "partial_success" }],
     [{ status: "ok", partial: true }],
@@ -64,6 +70,8 @@ describe("an answer to an import of three records", () => {
 
   it.each<[unknown]>([
     ["OK"],
+    [{ ok: true, stats: { total: 3, updated: 1, skipped: 2, failed: 0, errors: 0 } }],
+    [{ ok: true, stats: { error_code: 7, error_rate: 1 } }],
     ["OK, 3 of 3"],
     ["3/3"],
     ["updated 3 of 3"],
