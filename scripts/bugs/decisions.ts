@@ -374,7 +374,11 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/stale-replica.test.ts",
     "a version from before its order's creation passes for an earlier one for as long as the changes list the other",
-    { in: "#readUntilCurrent", find: 'listing === "listed" && !', replace: 'listing === "listed" || !' },
+    {
+      in: "#readUntilCurrent",
+      find: "&& !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp)",
+      replace: "",
+    },
     "src/updates/read-orders.ts",
   ),
   tested(

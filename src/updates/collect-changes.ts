@@ -79,6 +79,8 @@ export class ChangeCollector {
   readonly #waiting = new Set<OrderChanges>();
   #news = 0;
   #earliestNewsNs: bigint | undefined;
+  /** Only a later one counts for {@link earliestNewsNs}. */
+  newsAfterNs = -1n;
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -180,7 +182,8 @@ export class ChangeCollector {
       news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored });
       order.hasLast = true;
       for (const ns of order.unseenTimestamps ?? [])
-        if (ns !== undefined && ns < (this.#earliestNewsNs ?? ns + 1n)) this.#earliestNewsNs = ns;
+        if (ns !== undefined && ns > this.newsAfterNs && ns < (this.#earliestNewsNs ?? ns + 1n))
+          this.#earliestNewsNs = ns;
       if (order.unseenTimestamps !== undefined) this.#news -= 1;
       order.unseenTimestamps = undefined;
       this.#drop(order);

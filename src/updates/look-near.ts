@@ -1,7 +1,7 @@
 /*
  * A service that sends no `Date` may have written times that lie ahead: its clock was wrong for an hour, or one order's time is. The watermark
  * went there, and what is written later lies before it. While it lies ahead of this machine's clock, changes are also asked for from
- * the newest time before that which does not. What only this brings shows that the clock is right: the watermark goes back, and no time ahead of
+ * the newest time before that which does not. What only this brings, and is later than that, shows that the clock is right: the watermark goes back, and no time ahead of
  * that clock moves it any more. Where this machine's clock is behind instead, nothing new comes, and the watermark stays. What stands of it is
  * written in the transactions that move the watermark.
  */
@@ -11,7 +11,7 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { loadCut } from "./cut-rows.ts";
-import { AHEAD_MS, type FollowRules, isLater, liesAhead, planFirstAsk } from "./follow.ts";
+import { AHEAD_MS, type FollowRules, instantOf, isLater, liesAhead, planFirstAsk } from "./follow.ts";
 import { beginPass, type Pass, STREAM } from "./follow-pass.ts";
 import { type Ahead, loadAhead, saveAhead } from "./learned-rows.ts";
 import { isPositionRefused } from "./read-pages.ts";
@@ -77,6 +77,8 @@ export class LookNear {
     const begin = { counts: own, signal, rules: follow, watermark, rest: undefined, isSweep: true, isFirst: false };
     const pass = beginPass(this.#context, follow, begin);
     const ahead = await this.#begin(pass, watermark ?? "");
+    // What was made before bears its time also where a service says only now how it was.
+    pass.changes.newsAfterNs = instantOf(ahead.near, follow.timezone) ?? -1n;
     const { form } = pass.learned;
     const asked = planFirstAsk({ watermark: ahead.near ?? ahead.at, serviceNow: undefined, form }, follow);
     pass.rest = { asked, begunAt: undefined };

@@ -134,6 +134,25 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(Date.parse(test.watermark()!)).toBeGreaterThan(serviceMs - 10 * MINUTE_MS);
   });
 
+  it("stays where this machine's clock is behind, and an order is said otherwise with its former time", async () => {
+    let serviceMs = Date.UTC(2026, 2, 1, 12) + 7;
+    const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
+    const { service } = test.sandbox;
+    serviceMs += 5 * MINUTE_MS;
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll(5 * MINUTE_MS);
+    serviceMs += YEAR_MS;
+    for (let polls = 0; polls < 12; polls++) {
+      serviceMs += 5 * MINUTE_MS;
+      if (polls === 6) service.changeOrder(test.ids[0]!, { status: "packed", keepTimestamp: true });
+      else service.changeOrder(test.ids[1]!, { status: `step ${polls}` });
+      await test.poll(5 * MINUTE_MS);
+    }
+    expect(statuses(test)).toEqual(["packed", "step 11", "new"]);
+    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+    expect(test.watermark()).toBe(JSON.parse(service.newestText(test.ids[1]!)!).updated_at);
+  });
+
   it("is noticed until a person has seen it, and stands in no way where the service sends its time", async () => {
     const test = await startFollowed(2, noDate);
     const shown = () => loadObservations(test.bridge.store).filter(({ kind }) => kind === "ahead");
