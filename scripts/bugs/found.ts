@@ -133,4 +133,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "look", find: "const isNews = isNear &&", replace: "const isNews =" },
     "src/updates/look-near.ts",
   ),
+  tested(
+    "test/updates/look-near.test.ts",
+    "an order that is said otherwise with its former time taken for proof that the watermark is ahead",
+    { in: "look", find: "instantOf(ahead.near, follow.timezone) ?? -1n", replace: "-1n" },
+    "src/updates/look-near.ts",
+  ),
+  tested(
+    "test/updates/look-near.test.ts",
+    "an order waits behind a time that has proved wrong",
+    { in: "latestTime", find: "isProven !== true", replace: "isProven !== undefined" },
+    "src/updates/latest-time.ts",
+  ),
 ];

@@ -13,9 +13,10 @@ import { isoTime } from "../platform/ports.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { loadCut } from "./cut-rows.ts";
-import { AHEAD_MS, type Asked, type FollowRules, type High, instantOf, liesAhead, type Page } from "./follow.ts";
+import { type Asked, type FollowRules, type High, instantOf, type Page } from "./follow.ts";
+import { latestTime } from "./latest-time.ts";
 import { type Learned, learnForm, learnFromOrders } from "./learn-form.ts";
-import { loadAhead, loadLearned } from "./learned-rows.ts";
+import { loadLearned } from "./learned-rows.ts";
 import { type Anchor, isRising, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
@@ -57,7 +58,7 @@ export interface Pass {
   high: High | undefined;
   /** The largest timestamp that does not lie ahead of this machine's clock. */
   near: High | undefined;
-  /** Where the service sends no `Date`, and this machine's clock has proved right: no later time moves the position. */
+  /** No later time moves the position, where the service sends no `Date`: {@link latestTime}. */
   ceiling: string | undefined;
   /** The position that the service named itself, once it was asked and answered. */
   token: string | undefined;
@@ -130,7 +131,7 @@ export function beginPass(
     askedAt: undefined,
     high: undefined,
     near: undefined,
-    ceiling: ceilingOf({ store, clock, client }, { ...from, form: learned.form }),
+    ceiling: latestTime({ store, clock, client }, timezone),
     token: undefined,
     asked: undefined,
     coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),
@@ -148,14 +149,6 @@ export function beginPass(
     matched: new Set(),
     metadata: NO_METADATA,
   };
-}
-
-function ceilingOf(
-  { store, clock, client }: Pick<JobContext, "store" | "clock" | "client">,
-  { watermark, rules, form }: Pick<Pass, "watermark" | "rules"> & Pick<Learned, "form">,
-): string | undefined {
-  const isProven = client.serviceNow === undefined && loadAhead(store)?.isProven === true;
-  return isProven && !liesAhead(watermark, clock.nowMs(), form, rules) ? isoTime(clock.nowMs() + AHEAD_MS) : undefined;
 }
 
 /**

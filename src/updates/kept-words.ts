@@ -12,10 +12,10 @@ import { isoTime } from "../platform/ports.ts";
 import { BAD_KIND, type OrderSource } from "../records/order-mapping.ts";
 import { fieldOf } from "../records/same-order.ts";
 import { findUnstored } from "../records/unstored-records.ts";
-import { isFromFuture } from "./follow.ts";
+import { isOfFuture } from "./latest-time.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
-type Context = Pick<JobContext, "store" | "client" | "log">;
+type Context = Pick<JobContext, "store" | "client" | "clock" | "log">;
 
 /** One status that the service has named for an order, and that is not stored. */
 export interface KeptWord {
@@ -60,7 +60,7 @@ export function findKeptWords(
 }
 
 function judge(
-  { client }: Context,
+  context: Context,
   { plan }: OrderRules,
   { word, stored, at }: { word: Word; stored: { status: string | null; updatedAt: string | null }; at: string },
 ): KeptWord[] {
@@ -76,7 +76,7 @@ function judge(
     text === null ? undefined : parseTimestamp(text, timezone)?.form,
   );
   const isNewer = isStrictlyNewer(updatedAt, stored.updatedAt, timezone) && !isZoneUnclear(form, other);
-  if (attempts === undefined || !isNewer || isFromFuture(updatedAt ?? "", client.serviceNow, timezone)) return [];
+  if (attempts === undefined || !isNewer || isOfFuture(context, updatedAt ?? "", timezone)) return [];
   return [{ status, since, isCancelled: false, isOver: waitedMs >= NEWER_FOR_MS || attempts >= CANCELLED_TRIES }];
 }
 

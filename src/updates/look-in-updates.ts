@@ -20,6 +20,7 @@ import { type ChangePage, KnownPages } from "./change-page.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { isFromFuture, planAskBefore } from "./follow.ts";
 import type { FollowOptions } from "./follow-pass.ts";
+import { latestTime } from "./latest-time.ts";
 import { isWholeDownTo } from "./page-cover.ts";
 import { isPositionRefused } from "./read-pages.ts";
 import { readSeen, wasTold } from "./seen-changes.ts";
@@ -141,7 +142,7 @@ export class LookInUpdates {
     const latest = new Map<string, bigint | undefined>();
     const last = new Map<string, ListedChange & { ns: bigint }>();
     const changes = await readInTurns(clock, answer, page.read(body, 0, elements.length), signal);
-    const serviceNow = answer.date ?? client.serviceNow;
+    const serviceNow = answer.date ?? latestTime(this.#context, follow.timezone);
     let newestNs = -1n;
     let oldestNs: bigint | undefined;
     for (const { record, timestamp } of changes) {

@@ -29,8 +29,8 @@ import { fieldOf } from "../records/same-order.ts";
 import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isWithinLag, loadLag } from "./change-lag.ts";
-import { isFromFuture } from "./follow.ts";
 import { findKeptWords, type KeptWord } from "./kept-words.ts";
+import { isOfFuture } from "./latest-time.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { noteTakenBack } from "./set-back.ts";
 
@@ -158,10 +158,10 @@ export class OrderReader {
   /** The timestamp of what is stored, where the answer is older than that. */
   newerStored(answer: OrderAnswer): string | undefined {
     if (!answer.record.ok) return undefined;
-    const { store, client } = this.#context;
+    const { store } = this.#context;
     const { timezone } = this.#rules.plan;
     const stored = loadOrderMark(store, answer.record.orderId)?.updatedAt ?? null;
-    if (stored === null || isFromFuture(stored, client.serviceNow, timezone)) return undefined;
+    if (stored === null || isOfFuture(this.#context, stored, timezone)) return undefined;
     return isOlder(this.timestampOf(answer), stored, timezone) ? stored : undefined;
   }
 
@@ -195,7 +195,7 @@ export class OrderReader {
   /** Whether a timestamp is later than another one, where there is one, and not from the future. */
   isLater(timestamp: string | null, than: string | null): boolean {
     const { timezone } = this.#rules.plan;
-    if (timestamp === null || isFromFuture(timestamp, this.#context.client.serviceNow, timezone)) return false;
+    if (timestamp === null || isOfFuture(this.#context, timestamp, timezone)) return false;
     return than === null || isOlder(than, timestamp, timezone);
   }
 

@@ -42,8 +42,9 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import { learnLag, loadLag, saveLag } from "./change-lag.ts";
-import { type FollowRules, isFromFuture } from "./follow.ts";
+import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
+import { isOfFuture } from "./latest-time.ts";
 import { saveCalledCancelled } from "./learned-rows.ts";
 import { type ListedChange, type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
@@ -458,12 +459,12 @@ export class ReadOrders {
     { told, since }: { told: ListedChange | undefined; since: string | null },
     at: string,
   ): void {
-    const { store, client } = this.#context;
+    const { store } = this.#context;
     const announced = owed.source === "update" ? this.#changeOf(owed) : undefined;
     const isTold = told && isStrictlyNewer(told.timestamp, announced?.timestamp ?? null, this.#timezone);
     const last = announced === undefined || isTold ? told : announced;
     if (last === undefined || last.status === null) return;
-    if (isFromFuture(last.timestamp, client.serviceNow, this.#timezone)) return;
+    if (isOfFuture(this.#context, last.timestamp, this.#timezone)) return;
     if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, owed.orderId, last.status, at);
   }
 

@@ -18,9 +18,9 @@ import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
 import { type OrderMapping, readOrderValues, readTimestampText } from "../records/order-mapping.ts";
 import { fieldOf, type OrderRecord } from "../records/same-order.ts";
-import { isFromFuture } from "./follow.ts";
+import { isOfFuture } from "./latest-time.ts";
 
-type Context = Pick<JobContext, "store" | "client" | "log">;
+type Context = Pick<JobContext, "store" | "client" | "clock" | "log">;
 
 /** After so many tries a change that says that its order is cancelled counts without the order. The changes were asked before. */
 export const CANCELLED_TRIES = 4;
@@ -30,17 +30,18 @@ export const CANCELLED_TRIES = 4;
  * @returns whether it was taken over
  */
 export function takeCancellation(
-  { store, client, log }: Context,
+  context: Context,
   rules: OrderRules,
   { orderId, at, isLate }: { orderId: string; at: string; isLate: boolean },
 ): boolean {
+  const { store, log } = context;
   const owed = loadQueuedRead(store, orderId);
   const mark = loadOrderMark(store, orderId);
   if (owed === undefined || owed.record === "" || mark === undefined || mark.removedAt !== null) return false;
   const change = { text: owed.record, mapping: rules[owed.source], isLate };
   const planned = planCancellation(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change });
   const updatedAt = planned?.values.updatedAt ?? "";
-  if (planned === undefined || isFromFuture(updatedAt, client.serviceNow, rules.plan.timezone)) return false;
+  if (planned === undefined || isOfFuture(context, updatedAt, rules.plan.timezone)) return false;
   const { values } = planned;
   const eventSource = settleEchoes(store, orderId, values.status, at) ? "own" : "update";
   const content = { hash: hash("sha256", planned.text, "buffer"), contentHash: null, source: mark.payloadSource };

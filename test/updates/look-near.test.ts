@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadObservations } from "../../src/probe/observations.ts";
 import { loadAhead } from "../../src/updates/learned-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { startWithIll } from "../support/ill-orders.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -44,6 +45,25 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(test.statusOf(e).status).toBe("cancelled");
     expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(e)!).updated_at);
     expect(test.logs.filter(({ message }) => /the watermark goes back/.test(message))).toHaveLength(1);
+  });
+
+  it("goes back, and an order that bears such a time is what it is answered with", async () => {
+    const test = await startWithIll(3, noDate);
+    const [a, b] = test.ids as [string, string];
+    test.sandbox.service.setOptions({ clockOffsetMs: YEAR_MS });
+    test.change(a, { status: "paid" });
+    await pollFor(test, 15);
+    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    test.change(b, { status: "paid" });
+    await pollFor(test, 10);
+    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: true });
+    // No page of changes has room for it.
+    test.unlisted.add(a);
+    test.change(a, { status: "cancelled" });
+    await test.run("reconcile");
+    await test.poll();
+    expect(test.statusOf(a).status).toBe("cancelled");
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
   it("goes back where one order alone bears such a time", async () => {
