@@ -7,7 +7,6 @@ import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { FeedChanges } from "../../src/feeds/feed-changes.ts";
-import { saveWideViews } from "../../src/orders/wide-views.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { Configurations } from "./configurations.ts";
 import type { Forms } from "./forms.ts";
@@ -50,7 +49,7 @@ export class Workshop {
   /** By encoding, each made when it is needed first. */
   readonly #migrated = new Map<Encoding, string>();
   readonly #known = new Map<Encoding, string>();
-  /** By what is configured of the feeds and views. */
+  /** By what is configured of the feeds. */
   readonly #armed = new Map<string, ReusedDatabase>();
   #count = 0;
 
@@ -111,9 +110,8 @@ export class Workshop {
     const from = this.#knownIn(forms.encoding);
     const loaded = this.configurations.for(forms, from);
     const rules = feedRulesOf(loaded);
-    const views = { order: loaded.config.orders.extra, line: loaded.config.orders.line_extra };
     const feeds = [...rules.values()].map(({ signature, keys, address }) => [signature, keys, address]);
-    const key = JSON.stringify([forms.encoding, feeds, views]);
+    const key = JSON.stringify([forms.encoding, feeds]);
     const known = this.#armed.get(key);
     if (known !== undefined) return known;
     const file = path.join(this.folder, `armed-${this.#armed.size}.db`);
@@ -123,7 +121,6 @@ export class Workshop {
     const log = { debug: silent, info: silent, warn: silent, error: silent };
     const clock = { nowMs: () => 0, monotonicMs: () => 0, random: () => 0, sleep: () => Promise.resolve() };
     const context = { store, clock, log, isStopping: () => false } as unknown as JobContext;
-    store.write(() => saveWideViews(store, views));
     for (const feed of rules.values()) await new FeedChanges(context, feed).arm(new AbortController().signal);
     store.db.close();
     const made = new ReusedDatabase(file);

@@ -9,6 +9,7 @@ import { openReadOnly } from "../database/connection.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
 import { isLocked } from "../database/instance-lock.ts";
+import { describeOwn } from "../database/own-objects.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -80,14 +81,22 @@ function inFull({ text, hint }: BridgeError): Message {
   return hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
 }
 
-/** What the ERP has put on the bridge's tables. What else is wrong with the database is reported by its own check. */
+/** What the ERP has put on the bridge's tables, and what it has taken from them. What else is wrong with the database is reported by its own check. */
 function checkObjects(loaded: LoadedConfig): CheckResult[] {
   try {
     using store = openReadOnly(loaded.config.database.path);
-    const found = new ErpObjects(store).list();
-    if (found.length === 0) return [];
-    const message = m.check.erpObjects({ names: describeObjects(found) });
-    return [{ check: "database", ok: false, message, exitCode: EXIT.attention }];
+    const objects = new ErpObjects(store);
+    const [found, changed] = [describeObjects(objects.list()), describeOwn(objects.own())];
+    const fail = (message: Message): CheckResult => ({
+      check: "database",
+      ok: false,
+      message,
+      exitCode: EXIT.attention,
+    });
+    return [
+      ...(found === "" ? [] : [fail(m.check.erpObjects({ names: found }))]),
+      ...(changed === "" ? [] : [fail(m.check.ownChanged({ names: changed }))]),
+    ];
   } catch {
     return [];
   }

@@ -18,6 +18,7 @@ import { m } from "../messages/messages.ts";
 import { type Fenced, saveFenced } from "../mirror/fenced.ts";
 import { switchMirror } from "../mirror/mirror-state.ts";
 import type { RunMirror } from "../mirror/run-mirror.ts";
+import { wideViewsOf } from "../orders/wide-views.ts";
 import { createClient } from "../pass/build-client.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
@@ -146,7 +147,9 @@ export class Bridge {
       return this.#isStopping;
     };
     const beside = { store, client, log: options.log, clock, isStopping };
-    this.context = { ...beside, objects: new ErpObjects(store), requireAccount };
+    const wideViews = wideViewsOf(config.orders);
+    const objects = new ErpObjects(store, wideViews);
+    this.context = { ...beside, objects, requireAccount };
     try {
       const { journalAside } = store;
       if (journalAside !== undefined)
@@ -174,13 +177,19 @@ export class Bridge {
       );
       this.#ends = schedules.flatMap(({ atEnd }) => atEnd ?? []);
       this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
+      let made: string[] = [];
       const isRemapOwed = store.write(() => {
+        made = objects.restore();
         this.#saveFlows();
         switchMirror(store, this.#mirror !== undefined);
         savePageSilent(store, undefined);
         if (liftCredentialHolds(store, options.loaded) > 0) options.log.info({}, m.daemon.newCredentials);
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
       });
+      objects.noteRestored();
+      // A configuration that asks for others is no news.
+      const names = made.filter((name) => !Object.hasOwn(wideViews, name));
+      if (names.length > 0) options.log.warn({}, m.database.ownMadeAgain({ names }));
       if (isRemapOwed) options.log.warn({}, m.daemon.newMapping);
     } catch (error) {
       this.store.close();
@@ -189,7 +198,7 @@ export class Bridge {
     }
     const limits = { erpReadWithinMs: config.erp.read_within };
     this.watched = watchConditions({ store, clock, startedAtMs, everyMs: WATCH_MS }, limits);
-    this.watch = buildWatch(beside, options.loaded, this.watched);
+    this.watch = buildWatch(beside, objects, options.loaded, this.watched);
     this.web = buildWeb(this.context, options.loaded);
     this.#desk = new SyncRequestPoller(beside, (name, only) => this.runJob(name as JobName, only));
   }

@@ -3,6 +3,7 @@ import path from "node:path";
 import { findStaleCredential, handedOverSecret } from "../config/credential.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { routeOf } from "../config/route.ts";
+import type { ErpObjects } from "../database/erp-objects.ts";
 import { Channels } from "../health/channels.ts";
 import type { AlertMessage } from "../health/plan-alerts.ts";
 import { SaveConditions } from "../health/save-conditions.ts";
@@ -25,7 +26,12 @@ const USER_AGENT = "erp-bridge";
 const MESSAGE_VERSION = 1;
 
 /** Everything that looks at the flows from beside them. */
-export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: () => Watched): Watch {
+export function buildWatch(
+  context: JobContext,
+  objects: ErpObjects,
+  loaded: LoadedConfig,
+  watched: () => Watched,
+): Watch {
   const { config } = loaded;
   const { orders, statuses, heartbeat } = config;
   const rules = orderRulesOf(loaded);
@@ -33,7 +39,7 @@ export function buildWatch(context: JobContext, loaded: LoadedConfig, watched: (
     context,
     compileObserveRules(rules, { extra: orders.extra, statusMap: statuses.map }),
   );
-  const machine = new WatchMachine(context, () => findStaleCredential(handedOverSecret(loaded, process.env)));
+  const machine = new WatchMachine(context, objects, () => findStaleCredential(handedOverSecret(loaded, process.env)));
   const looks: Look[] = [
     { name: "observe", look: (signal) => observe.look(signal) },
     { name: "machine", look: (signal) => machine.look(signal) },

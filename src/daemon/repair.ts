@@ -7,7 +7,6 @@ import { saveErpWatch } from "../feeds/erp-writes.ts";
 import { m } from "../messages/messages.ts";
 import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/mapping-rows.ts";
 import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";
-import { saveWideViews } from "../orders/wide-views.ts";
 import { loadQuarantined } from "../pass/held-rows.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -23,8 +22,7 @@ import { feedRulesOf, orderRulesOf } from "./build-jobs.ts";
 
 /** Brings the database in line with the configuration, at start, inside a write transaction. True where `remap` is to be run. */
 export function applyConfiguration(store: Store, loaded: LoadedConfig, at: string): boolean {
-  const { orders, imports, erp } = loaded.config;
-  saveWideViews(store, { order: orders.extra, line: orders.line_extra });
+  const { imports, erp } = loaded.config;
   for (const feed of FEED_NAMES) {
     const withinMs = imports[feed].path === null ? null : erp.write_within[feed];
     saveErpWatch(store, {

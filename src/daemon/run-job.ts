@@ -3,7 +3,6 @@
  * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
  */
 
-import { restoreGone } from "../database/own-objects.ts";
 import { clockTime } from "../health/condition-words.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -12,6 +11,7 @@ import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import type { HoldRow } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { restoreOwn } from "../pass/restore-own.ts";
 import { isFirstPass, type RunRow, saveFirstPass, saveRun } from "../pass/runs.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -52,20 +52,12 @@ async function noteFirstPass(job: Job, context: JobContext, at: string, signal: 
   }
 }
 
-/** Before anything is decided by them. */
-async function restoreOwn(context: JobContext, signal: AbortSignal): Promise<void> {
-  const names = context.objects?.gone() ?? [];
-  if (names.length === 0) return;
-  await commit(context, signal, () => restoreGone(context.store, names));
-  context.log.warn({}, m.database.ownMadeAgain({ names }));
-}
-
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   let admission: Admission = { state: "open" };
   let isLetIn = false;
   try {
     context.requireAccount?.();
-    await restoreOwn(context, signal);
+    await restoreOwn(context, context.objects, signal);
     context.objects?.refuseSwallowing();
     const prepared = await job.prepare?.(signal);
     const counts = prepared?.counts ?? {};
@@ -101,7 +93,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
   } catch (caught) {
     const error = isAbort(caught, signal)
       ? new BridgeError("stopped", m.daemon.stoppedInPass, { cause: caught })
-      : asError(caught);
+      : asError(context.objects?.explain(caught) ?? caught);
     context.store.notice(error);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = gate.planFor(error, job.areas);

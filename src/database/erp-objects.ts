@@ -1,14 +1,23 @@
 /*
  * Triggers and indexes that another program has put on the bridge's own tables. One may refuse every row, and one that says
- * RAISE(IGNORE) leaves rows out without an error: an order would be stored without its lines and confirmed. Only reads; what
- * is found is kept until the schema changes.
+ * RAISE(IGNORE) leaves rows out without an error: an order would be stored without its lines and confirmed. And whether the bridge's own
+ * are as they should be. What is found is kept until the schema changes.
  */
 
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { loadMigrations, MIGRATIONS_FOLDER } from "./migrations.ts";
+import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "./migrations.ts";
 import { onlyRow } from "./only-row.ts";
-import { findGone } from "./own-objects.ts";
+import {
+  describeOwn,
+  FEED_TABLES,
+  inspectOwn,
+  makeAgain,
+  type OwnObjects,
+  type OwnState,
+  ownObjectsOf,
+} from "./own-objects.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
 
@@ -21,53 +30,71 @@ export interface ErpObject {
 }
 
 /** The ERP's own to write: what it puts on these is its own affair. */
-const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", "stock", "prices", "products", "images"]);
-const OBJECT = /^\s*CREATE\s+(?:UNIQUE\s+)?(TABLE|INDEX|TRIGGER)\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)/gim;
-
-/** What the migrations make, in small letters. */
-interface OwnObjects {
-  tables: ReadonlySet<string>;
-  names: ReadonlySet<string>;
-}
-
-export function ownObjectsOf(statements: readonly string[]): OwnObjects {
-  const made = statements.flatMap((statement) => [...statement.matchAll(OBJECT)]);
-  const named = (kind: (type: string) => boolean) =>
-    new Set(made.flatMap(([, type = "", name = ""]) => (kind(type.toUpperCase()) ? [name.toLowerCase()] : [])));
-  return { tables: named((type) => type === "TABLE"), names: named((type) => type !== "TABLE") };
-}
+const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", ...FEED_TABLES]);
 
 /** Read once in a process. */
-let own: OwnObjects | undefined;
+let migrations: readonly Migration[] | undefined;
+
+interface Look {
+  schema: number;
+  objects: readonly ErpObject[];
+  own: OwnState;
+}
 
 export class ErpObjects {
   readonly #store: Store;
+  readonly #configured: Readonly<Record<string, string>>;
   readonly #own: OwnObjects;
   readonly #tables: string;
-  #known: { schema: number; objects: readonly ErpObject[]; gone: readonly string[] } | undefined;
+  #known: Look | undefined;
+  /** The schema in which everything was made that can be. */
+  #restoredIn: number | undefined;
 
-  constructor(store: Store) {
+  /** @param configured texts of views that the configuration asks for, by their names */
+  constructor(store: Store, configured: Readonly<Record<string, string>> = {}) {
     this.#store = store;
-    own ??= ownObjectsOf(loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements));
-    this.#own = own;
-    this.#tables = JSON.stringify([...own.tables].filter((table) => !ERP_TABLES.has(table)));
+    this.#configured = configured;
+    migrations ??= loadMigrations(MIGRATIONS_FOLDER);
+    this.#own = ownObjectsOf(store.db, migrations);
+    const tables = [...this.#own.values()].filter(({ type, name }) => type === "table" && !ERP_TABLES.has(name));
+    this.#tables = JSON.stringify(tables.map(({ name }) => name));
   }
 
   list(): readonly ErpObject[] {
     return this.#look().objects;
   }
 
-  /** The bridge's own triggers, indexes and views that are gone, for {@link restoreGone}. */
-  gone(): readonly string[] {
-    return this.#look().gone;
+  /** How the bridge's own stand. */
+  own(): OwnState {
+    return this.#look().own;
   }
 
-  #look(): { objects: readonly ErpObject[]; gone: readonly string[] } {
+  /** Whether something of the bridge's own is to be made again, which was not tried since the schema changed last. */
+  get isToRestore(): boolean {
+    const { schema, own } = this.#look();
+    return own.changed.length > 0 && this.#restoredIn !== schema;
+  }
+
+  /** Inside a write transaction. Gives the names of what was made. */
+  restore(): string[] {
+    return makeAgain(this.#store.db, this.#inspect());
+  }
+
+  /** What could not be made is not tried again before the schema changes. */
+  noteRestored(): void {
+    this.#restoredIn = this.#look().schema;
+  }
+
+  #look(): Look {
     const { schema_version: schema } = onlyRow(
       this.#store.prepare<{ schema_version: number }>("PRAGMA schema_version").get(),
     );
-    if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find(), gone: findGone(this.#store) };
+    if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find(), own: this.#inspect() };
     return this.#known;
+  }
+
+  #inspect(): OwnState {
+    return inspectOwn(this.#store.db, this.#own, { configured: this.#configured });
   }
 
   /**
@@ -82,23 +109,29 @@ export class ErpObjects {
     });
   }
 
-  /** An error of SQLite's that may come from one of them, with their names; any other error as it is. */
+  /**
+   * An error of SQLite's that may come from one of them, or from what the bridge's own tables and views lack, with their names; any
+   * other error as it is.
+   */
   explain(error: unknown): unknown {
     if (error instanceof BridgeError || !/^SQLITE_(ERROR|CONSTRAINT)/.test(faultCodeOf(error) ?? "")) return error;
-    const found = this.#listSafely();
-    if (found.length === 0) return error;
+    const { objects, own } = this.#lookSafely();
     const words = error instanceof Error ? error.message : String(error);
-    return new BridgeError("database_refused", m.database.erpObjects({ objects: describeObjects(found), words }), {
-      hint: m.database.dropIt({ statements: dropAll(found) }),
-      cause: error,
-    });
+    const refusal = (text: Message, hint: Message) => new BridgeError("database_refused", text, { hint, cause: error });
+    if (objects.length > 0)
+      return refusal(
+        m.database.erpObjects({ objects: describeObjects(objects), words }),
+        m.database.dropIt({ statements: dropAll(objects) }),
+      );
+    const names = describeOwn(own);
+    return names === "" ? error : refusal(m.database.ownChanged({ names, words }), m.database.giveBack);
   }
 
-  #listSafely(): readonly ErpObject[] {
+  #lookSafely(): Pick<Look, "objects" | "own"> {
     try {
-      return this.list();
+      return this.#look();
     } catch {
-      return [];
+      return { objects: [], own: { changed: [], lacking: [] } };
     }
   }
 
@@ -111,7 +144,7 @@ export class ErpObjects {
       )
       .all(this.#tables);
     return rows
-      .filter(({ name }) => !this.#own.names.has(name.toLowerCase()))
+      .filter(({ type, name }) => this.#own.get(name.toLowerCase())?.type !== type)
       .filter(({ type, sql }) => type === "trigger" || canRefuse(sql))
       .map(({ type, name, table, sql }) => ({
         type,

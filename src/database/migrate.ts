@@ -16,7 +16,8 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
 import { schemaNames } from "./file-checks.ts";
-import { APPLICATION_ID, inspectDatabase, MIGRATIONS_TABLE, type Migration, namesMadeBy } from "./migrations.ts";
+import { encodingOf, isFor, namesMadeBy } from "./made-objects.ts";
+import { APPLICATION_ID, inspectDatabase, MIGRATIONS_TABLE, type Migration, statementsOf } from "./migrations.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 import { isUnknownHere, verifyTables } from "./verify-tables.ts";
 
@@ -95,16 +96,13 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
 
 /** Rows of our tables that break a foreign key. There may be some: an ERP's own connection need not enforce them. */
 function countForeignKeyViolations(db: Database.Database, known: readonly Migration[]): number {
-  const ours = new Set(namesMadeBy(known));
+  const ours = new Set(namesMadeBy(statementsOf(known)));
   const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   const check = db.prepare<[string], number>("SELECT count(*) FROM pragma_foreign_key_check(?)").pluck();
   return tables
     .filter((table) => ours.has(table.toLowerCase()))
     .reduce((count, table) => count + (check.get(table) ?? 0), 0);
 }
-
-/** A statement with these words is for databases in UTF-16: SQL itself cannot ask. */
-const ONLY_UTF16 = /^-- Only in UTF-16\./m;
 
 function applyPending(db: Database.Database, known: readonly Migration[], file: string): string[] {
   // Read again inside the lock: another process may have migrated while this one copied.
@@ -114,11 +112,11 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
   db.exec(
     `CREATE TABLE IF NOT EXISTS "${MIGRATIONS_TABLE}" (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)`,
   );
-  const isUtf16 = db.pragma("encoding", { simple: true }) !== "UTF-8";
+  const encoding = encodingOf(db);
   const record = db.prepare(`INSERT INTO "${MIGRATIONS_TABLE}" (hash, created_at) VALUES (?, ?)`);
   for (const { tag, statements, hash, when } of pending) {
     try {
-      for (const statement of statements) if (isUtf16 || !ONLY_UTF16.test(statement)) db.exec(statement);
+      for (const statement of statements) if (isFor(encoding, statement)) db.exec(statement);
       record.run(hash, when);
     } catch (error) {
       const fault = machineFaultOf(error, m.database.applying({ tag }), file);

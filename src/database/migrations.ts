@@ -12,6 +12,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
+import { namesMadeBy } from "./made-objects.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
 /** "ERPB": marks the file as ours for `file(1)` and for ourselves. */
@@ -37,6 +38,10 @@ export const MIGRATIONS_FOLDER = ["../drizzle", "../../drizzle"]
   .reduce((first, second) => (existsSync(first) ? first : second));
 
 export const MIGRATIONS_TABLE = "__drizzle_migrations";
+
+export function statementsOf(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ statements }) => statements);
+}
 
 /** Reads the folder that drizzle-kit lays out. The tags, which drizzle leaves out, name migrations in errors and copies. */
 export function loadMigrations(folder: string): Migration[] {
@@ -110,17 +115,6 @@ function loadApplied(db: Database.Database): AppliedMigration[] {
 }
 
 /**
- * The names that the migrations make, in lower case, read from their text: running them to find out would cost what they
- * cost. A name that this misses makes the migration itself fail and be undone.
- */
-export function namesMadeBy(migrations: readonly Migration[]): string[] {
-  const made =
-    /\bCREATE\s+(?:UNIQUE\s+)?(?:TABLE|VIEW|INDEX|TRIGGER)\s+(?:IF\s+NOT\s+EXISTS\s+)?["'`[]?(\w+)|\bRENAME\s+TO\s+["'`[]?(\w+)/gi;
-  const text = migrations.flatMap((migration) => migration.statements).join("\n");
-  return [...text.matchAll(made)].map((match) => (match[1] ?? match[2] ?? "").toLowerCase());
-}
-
-/**
  * Reads the state of an open database and refuses what must not be touched. Gives the pending migrations.
  * `file` only names it in errors. Throws database_refused, database_newer, migration_edited.
  */
@@ -134,7 +128,8 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
       hint: m.database.ownFile,
     });
   }
-  if (applied.length === 0 && schemaNames(db).length > 0) refuseForeignTables(db, namesMadeBy(known), file);
+  if (applied.length === 0 && schemaNames(db).length > 0)
+    refuseForeignTables(db, namesMadeBy(statementsOf(known)), file);
   return planMigrations(known, applied);
 }
 

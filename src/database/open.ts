@@ -26,6 +26,7 @@ import { isLocked } from "./instance-lock.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { inspectDatabase, loadMigrations, type Migration } from "./migrations.ts";
+import { restoreAtOpening } from "./own-objects.ts";
 import { ProgressNote } from "./progress-note.ts";
 import { setJournalAside } from "./set-journal-aside.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
@@ -120,6 +121,9 @@ export function openStore(options: OpenOptions): Store {
     if (mode === "command") refuseMigrationBesideDaemon(db, known, file);
     configure(db, mode);
     assertDurable(db, file, mode);
+    const pending = inspectDatabase(db, known, file).length;
+    if (mode === "command" || pending > 0)
+      restoreAtOpening(db, pending === 0 ? known : known.slice(0, -pending), pending === 0);
     const backupFolder = options.backupFolder ?? path.dirname(file);
     const migrated = migrateDatabase(db, { known, file, backupFolder, nowMs: (options.now ?? Date.now)() });
     assertDurable(db, file, mode);

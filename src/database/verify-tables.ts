@@ -2,11 +2,10 @@
  * Whether a database is sound. A table of the ERP's may need a collation or a function that only the ERP has; SQLite then
  * gives the whole check up. So the tables are checked one by one, and what cannot be checked here is named. Only reads.
  */
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
+import { objectsMadeBy } from "./made-objects.ts";
+import { FEED_TABLES } from "./own-objects.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
-
-/** Tables that hold what is sent: an ERP may make them anew, also as views. */
-const OF_BOTH = new Set(["stock", "prices", "products", "images"]);
 
 export interface Verified {
   /** SQLite's words for what is damaged; empty where everything that could be checked is sound. */
@@ -25,7 +24,7 @@ export function verifyTables(
   } catch (error) {
     if (!isUnknownHere(error)) throw error;
   }
-  const tables = db.prepare<unknown[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  const tables = listTables(db);
   const found: Verified = { problems: [], skipped: [] };
   for (const table of tables) {
     if (found.problems.length >= problemsMax) break;
@@ -55,14 +54,9 @@ function problemsIn(db: Database.Database, pragma: string, column: string): stri
  * that of a time before them. Tables that an ERP may make anew are not looked for.
  */
 export function findMissingTables(db: Database.Database, statements: readonly string[]): string[] {
-  const model = new Database(":memory:");
-  try {
-    for (const statement of statements) model.exec(statement);
-    const there = new Set(listTables(db));
-    return listTables(model).filter((name) => !OF_BOTH.has(name) && !there.has(name));
-  } finally {
-    model.close();
-  }
+  const there = new Set(listTables(db).map((name) => name.toLowerCase()));
+  const own = [...objectsMadeBy(statements).values()].filter(({ type }) => type === "table");
+  return own.map(({ name }) => name).filter((name) => !FEED_TABLES.has(name) && !there.has(name));
 }
 
 function listTables(db: Database.Database): string[] {

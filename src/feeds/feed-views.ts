@@ -5,6 +5,7 @@
  */
 
 import type { FeedName } from "../config/feed-names.ts";
+import { tryToMake } from "../database/own-objects.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
@@ -40,12 +41,11 @@ export function loadSentRow(store: Store, rules: FeedRules, key: readonly string
     .get(...key);
 }
 
-/** Makes the feed's view where it is missing or names other columns. True where it did. */
+/** Makes the feed's view where it is missing or names other columns. True where it did: a table of the ERP's may have its name. */
 export function saveSentView(store: Store, rules: Pick<FeedRules, "name" | "keys">): boolean {
   if (isSentViewCurrent(store, rules)) return false;
-  store.db.exec(`DROP VIEW IF EXISTS ${SENT_VIEWS[rules.name]}`);
-  store.db.exec(sentViewSql(rules.name, rules.keys));
-  return true;
+  const name = SENT_VIEWS[rules.name];
+  return tryToMake(store.db, { type: "view", name, table: name, sql: sentViewSql(rules.name, rules.keys) });
 }
 
 export function isSentViewCurrent(store: Store, rules: Pick<FeedRules, "name" | "keys">): boolean {

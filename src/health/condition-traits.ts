@@ -43,6 +43,8 @@ export interface Params extends Record<HoldCode, Hold> {
   database_log_cut: None;
   database_older: None;
   foreign_journal: None;
+  /** Tables, columns, views and the like of the bridge's that are missing or were changed. */
+  objects_changed: { names: string };
   reload_failed: Trouble;
   credential_replaced: None;
   not_running: None;
@@ -144,6 +146,13 @@ export const CONDITIONS = {
     stalls: true,
     alert: "database journal",
     command: RESTART,
+  }),
+  objects_changed: trait("critical", {
+    unhealthy: "changed",
+    stalls: true,
+    settleMs: AFTER_A_PASS,
+    alert: "database changed",
+    command: "erp-bridge check",
   }),
   reload_failed: trait("error", { alert: "configuration", command: "erp-bridge check" }),
   credential_replaced: trait("error", {

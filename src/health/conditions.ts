@@ -125,6 +125,7 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
         : make("reload_failed", "configuration", met.since, params),
     );
   }
+  if (facts.changed !== undefined) list.push(make("objects_changed", "database", null, { names: facts.changed }));
   // The daemon's own trouble with the database says the same.
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
   if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));

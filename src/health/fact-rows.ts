@@ -8,13 +8,16 @@ import { eq, getViewSelectedFields } from "drizzle-orm";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
+import { ErpObjects } from "../database/erp-objects.ts";
 import { journalSince } from "../database/foreign-journal.ts";
 import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
+import { describeOwn } from "../database/own-objects.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
 import { type Query, select } from "../database/queries.ts";
 import { batches, feeds, flows, owedReads, syncStatus } from "../database/schema.ts";
+import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -47,6 +50,9 @@ const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FRO
 /** Batches whose confirm waits for the journal. */
 const UNJOURNALED = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
   WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)`;
+
+const REFUSED_REQUESTS =
+  "SELECT count(*) AS count FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'";
 
 /** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
 const UNSHOWN = `SELECT count(DISTINCT lower(order_id)) AS count, min(unshown_since) AS since FROM (
@@ -181,49 +187,71 @@ const FLOWS = (query: Query) => {
     .prepare();
 };
 
+function loadFlows(store: Store): Facts["flows"] {
+  const rows = store.prepared(FLOWS).all();
+  return rows.map(({ error, staleAfterS, ...flow }) => ({
+    ...flow,
+    error: store.messageOf(error),
+    staleAfterS: staleAfterS ?? 0,
+  }));
+}
+
+const looks = new WeakMap<Store, ErpObjects>();
+
+/** What another program has taken from the bridge's own tables and views, or changed. */
+function loadChanged(store: Store): string {
+  const look = looks.get(store) ?? new ErpObjects(store);
+  looks.set(store, look);
+  return describeOwn(look.own());
+}
+
+const NONE = { count: 0, since: null };
+
+/** What cannot be read because another program has changed the bridge's tables or views is left out, and `changed` names these. */
 export function loadFacts(store: Store): Facts {
-  const unread = countSince(store, UNREAD);
-  const unshown = countSince(store, UNSHOWN);
+  const changed = loadChanged(store);
+  const read = <T>(query: () => T, unknown: T): T => {
+    try {
+      return query();
+    } catch (error) {
+      if (changed === "" || faultCodeOf(error) !== "SQLITE_ERROR") throw error;
+      return unknown;
+    }
+  };
+  const count = (sql: string) => read(() => countSince(store, sql), NONE);
+  const unread = count(UNREAD);
+  const unshown = count(UNSHOWN);
   return {
-    flows: store
-      .prepared(FLOWS)
-      .all()
-      .map(({ error, staleAfterS, ...flow }) => ({
-        ...flow,
-        error: store.messageOf(error),
-        staleAfterS: staleAfterS ?? 0,
-      })),
-    holds: loadHolds(store).map(({ nextProbeAt: _, ...hold }) => hold),
-    lastOrderAt: loadLastOrderAt(store),
-    orders: onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"),
+    ...(changed === "" ? {} : { changed }),
+    flows: read(() => loadFlows(store), []),
+    holds: read(() => loadHolds(store), []).map(({ nextProbeAt: _, ...hold }) => hold),
+    lastOrderAt: read(() => loadLastOrderAt(store), null),
+    orders: read(() => onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"), 0),
     unread: unread.count,
     unreadSince: unread.since,
-    unjournaled: countSince(store, UNJOURNALED),
-    ...countRefusedBatches(store),
-    failedConfirms: countSince(store, FAILED_CONFIRMS),
-    owedReads: loadOwedReads(store),
-    refusedRequests: onlyValue(
-      store,
-      "SELECT count(*) FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'",
-    ),
-    unsettledRequests: listUnsettledSince(store),
+    unjournaled: count(UNJOURNALED),
+    ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
+    failedConfirms: count(FAILED_CONFIRMS),
+    owedReads: read(() => loadOwedReads(store), { times: [], why: null }),
+    refusedRequests: count(REFUSED_REQUESTS).count,
+    unsettledRequests: read(() => listUnsettledSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()
       .map(({ name }) => name),
-    erpWrites: loadErpWrites(store),
+    erpWrites: read(() => loadErpWrites(store), []),
     walBytes: store.walBytes(),
     disk: loadDiskSpace(store),
     undelivered: Object.entries(loadChannels(store)).flatMap(([channel, { failing }]) =>
       failing === null ? [] : [{ channel, ...failing }],
     ),
     pageSilent: loadPageSilent(store),
-    formerRows: loadFormerRows(store),
-    mirror: loadMirror(store),
+    formerRows: read(() => loadFormerRows(store), []),
+    mirror: read(() => loadMirror(store), undefined),
     doubt: loadDoubt(store),
     journalSince: journalSince(store.path),
     met: store.troubles.first,
-    unanswered: loadUnansweredSince(store),
+    unanswered: read(() => loadUnansweredSince(store), undefined),
     notices: loadNotices(store),
   };
 }

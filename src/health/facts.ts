@@ -72,6 +72,8 @@ export interface Facts {
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */
   journalSince?: string | undefined;
+  /** Tables, views and the like of the bridge's that are missing or were changed; what they tell is not known then. */
+  changed?: string;
   /** The daemon's own trouble; no other process has it. */
   met?: Trouble | undefined;
   /** Since when the daemon, if it runs, has left a request of `sync` untaken. */

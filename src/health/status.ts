@@ -2,7 +2,7 @@ import type { Language } from "../messages/language.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { clockTime, describeCondition, statusWords } from "./condition-words.ts";
 import { ageOf, type Condition, exitCodeOfAll, type Limits, listConditions, type Now, traitOf } from "./conditions.ts";
-import type { Facts } from "./facts.ts";
+import type { Facts, FlowFacts } from "./facts.ts";
 
 /** A condition with everything that is said of it, as programs read it. */
 export type ReportedCondition = Condition & { severity: string; text: string; next: string; command: string | null };
@@ -54,9 +54,9 @@ export function describeStanding(facts: Facts, now: Now, limits: Limits, languag
   const lead = worst === undefined ? words.upToDate : describeCondition(worst, { nowMs, language }).text;
   const orders = facts.flows.find(({ flow }) => flow === "orders");
   const parts = [
-    words.askedAt(timeOf(orders?.lastSuccessAt ?? null, nowMs)),
+    isUnknown(orders, facts) ? [] : [words.askedAt(timeOf(orders?.lastSuccessAt ?? null, nowMs))],
     words.lastOrder(timeOf(facts.lastOrderAt, nowMs)),
-  ];
+  ].flat();
   const at = clockTime(new Date(nowMs).toISOString(), nowMs);
   return words.seenAt(at, `${lead} ${capitalized(parts.join("; "))}.`);
 }
@@ -68,7 +68,7 @@ export function describeFreshness(facts: Facts, nowMs: number, language: Languag
   const erp = flow("erp");
   const stocks = flow("stocks");
   const parts = [
-    words.asked(flow("orders")?.ageS ?? null),
+    isUnknown(flow("orders"), facts) ? undefined : words.asked(flow("orders")?.ageS ?? null),
     words.lastOrder(timeOf(facts.lastOrderAt, nowMs)),
     erp === undefined || facts.orders === 0
       ? undefined
@@ -76,6 +76,11 @@ export function describeFreshness(facts: Facts, nowMs: number, language: Languag
     stocks?.enabled ? words.stockAsOf(timeOf(stocks.asOf, nowMs)) : undefined,
   ].filter((part) => part !== undefined);
   return `${capitalized(parts.join("; "))}.`;
+}
+
+/** The flows cannot be read: that none is there says nothing. */
+function isUnknown(flow: FlowFacts | undefined, { changed }: Facts): boolean {
+  return flow === undefined && changed !== undefined;
 }
 
 function timeOf(at: string | null, nowMs: number): string | null {

@@ -1,15 +1,16 @@
 /*
  * Looks at what surrounds the program and makes its work wrong without making it fail: a clock far from the service's, and
  * a Client Secret whose file is newer than the copy that systemd handed over. Each is logged once when it begins and once
- * when it ends, and stands in `status` in between.
+ * when it ends, and stands in `status` in between. What another program has changed of the bridge's own triggers and views is put right.
  */
 
 import { FEED_NAMES } from "../config/feed-names.ts";
-import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
+import { describeObjects, type ErpObjects } from "../database/erp-objects.ts";
 import { requestCompare } from "../feeds/feed-rows.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import { restoreOwn } from "../pass/restore-own.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { clockOffsetS } from "./clock-offset.ts";
@@ -23,14 +24,15 @@ export class WatchMachine {
   readonly #objects: ErpObjects;
   readonly #findStaleCredential: () => BridgeError | undefined;
 
-  constructor(context: JobContext, findStaleCredential: () => BridgeError | undefined) {
+  constructor(context: JobContext, objects: ErpObjects, findStaleCredential: () => BridgeError | undefined) {
     this.#context = context;
-    this.#objects = new ErpObjects(context.store);
+    this.#objects = objects;
     this.#findStaleCredential = findStaleCredential;
   }
 
   async look(signal: AbortSignal): Promise<void> {
     const known = new Map(loadNotices(this.#context.store).map((notice) => [notice.name, notice]));
+    await restoreOwn(this.#context, this.#objects, signal);
     await this.#lookAtClock(known.get("clock"), signal);
     await this.#lookAtCredential(known.has("credential"), signal);
     await this.#lookAtObjects(known.get("objects"), signal);

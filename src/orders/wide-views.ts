@@ -1,28 +1,22 @@
 /*
- * The views that carry the columns of `orders.extra` and `orders.line_extra`. Made again at start, in one transaction,
- * where their text is not what the configuration asks for; after a crash the former ones stand. They run in the ERP's
- * own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is read as its literal.
+ * The views that carry the columns of `orders.extra` and `orders.line_extra`. Made again where their text is not what the
+ * configuration asks for (`own-objects.ts`). They run in the ERP's own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is read as its literal.
  */
 
 import { quoteName } from "../database/quote-name.ts";
-import type { Store } from "../database/store.ts";
 
 /** Column names and their paths, in the order in which they stand in the configuration. */
 export type ExtraColumns = Readonly<Record<string, string>>;
 
-/** Makes the views again that differ. Inside a write transaction. Returns the names of those it made. */
-export function saveWideViews(store: Store, extra: { order: ExtraColumns; line: ExtraColumns }): string[] {
-  const wanted = {
-    orders_wide: ordersWideSql(extra.order),
-    order_lines_wide: orderLinesWideSql(extra.order, extra.line),
-  };
-  const standing = store.prepare("SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?");
-  return Object.entries(wanted).flatMap(([name, sql]) => {
-    if ((standing.get(name) as { sql: string } | undefined)?.sql === sql) return [];
-    store.db.exec(`DROP VIEW IF EXISTS ${name}`);
-    store.db.exec(sql);
-    return [name];
-  });
+/** Their texts, by their names. */
+export function wideViewsOf({
+  extra,
+  line_extra: line,
+}: {
+  extra: ExtraColumns;
+  line_extra: ExtraColumns;
+}): Record<string, string> {
+  return { orders_wide: ordersWideSql(extra), order_lines_wide: orderLinesWideSql(extra, line) };
 }
 
 function ordersWideSql(extra: ExtraColumns): string {

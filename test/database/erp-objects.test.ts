@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ErpObjects, ownObjectsOf } from "../../src/database/erp-objects.ts";
+import { ErpObjects } from "../../src/database/erp-objects.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
@@ -130,14 +130,5 @@ describe("what the ERP has put on the bridge's tables", () => {
     expect(new ErpObjects(t.bridge.store).list()).toEqual([]);
     expect(await t.run("orders")).toMatchObject({ error: null });
     expect(await t.run("stocks")).toMatchObject({ error: null });
-  });
-
-  it("is told from what migrations make", () => {
-    const { tables, names } = ownObjectsOf([
-      "-- a\nCREATE TABLE a (x)",
-      "CREATE UNIQUE INDEX IF NOT EXISTS b ON a (x)",
-      'create trigger "C" AFTER INSERT ON a BEGIN SELECT 1; END',
-    ]);
-    expect([[...tables], [...names]]).toEqual([["a"], ["b", "c"]]);
   });
 });

@@ -90,6 +90,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   mirror_kept: { mirror: { refused: 0, kept: 2, extra: 0 } },
   mirror_refused: { mirror: { refused: 2, kept: 0, extra: 0 } },
   mirror_extra: { mirror: { refused: 0, kept: 0, extra: 2 } },
+  objects_changed: { changed: "erp_orders.state, orders_pending" },
   erp_objects: { notices: [{ name: "objects", since: ago(5), names: "t (orders)" }] },
   unread_batches: { unread: 2, unreadSince: ago(5) },
   unjournaled_batches: { unjournaled: { count: 2, since: ago(5) } },

@@ -9,6 +9,8 @@ export const check = {
   valid: ({ file }: { file: string }) => `${file} is valid`,
   erpObjects: ({ names }: { names: string }) =>
     `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,
+  ownChanged: ({ names }: { names: string }) =>
+    `Missing, or changed by another program: ${names}. The daemon makes views, triggers and indexes again; where a table has such a name, rename that table. Give tables of the bridge the columns and the primary key that they had: docs/dictionary.md.`,
   notThereYet: ({ file }: { file: string }) => `${file} does not exist yet and is made at the first start`,
   damaged: ({ file, found }: { file: string; found: string }) => `${file} is damaged (${found}).`,
   restoreBackup: "Restore a backup: erp-bridge restore FILE.",

@@ -26,7 +26,10 @@ export const database = {
   runsAs: ({ user }: { user: string }) => `this program runs as ${user}`,
   failed: ({ doing, text }: { doing: Said; text: string }) => `${doing}: ${text}.`,
   ownMadeAgain: ({ names }: { names: readonly string[] }) =>
-    `Triggers, indexes or views of the bridge were gone, as after a table was made anew (${names.join(", ")}). They were made again, and what the ERP has still to take was worked out anew.`,
+    `Triggers, indexes or views of the bridge were gone or differed, as after a table was made anew (${names.join(", ")}). They were made again, and what the ERP has still to take was worked out anew.`,
+  ownChanged: ({ names, words }: { names: string; words: string }) =>
+    `Tables or views of the bridge are missing or were changed by another program (${names}): ${words}.`,
+  giveBack: "What is missing and what to do: erp-bridge check.",
   swallowingTrigger: ({ objects }: { objects: string }) =>
     `A trigger of the ERP's leaves out rows of the bridge's (RAISE(IGNORE)): ${objects}. Nothing is stored or confirmed while it is there.`,
   dropIt: ({ statements }: { statements: string }) => `Drop it: ${statements}`,

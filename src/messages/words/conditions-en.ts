@@ -252,6 +252,12 @@ export const conditionsEn = {
     "This database was restored, or somebody wrote there. Stop the service here and type erp-bridge takeover: it brings them. Orders that are none: delete them there.",
     "orders in PostgreSQL that this database does not have",
   ),
+  objects_changed: {
+    text: ({ names }: { names: string }) =>
+      `Tables, views or triggers of the bridge are missing or were changed by another program: ${names}.`,
+    next: "Views, triggers and indexes are made again within seconds and at each start, where nothing else has their name. Tables and columns only the ERP can give back. What to do:",
+    recovery: () => "The bridge's tables, views and triggers are as they should be again.",
+  },
   erp_objects: {
     text: ({ names }: { names: string }) =>
       `Triggers or indexes of the ERP's stand on the bridge's tables, drop them: ${names}.`,

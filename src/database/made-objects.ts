@@ -1,0 +1,73 @@
+/*
+ * What the migrations make, read from their text: running them to find out would cost what they cost. SQLite keeps what makes an object
+ * as it was written, so these are also the texts that stand in `sqlite_schema`.
+ */
+
+import type Database from "better-sqlite3";
+
+export interface MadeObject {
+  type: "table" | "trigger" | "index" | "view";
+  /** In small letters, as the table's. */
+  name: string;
+  /** The table that it stands on; of a table and of a view its own name. */
+  table: string;
+  /** As SQLite keeps it. */
+  sql: string;
+}
+
+interface Change extends MadeObject {
+  verb: "CREATE" | "DROP";
+}
+
+const LEADING_COMMENTS = /^(?:\s*--.*\n)*\s*/;
+const CHANGE =
+  /^(CREATE|DROP)\s+(UNIQUE\s+)?(TABLE|TRIGGER|INDEX|VIEW)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?=["'`[]?(\w+))/i;
+const ON_TABLE = /\bON\s+"?(\w+)/i;
+
+/** A statement with these words is for databases in UTF-16: SQL itself cannot ask. */
+const ONLY_UTF16 = /^-- Only in UTF-16\./m;
+
+export type Encoding = "UTF-8" | "UTF-16";
+
+export function encodingOf(db: Database.Database): Encoding {
+  return db.pragma("encoding", { simple: true }) === "UTF-8" ? "UTF-8" : "UTF-16";
+}
+
+export function isFor(encoding: Encoding, statement: string): boolean {
+  return encoding === "UTF-16" || !ONLY_UTF16.test(statement);
+}
+
+function changeIn(statement: string): Change[] {
+  const text = statement.replace(LEADING_COMMENTS, "").trimEnd();
+  const [head = "", verb = "", unique = "", kind = "", named = ""] = CHANGE.exec(text) ?? [];
+  if (verb === "") return [];
+  const made = text.slice(head.length, text.endsWith(";") ? -1 : undefined).trimEnd();
+  const name = named.toLowerCase();
+  const type = kind.toLowerCase() as MadeObject["type"];
+  const isOnTable = type === "trigger" || type === "index";
+  return [
+    {
+      verb: verb.toUpperCase() as Change["verb"],
+      type,
+      name,
+      table: isOnTable ? (ON_TABLE.exec(made)?.[1] ?? "").toLowerCase() : name,
+      sql: `CREATE ${unique === "" ? "" : "UNIQUE "}${kind.toUpperCase()} ${made}`,
+    },
+  ];
+}
+
+/** Every name that statements make, also those that a later one drops, in small letters. */
+export function namesMadeBy(statements: readonly string[]): string[] {
+  return statements.flatMap(changeIn).flatMap(({ verb, name }) => (verb === "CREATE" ? [name] : []));
+}
+
+/** What statements leave behind, by its name, in the order in which it is made: one view may read another. */
+export function objectsMadeBy(statements: readonly string[], encoding: Encoding = "UTF-8"): Map<string, MadeObject> {
+  const lasting = new Map<string, MadeObject>();
+  for (const { verb, ...object } of statements.filter((each) => isFor(encoding, each)).flatMap(changeIn)) {
+    for (const [name, { table }] of lasting)
+      if (name === object.name || (object.type === "table" && table === object.name)) lasting.delete(name);
+    if (verb === "CREATE") lasting.set(object.name, object);
+  }
+  return lasting;
+}
