@@ -1,16 +1,19 @@
 /*
  * Brings over what is the ERP's: its tables with all their rows, its views, indexes and triggers. Where the replaced file
- * is what became of the copy, its tables stand for what the ERP wrote last, rows that it deleted included. Triggers are
+ * is what became of the copy, all of it is as it was there last, and what is gone there is gone here. Triggers are
  * taken off while rows move, so that none of them takes it for the ERP's work. Works on the file that is being made, so a
  * crash leaves nothing but that file.
  */
 
 import type Database from "better-sqlite3";
 import { quoteName } from "../database/quote-name.ts";
+import { faultCodeOf } from "../database/sqlite-errors.ts";
+import { isUnknownHere } from "../database/verify-tables.ts";
 import { m } from "../messages/messages.ts";
+import { errorCodeFor } from "../platform/machine-fault.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { copyRows } from "./carry-tables.ts";
-import { hasTable } from "./rows.ts";
+import { columnList, columnsOf, isDamage, withReplaced, writeMain } from "./rows.ts";
 
 export interface SchemaObject {
   type: "table" | "view" | "index" | "trigger";
@@ -22,11 +25,13 @@ export interface SchemaObject {
 
 /** The triggers that note what the ERP touched: the daemon puts them on again, and then compares everything. */
 const OWN_TRIGGERS = /^erp_bridge_/;
+/** The bridge needs it, whatever an ERP did to it. */
+const MARKS = "erp_orders";
 
 export function listObjects(db: Database.Database, type: SchemaObject["type"]): SchemaObject[] {
   return db
     .prepare<unknown[], SchemaObject>(
-      `SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema
+      `SELECT type, name, tbl_name AS "table", sql FROM main.sqlite_schema
        WHERE type = ? AND sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid`,
     )
     .all(type);
@@ -41,62 +46,210 @@ export function takeOffTriggers({ to }: Pick<CarryOptions, "to">): SchemaObject[
   return triggers;
 }
 
-/** @param own names that the bridge's own migrations make, in lower case */
-export function carryErpTables(options: CarryOptions, own: ReadonlySet<string>, erpTables: readonly string[]): void {
-  const { from, report } = options;
-  const isErps = (name: string) =>
-    erpTables.includes(name) || (!own.has(name.toLowerCase()) && name !== "__drizzle_migrations");
-  const unusual = new Set(
-    from
-      .prepare<unknown[], string>("SELECT name FROM pragma_table_list WHERE type IN ('virtual', 'shadow')")
-      .pluck()
-      .all(),
-  );
-  for (const table of listObjects(from, "table").filter(({ name }) => isErps(name))) {
-    if (unusual.has(table.name)) report.notes.push(m.backup.virtualTable({ table: table.name }));
-    else if (carryTable(options, table)) report.add("tables of the ERP", 1);
-  }
-}
-
-function carryTable(options: CarryOptions, table: SchemaObject): boolean {
-  const { from, to, continues } = options;
-  const isNew = !hasTable(to.db, table.name);
-  if (!isNew && !continues) return copyRows(options, table.name, { replace: false });
-  const isChanged = !isNew && listObjects(to.db, "table").find(({ name }) => name === table.name)?.sql !== table.sql;
-  if (!isNew && !isChanged) return copyRows(options, table.name, { replace: true });
-  to.write(() => {
-    if (isChanged) to.db.exec(`DROP TABLE ${quoteName(table.name)}`);
-    to.db.exec(table.sql);
-  });
-  const isWhole = copyRows(options, table.name, { replace: true });
-  for (const index of listObjects(from, "index").filter((each) => each.table === table.name)) make(options, index);
-  return isWhole;
+/** What the bridge's migrations make, and which tables of it are the ERP's all the same; in lower case. */
+export interface Owned {
+  own: ReadonlySet<string>;
+  erpTables: readonly string[];
 }
 
 /**
- * Puts triggers on again, and brings over views, indexes and triggers of the ERP's that the copy lacks. The bridge's own
- * are those of the copy, which was brought up to this version.
+ * Everything of the ERP's but its triggers. In `unsafeMode` rows of the schema can be written, which is the only way to
+ * virtual tables of any module and to statements that are not UTF-8.
+ * @param isSound the replaced file was verified
  */
-export function putOnObjects(options: CarryOptions, own: ReadonlySet<string>, taken: readonly SchemaObject[]): void {
+export function carryErpObjects(options: CarryOptions, owned: Owned, isSound: boolean): void {
   const { from, to, continues } = options;
-  const isOwn = ({ name }: SchemaObject) => own.has(name.toLowerCase());
-  const theirs = (type: SchemaObject["type"]) =>
-    listObjects(from, type).filter((object) => !isOwn(object) && !OWN_TRIGGERS.test(object.name));
-  for (const object of [...theirs("view"), ...theirs("index")]) make(options, object);
-  const kept = taken.filter((trigger) => !OWN_TRIGGERS.test(trigger.name) && (isOwn(trigger) || !continues));
-  for (const trigger of [...kept, ...theirs("trigger")]) make(options, trigger);
+  to.db.unsafeMode(true);
+  withReplaced(options, () => {
+    if (continues) dropGone(options, owned);
+    for (const tables of listTables(from, owned)) carryTables(options, tables, isSound);
+    for (const type of ["view", "index"] as const)
+      for (const object of listObjects(from, type)) if (isErps(object, owned)) make(options, object);
+  });
+}
+
+/**
+ * Puts triggers on again: the bridge's own, which are those of the copy, brought up to this version, and the ERP's.
+ */
+export function putOnTriggers(options: CarryOptions, owned: Owned, taken: readonly SchemaObject[]): void {
+  const { from, to, continues } = options;
+  const isOwn = ({ name }: SchemaObject) => owned.own.has(name.toLowerCase());
+  const kept = taken.filter((trigger) => isOwn(trigger) || !continues);
+  const theirs = listObjects(from, "trigger").filter((trigger) => !isOwn(trigger));
+  for (const trigger of [...kept, ...theirs]) if (!OWN_TRIGGERS.test(trigger.name)) make(options, trigger);
+  takeTexts(options);
+  to.db.unsafeMode(false);
   to.db.pragma("foreign_keys = ON");
 }
 
-/** An object that stands already stays; one that does not fit is noted, because the rest must not fail for it. */
-function make({ to, report }: CarryOptions, { type, name, sql }: SchemaObject): void {
-  const standing = to.db
-    .prepare("SELECT 1 FROM sqlite_schema WHERE type = ? AND name = ? COLLATE NOCASE")
-    .get(type, name);
-  if (standing !== undefined) return;
+function isErps({ name, type }: SchemaObject, { own, erpTables }: Owned): boolean {
+  const lower = name.toLowerCase();
+  if (erpTables.includes(lower)) return type !== "view" || lower !== MARKS;
+  return !own.has(lower) && lower !== "__drizzle_migrations";
+}
+
+/** Views and indexes are all made again; a table stays until another takes its place, because that may not be readable. */
+function dropGone({ from, to }: CarryOptions, owned: Owned): void {
+  const tables = new Set(listObjects(from, "table").map(({ name }) => name.toLowerCase()));
+  const indexes = new Map(listObjects(from, "index").map(({ name, sql }) => [name, sql]));
+  const gone = [
+    ...listObjects(to.db, "view"),
+    ...listObjects(to.db, "index").filter(({ name, sql }) => indexes.get(name) !== sql),
+    ...listObjects(to.db, "table").filter(({ name }) => !tables.has(name.toLowerCase()) && name !== MARKS),
+  ].filter((object) => isErps(object, owned));
+  writeMain(to, () => {
+    for (const object of gone) drop(to.db, object);
+  });
+}
+
+/** Each table alone, and a virtual one with the tables that its module keeps for it, which are of no use without one another. */
+function listTables(db: Database.Database, owned: Owned): SchemaObject[][] {
+  const shadows = db
+    .prepare<unknown[], string>("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")
+    .pluck()
+    .all();
+  const tables = listObjects(db, "table").filter((table) => isErps(table, owned));
+  const isShadowOf = (name: string, { name: of }: SchemaObject) => shadows.includes(name) && name.startsWith(`${of}_`);
+  const virtual = tables.filter(isVirtual);
+  return tables
+    .filter(({ name }) => !virtual.some((table) => isShadowOf(name, table)))
+    .map((table) => [...(isVirtual(table) ? tables.filter(({ name }) => isShadowOf(name, table)) : []), table]);
+}
+
+function isVirtual({ sql }: SchemaObject): boolean {
+  return /^\s*CREATE\s+VIRTUAL\b/i.test(sql);
+}
+
+/** All of them or none: what cannot be brought over is named, and the copy's stays. */
+function carryTables(options: CarryOptions, tables: readonly SchemaObject[], isSound: boolean): void {
+  const { from, to, report, continues } = options;
+  const [table] = tables.slice(-1);
+  if (table === undefined) return;
+  const { name } = table;
+  const standing = findObject(to.db, name);
+  const isMarks = name.toLowerCase() === MARKS;
+  // Rows that a damaged file lost without an error are not orders that the ERP has given back.
+  const isKept =
+    isMarks && (!isSound || columnsOf(to.db, name).some((column) => !columnsOf(from, name).includes(column)));
+  const isWhole = attempt(options, table, () => {
+    if (standing === undefined || (continues && !isKept)) return carryWhole(options, tables);
+    if (standing.type === "table" && tables.every((each) => !isVirtual(each)))
+      return copyRows(options, name, { replace: false });
+    throw Object.assign(new Error(`${name} is another here`), { code: "SQLITE_CONSTRAINT" });
+  });
+  if (isWhole === true) report.add("tables of the ERP", 1);
+  else if (standing === undefined) makeEmpty(options, table);
+}
+
+/** For the ERP, which may not start without it; that its rows are missing is named. */
+function makeEmpty({ to }: CarryOptions, { sql }: SchemaObject): void {
   try {
-    to.write(() => to.db.exec(sql));
+    writeMain(to, () => to.db.exec(sql));
   } catch {
-    report.notes.push(m.backup.notMadeAgain({ type, name }));
+    // What is wrong with it is named, too.
+  }
+}
+
+function carryWhole({ from, to }: CarryOptions, tables: readonly SchemaObject[]): boolean {
+  return writeMain(to, () => {
+    for (const { name } of tables.toReversed()) drop(to.db, findObject(to.db, name));
+    for (const table of tables) {
+      if (isVirtual(table)) {
+        writeSchema(
+          to.db,
+          `INSERT INTO main.sqlite_schema SELECT * FROM replaced.sqlite_schema WHERE type = 'table' AND name = ?`,
+          table.name,
+        );
+        continue;
+      }
+      to.db.exec(table.sql);
+      fill(from, to.db, table.name);
+    }
+    return true;
+  });
+}
+
+/** Every row under the number that it has, from the table itself: an index may lack some. */
+function fill(from: Database.Database, to: Database.Database, table: string): void {
+  const columns = columnsOf(from, table);
+  const isTaken = new Set(columns.map((column) => column.toLowerCase()));
+  const rowid = hasRowid(from, table) ? ["rowid", "_rowid_", "oid"].find((name) => !isTaken.has(name)) : undefined;
+  const list = columnList(rowid === undefined ? columns : [rowid, ...columns]);
+  const name = quoteName(table);
+  // ABORT also where the table itself says that a row is to be left out or to take the place of another.
+  to.exec(`INSERT OR ABORT INTO main.${name} (${list}) SELECT ${list} FROM replaced.${name} NOT INDEXED`);
+  const count = (of: string) => to.prepare(`SELECT count(*) FROM ${of}.${name} NOT INDEXED`).pluck().get();
+  if (count("main") !== count("replaced"))
+    throw Object.assign(new Error(`rows of ${table} are missing`), { code: "SQLITE_CORRUPT" });
+  to.prepare("DELETE FROM main.sqlite_sequence WHERE name = ?").run(table);
+  to.prepare("INSERT INTO main.sqlite_sequence SELECT name, seq FROM replaced.sqlite_sequence WHERE name = ?").run(
+    table,
+  );
+}
+
+function hasRowid(db: Database.Database, table: string): boolean {
+  const sql = "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?";
+  return db.prepare(sql).pluck().get(table) === 0;
+}
+
+function findObject(db: Database.Database, name: string): SchemaObject | undefined {
+  return [...listObjects(db, "table"), ...listObjects(db, "view")].find(
+    (object) => object.name.toLowerCase() === name.toLowerCase(),
+  );
+}
+
+function drop(db: Database.Database, object: SchemaObject | undefined): void {
+  if (object === undefined) return;
+  const { type, name } = object;
+  if (!isVirtual(object)) db.exec(`DROP ${type} IF EXISTS main.${quoteName(name)}`);
+  else writeSchema(db, "DELETE FROM main.sqlite_schema WHERE type = 'table' AND name = ?", name);
+}
+
+/** The module of a virtual table may be the ERP's own. */
+function writeSchema(db: Database.Database, sql: string, ...params: string[]): void {
+  db.pragma("writable_schema = ON");
+  db.prepare(sql).run(...params);
+  db.pragma("writable_schema = RESET");
+}
+
+/** Statements that went through JavaScript, with the bytes that they have in the replaced file. */
+function takeTexts(options: CarryOptions): void {
+  const { db } = options.to;
+  const changed = "instr(sql, char(65533)) > 0";
+  if (db.prepare(`SELECT 1 FROM main.sqlite_schema WHERE ${changed}`).get() === undefined) return;
+  withReplaced(options, () =>
+    writeMain(options.to, () =>
+      writeSchema(
+        db,
+        `UPDATE main.sqlite_schema AS mine SET sql = theirs.sql FROM replaced.sqlite_schema AS theirs
+         WHERE theirs.type = mine.type AND theirs.name = mine.name AND ${changed.replace("sql", "mine.sql")}`,
+      ),
+    ),
+  );
+}
+
+/** An object that stands already stays. */
+function make(options: CarryOptions, object: SchemaObject): void {
+  const { to } = options;
+  const { type, name, sql } = object;
+  const standing = to.db
+    .prepare("SELECT 1 FROM main.sqlite_schema WHERE type = ? AND name = ? COLLATE NOCASE")
+    .get(type, name);
+  if (standing === undefined) attempt(options, object, () => writeMain(to, () => to.db.exec(sql)));
+}
+
+/** The rest must not fail for what damage, or what only the ERP has, keeps from being brought over: it is named. */
+function attempt<T>({ report }: CarryOptions, { type, name }: SchemaObject, fn: () => T): T | undefined {
+  try {
+    return fn();
+  } catch (error) {
+    const fault = faultCodeOf(error);
+    const isOfMachine = fault === undefined || errorCodeFor(fault) !== undefined;
+    if (isOfMachine && !isDamage(error)) throw error;
+    const needsErp = type === "table" && isUnknownHere(error);
+    if (!isDamage(error))
+      report.notes.push(needsErp ? m.backup.rowsNeedErp({ table: name }) : m.backup.notMadeAgain({ type, name }));
+    report.damaged.add(name);
+    return undefined;
   }
 }

@@ -12,6 +12,7 @@ import {
   eachRow,
   hasTable,
   insertInto,
+  keepBytes,
   type Pair,
   type Row,
   sharedColumns,
@@ -100,6 +101,8 @@ function prepareCarry(options: CarryOptions): (key: bigint, orderId: string) => 
     const myKey = (mine?.[0] as bigint | undefined) ?? (isKeyTaken.get(key) === undefined ? key : null);
     const kept = mine === undefined ? BigInt(insert.run(myKey, ...row).lastInsertRowid) : (mine[0] as bigint);
     if (mine !== undefined) update.run(...row, kept);
+    const named = Object.fromEntries(columns.map((column, index) => [column, row[index]]));
+    keepBytes(options, "orders", { key: "order_key", theirs: key, mine: kept, row: named });
     for (const [index, child] of children.entries()) child.write(kept, rowsOfChildren[index] ?? []);
     report.add("orders", 1);
     return kept;

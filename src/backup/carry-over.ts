@@ -5,24 +5,55 @@
  */
 import Database from "better-sqlite3";
 import { loadMigrations } from "../database/migrations.ts";
-import { carryErpTables, putOnObjects, takeOffTriggers } from "./carry-erp-tables.ts";
+import { quoteName } from "../database/quote-name.ts";
+import { carryErpObjects, putOnTriggers, takeOffTriggers } from "./carry-erp-tables.ts";
 import { type CarryOptions, carryEvents, carryOrders, listOrderKeys } from "./carry-orders.ts";
-import { carryTables, RULES } from "./carry-tables.ts";
+import { carryTables, lowerMarks, RULES } from "./carry-tables.ts";
+import { columnsOf, hasTable } from "./rows.ts";
 import { rebuildQueue } from "./settle.ts";
 
-const ERP_TABLES = Object.keys(RULES).filter((table) => RULES[table] === "erp");
+const ERP_TABLES = [...Object.keys(RULES).filter((table) => RULES[table] === "erp"), "erp_orders"];
 
-export function carryOver(options: CarryOptions, settings: { migrationsFolder: string; zone: string }): void {
-  const own = ownNames(settings.migrationsFolder);
+interface Settings {
+  migrationsFolder: string;
+  zone: string;
+  /** The replaced file was verified. */
+  isSound: boolean;
+}
+
+export function carryOver(options: CarryOptions, { migrationsFolder, zone, isSound }: Settings): void {
+  const { from, to, continues } = options;
+  const owned = { own: ownNames(migrationsFolder), erpTables: ERP_TABLES };
   const triggers = takeOffTriggers(options);
-  options.to.db.pragma("foreign_keys = OFF");
+  to.db.pragma("foreign_keys = OFF");
+  if (continues) {
+    addColumns(options);
+    to.db.pragma(`user_version = ${from.pragma("user_version", { simple: true })}`);
+  }
   const known = listOrderKeys(options);
   const keys = carryOrders(options);
   carryEvents(options, keys, known);
-  carryTables(options, settings.zone);
-  carryErpTables(options, own, ERP_TABLES);
-  rebuildQueue(options.to);
-  putOnObjects(options, own, triggers);
+  carryTables(options, zone);
+  carryErpObjects(options, owned, isSound);
+  lowerMarks(to);
+  rebuildQueue(to);
+  putOnTriggers(options, owned, triggers);
+}
+
+/** Columns that the ERP has added to the bridge's own tables. A file of another version has columns of that version, too. */
+function addColumns({ from, to, report }: CarryOptions): void {
+  const version = (db: Database.Database) => db.prepare("SELECT count(*) FROM __drizzle_migrations").pluck().get();
+  if (version(from) !== version(to.db)) return;
+  for (const [table, rule] of Object.entries(RULES)) {
+    if (rule === "erp" || rule === "anew" || table === "erp_orders" || !hasTable(from, table)) continue;
+    const mine = new Set(columnsOf(to.db, table));
+    const sql = "SELECT name, type, dflt_value AS value FROM pragma_table_xinfo(?) WHERE hidden = 0";
+    const theirs = from.prepare<unknown[], { name: string; type: string; value: string | null }>(sql).all(table);
+    for (const { name, type, value } of theirs.filter((column) => !mine.has(column.name))) {
+      const added = `ALTER TABLE main.${table} ADD COLUMN ${quoteName(name)} ${type} DEFAULT (${value ?? "NULL"})`;
+      report.tolerate(table, () => to.write(() => to.db.exec(added)));
+    }
+  }
 }
 
 /** Names of whatever the bridge's own migrations make, in lower case. */

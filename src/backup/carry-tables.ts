@@ -5,8 +5,21 @@
  */
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { nextBodyId } from "../database/body-parts.ts";
+import { quoteName } from "../database/quote-name.ts";
+import type { Store } from "../database/store.ts";
 import type { CarryOptions } from "./carry-orders.ts";
-import { bringDown, columnList, eachRow, hasTable, insertInto, type Row, sharedColumns } from "./rows.ts";
+import {
+  bringDown,
+  columnList,
+  eachRow,
+  hasTable,
+  insertInto,
+  keepBytes,
+  type Row,
+  sharedColumns,
+  withReplaced,
+  writeMain,
+} from "./rows.ts";
 
 type Rule =
   /** Brought over by code of its own. */
@@ -69,15 +82,16 @@ export const RULES: Readonly<Record<string, Rule>> = {
 const NEWER_FACTS = ["observed", "reconcile", "alerts", "revision_floor", "unanswered"];
 
 export function carryTables(options: CarryOptions, zone: string): void {
-  for (const [table, rule] of Object.entries(RULES)) {
-    if (!hasTable(options.from, table)) continue;
-    if (rule === "both") copyRows(options, table, { replace: false });
-    if (rule === "theirs" && options.continues) copyRows(options, table, { replace: true });
-  }
+  withReplaced(options, () => {
+    for (const [table, rule] of Object.entries(RULES)) {
+      if (!hasTable(options.from, table)) continue;
+      if (rule === "both") copyRows(options, table, { replace: false });
+      if (rule === "theirs" && options.continues) copyRows(options, table, { replace: true });
+    }
+  });
   // Orders that could not be brought over are read again, whatever changes named them before.
   forgetSeen(options);
   carryFacts(options);
-  carryMarks(options);
   carryWatermarks(options, zone);
   const bodies = carryBodies(options);
   mergeById(
@@ -100,23 +114,19 @@ export function carryTables(options: CarryOptions, zone: string): void {
 }
 
 /** All rows or none: where their table cannot be read to its end, the copy's rows stay. */
-export function copyRows(options: CarryOptions, table: string, how: { replace: boolean }): boolean {
-  const { from, to, report } = options;
-  const columns = sharedColumns(options, table);
-  if (columns.length === 0) return true;
-  return to.write(() => {
-    to.db.exec("SAVEPOINT copy_rows");
-    const isWhole = report.tolerate(table, () => {
-      const insert = to.db.prepare(insertInto(table, columns, "OR REPLACE"));
-      if (how.replace) to.db.exec(`DELETE FROM "${table.replaceAll('"', '""')}"`);
-      for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM "${table.replaceAll('"', '""')}"`))
-        insert.run(...row);
+export function copyRows({ from, to, report }: CarryOptions, table: string, how: { replace: boolean }): boolean {
+  const list = columnList(sharedColumns({ from, to }, table));
+  if (list === "") return true;
+  const name = quoteName(table);
+  const isWhole = report.tolerate(table, () =>
+    // Damage that a statement meets keeps the connection from writing until its transaction is rolled back.
+    writeMain(to, () => {
+      if (how.replace) to.db.exec(`DELETE FROM main.${name}`);
+      to.db.exec(`INSERT OR REPLACE INTO main.${name} (${list}) SELECT ${list} FROM replaced.${name}`);
       return true;
-    });
-    if (isWhole === undefined) to.db.exec("ROLLBACK TO copy_rows");
-    to.db.exec("RELEASE copy_rows");
-    return isWhole === true;
-  });
+    }),
+  );
+  return isWhole === true;
 }
 
 /** Rows with a number of their own, which they keep where it is free. Theirs counts where both have the row. */
@@ -140,18 +150,16 @@ function mergeById(
     report.tolerate(table, () => {
       for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM ${table} ORDER BY id`)) {
         const named = Object.fromEntries(columns.map((column, index) => [column, row[index] ?? null]));
+        const theirs = named["id"];
         named["id"] = bringDown(named["id"] ?? null);
         if (!accept(named)) continue;
         const values = others.map((column) => named[column]);
         const mine = find.get(named);
+        if (isTaken.get(named["id"]) !== undefined) named["id"] = null;
         if (mine !== undefined) update.run(...values, mine);
-        else
-          insert.run(
-            ...columns.map((column) =>
-              column === "id" && isTaken.get(named["id"]) !== undefined ? null : named[column],
-            ),
-          );
-        if (mine === undefined) report.add(table, 1);
+        else report.add(table, 1);
+        const kept = mine ?? insert.run(...columns.map((column) => named[column])).lastInsertRowid;
+        keepBytes(options, table, { key: "id", theirs, mine: kept, row: named });
       }
     });
   });
@@ -220,13 +228,8 @@ function carryFacts({ from, to, report, continues }: CarryOptions): void {
   });
 }
 
-/**
- * What the ERP said about orders: theirs counts, and marks that only the copy has stay. A mark never names a revision
- * that is not here: an order that came back in an older state is shown to the ERP again.
- */
-function carryMarks(options: CarryOptions): void {
-  const { to } = options;
-  if (hasTable(options.from, "erp_orders")) copyRows(options, "erp_orders", { replace: false });
+/** A mark never names a revision that is not here: an order that came back in an older state is shown to the ERP again. */
+export function lowerMarks(to: Store): void {
   to.write(() =>
     to.db
       .prepare(

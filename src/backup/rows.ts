@@ -1,11 +1,12 @@
 /*
- * Rows from one database to another, exactly as they are: integers as integers, reals as reals, whatever the column is.
- * Writes only to the file that a restore is making, so a crash leaves nothing but that file.
+ * Rows from one database to another, exactly as they are: integers as integers, reals as reals, text as the bytes that it is,
+ * whatever the column is. What the ERP wrote goes through SQLite alone (`withReplaced`), because no JavaScript string carries text
+ * that is not UTF-8. Writes only to the file that a restore is making, so a crash leaves nothing but that file.
  */
 
 import type Database from "better-sqlite3";
 import { quoteName } from "../database/quote-name.ts";
-import { faultCodeOf } from "../database/sqlite-errors.ts";
+import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { isUnknownHere } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
@@ -48,12 +49,53 @@ export function eachRow(db: Database.Database, sql: string, ...params: unknown[]
     .iterate(...params);
 }
 
-export function insertInto(
-  table: string,
-  columns: readonly string[],
-  or: "" | "OR REPLACE" | "OR IGNORE" = "",
-): string {
-  return `INSERT ${or} INTO ${quoteName(table)} (${columnList(columns)}) VALUES (${columns.map(() => "?").join(", ")})`;
+export function insertInto(table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${quoteName(table)} (${columnList(columns)}) VALUES (${columns.map(() => "?").join(", ")})`;
+}
+
+/**
+ * Runs `fn` with the replaced database attached as `replaced`. Every name in a statement then needs `main.` or `replaced.` before it: one that
+ * `main` lacks would be looked for, and written to, in the replaced file. Where it cannot be attached, as one in another encoding, each
+ * statement about it fails, and what it was to bring over is noted as missing.
+ */
+export function withReplaced({ from, to, report }: Pair & { report: CarryReport }, fn: () => void): void {
+  const attach = () => to.db.prepare("ATTACH ? AS replaced").run(from.name);
+  const isAttached = report.tolerate(from.name, attach) !== undefined;
+  try {
+    fn();
+  } finally {
+    if (isAttached) to.db.exec("DETACH replaced");
+  }
+}
+
+/** One transaction, which locks `main` alone: `BEGIN IMMEDIATE` takes the write lock of every attached file. */
+export function writeMain<T>({ db, path }: Store, fn: () => T): T {
+  try {
+    return db.transaction(fn)();
+  } catch (error) {
+    throw machineFaultOf(error, m.database.writing, path) ?? error;
+  }
+}
+
+/** What a text becomes in JavaScript where its bytes are no UTF-8; only such a value is worth a second look. */
+const REPLACED = "\uFFFD";
+
+/** Gives the texts of a row that was written from JavaScript the bytes that they have in the row that it was read from. */
+export function keepBytes({ from, to }: Pair, table: string, { key, theirs, mine, row }: CopiedRow): void {
+  for (const [column, value] of Object.entries(row)) {
+    if (typeof value !== "string" || !value.includes(REPLACED)) continue;
+    const [name, of] = [quoteName(column), quoteName(table)];
+    const bytes = from.prepare(`SELECT CAST(${name} AS BLOB) FROM ${of} WHERE ${key} = ?`).pluck().get(theirs);
+    to.db.prepare(`UPDATE ${of} SET ${name} = CAST(? AS TEXT) WHERE ${key} = ?`).run(bytes, mine);
+  }
+}
+
+interface CopiedRow {
+  /** The column with the number of the row, which may be another one in each of the two. */
+  key: string;
+  theirs: unknown;
+  mine: unknown;
+  row: Readonly<Record<string, unknown>>;
 }
 
 /** Behind it SQLite has room for a great many numbers. The ERP's ids are not larger; those of older versions were brought down. */

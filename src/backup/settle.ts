@@ -6,14 +6,16 @@
  */
 
 import { saveUnanswered } from "../batches/delivery-rows.ts";
-import { FEED_NAMES } from "../config/feed-names.ts";
+import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
+import { quoteName } from "../database/quote-name.ts";
 import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
 import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { lastNumber } from "./carry-orders.ts";
@@ -117,6 +119,43 @@ export function forgetPassing(to: Store): void {
     deleteRows(to, meta, { key: "copied_at" });
     deleteRows(to, syncRequests, {});
   });
+}
+
+/** Feeds that read what could not be brought over wait for a person: what the ERP has sold out since must not be sold again. */
+export function holdFeeds(
+  to: Store,
+  imports: Readonly<Record<FeedName, FeedSource>>,
+  { missing, at }: { missing: ReadonlySet<string>; at: string },
+): Message[] {
+  return FEED_NAMES.flatMap((feed) => {
+    const { path, table, query, file } = imports[feed];
+    if (path === null || file !== null) return [];
+    const tables = [table, ...tablesReadBy(to, query ?? `SELECT * FROM ${quoteName(table)}`)];
+    const found = [...missing].filter((name) => tables.some((each) => each.toLowerCase() === name.toLowerCase()));
+    if (found.length === 0) return [];
+    const detail = m.restore.feedUnrestored({ feed, tables: found.sort() });
+    to.write(() => saveHold(to, { area: feed, reason: "unrestored", since: at, nextProbeAt: null, detail }));
+    return [detail];
+  });
+}
+
+interface FeedSource {
+  path: string | null;
+  table: string;
+  query: string | null;
+  file: string | null;
+}
+
+/** The tables that a statement opens, also behind views. None where it cannot be compiled: then its feed is held by itself. */
+function tablesReadBy({ db }: Store, sql: string): string[] {
+  try {
+    const steps = db.prepare<unknown[], { opcode: string; p2: number }>(`EXPLAIN ${sql}`).all();
+    const pages = steps.filter(({ opcode }) => opcode === "OpenRead").map(({ p2 }) => p2);
+    const names = "SELECT DISTINCT tbl_name FROM sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))";
+    return db.prepare<unknown[], string>(names).pluck().all(JSON.stringify(pages));
+  } catch {
+    return [];
+  }
 }
 
 export function tellGap(to: Store, detail: Message, at: string): void {

@@ -24,6 +24,7 @@ import {
   doubtAcknowledged,
   doubtRequests,
   forgetPassing,
+  holdFeeds,
   loseDelivery,
   raiseNumbers,
   tellGap,
@@ -221,7 +222,9 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     onStep(m.restore.carrying);
     const { db, continues } = replaced;
     const carry = { from: db, to: store, report, continues, at };
-    carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
+    const { migrationsFolder } = options;
+    const isSound = replaced.damage === undefined;
+    carryOver(carry, { migrationsFolder, zone: loaded.config.service.timezone, isSound });
   }
   const journal = await replayJournal(options, report);
   const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
@@ -238,6 +241,8 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const isWhole = isComplete && journal.damaged === 0;
   const gap = isWhole ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
   if (gap !== null && !isWhole) tellGap(store, gap, at);
+  const missing = new Set([...report.damaged].filter((table) => (RULES[table] ?? "erp") === "erp"));
+  report.notes.push(...holdFeeds(store, loaded.config.imports, { missing, at }));
   if (!isComplete) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, m.restore.wasRestored);
     doubtRequests(store, loaded.config.statuses.map);

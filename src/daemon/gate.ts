@@ -36,6 +36,7 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   "rate limit": RETRY_AFTER_MAX_MS,
   refused: REFUSED_PROBE_MS,
   unread: REFUSED_PROBE_MS,
+  unrestored: null,
 };
 
 /** A flow that used a probe up in vain leaves the next one to others that wait for it for so long at most. */

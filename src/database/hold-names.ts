@@ -20,7 +20,9 @@ export type HoldReason =
   | "mapping"
   | "account"
   /** Shown, not held: what a restore could not bring back. */
-  | "restored";
+  | "restored"
+  /** What a feed reads could not be brought over by a restore: it may be as old as the copy. */
+  | "unrestored";
 
 /** `area`: every flow of the area waits. `flow`: only the flow of this name, which for the pull is that of its area. */
 export type HoldScope = "area" | "flow";

@@ -33,6 +33,7 @@ type HoldCode =
   | "hold_mapping"
   | "hold_account"
   | "hold_restored"
+  | "hold_unrestored"
   /** A reason of a later version. */
   | "hold_other";
 
@@ -178,6 +179,7 @@ export const CONDITIONS = {
   hold_payment: hold("payment", "error", { exit: EXIT.credentials, stalls: true }),
   hold_hand_out_lost: hold("hand-out lost", "error"),
   hold_table: hold("table", "error", { stalls: true }),
+  hold_unrestored: hold("unrestored", "error", { stalls: true }),
   hold_refused: hold("refused", "error", { stalls: true }),
   hold_guard: hold("guard", "error"),
   hold_tie: hold("tie", "error"),
@@ -275,6 +277,7 @@ const HOLD_CODES: Record<HoldReason, HoldCode> = {
   mapping: "hold_mapping",
   account: "hold_account",
   restored: "hold_restored",
+  unrestored: "hold_unrestored",
 };
 
 export function codeOfHold(reason: string): HoldCode {

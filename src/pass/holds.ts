@@ -36,6 +36,7 @@ const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
   "guard",
   "table",
   "disk",
+  "unrestored",
 ]);
 
 /** What a hold covers by default. */
@@ -62,6 +63,7 @@ const ENDINGS: Record<HoldReason, Ending> = {
   guard: "approve",
   "hand-out lost": { states: () => m.pass.ordersCompared },
   restored: { states: () => m.pass.ordersLookedFor },
+  unrestored: { states: () => m.pass.sourceLookedAt },
   tie: { states: () => m.pass.changesLookedFor },
   answer: { states: () => m.pass.areAcceptances },
   mapping: PUT_RIGHT,

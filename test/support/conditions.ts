@@ -78,6 +78,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   hold_payment: held("imports", "payment"),
   hold_hand_out_lost: held("orders", "hand-out lost"),
   hold_table: held("stocks", "table"),
+  hold_unrestored: held("stocks", "unrestored"),
   hold_refused: held("stocks", "refused"),
   hold_guard: held("stocks", "guard"),
   hold_tie: held("updates", "tie"),

@@ -14,7 +14,6 @@ export const backup = {
     `The copy in ${folder} that holds the most is ${newest}; another one has a later time in its name, because a clock was wrong. A restore needs the first one.`,
   freeSpace: "Free some space, lower backup.keep, or set backup.dir to another disk.",
   journalNotTidied: "The journal could not be tidied up.",
-  virtualTable: ({ table }: { table: string }) => `${table} is a virtual table: the copy's stays.`,
   notMadeAgain: ({ type, name }: { type: string; name: string }) => `The ${type} ${name} could not be made again.`,
   fileExists: ({ file }: { file: string }) => `${file} exists already, and a backup never writes over anything.`,
   otherName: "Choose another name.",
@@ -124,7 +123,10 @@ export const restore = {
     `The journal brought back ${counted(batches, "batch", "batches")} with ${counted(orders, "order")}.`,
   ordersUnread: ({ count }: { count: number }) =>
     `${counted(count, "order")} not readable there; what cannot be read is read from the service.`,
-  tablesUnread: ({ tables }: { tables: readonly string[] }) => `Not all could be read of: ${tables.join(", ")}.`,
+  tablesUnread: ({ tables }: { tables: readonly string[] }) =>
+    `Not all could be brought over of: ${tables.join(", ")}.`,
+  feedUnrestored: ({ feed, tables }: { feed: string; tables: readonly string[] }) =>
+    `${feed} reads what could not be brought over and may be as old as the copy (${tables.join(", ")}). Nothing is sent until it is compared with the ERP and put right, and then: erp-bridge resume ${feed} --hold unrestored`,
   openBefore: ({ text }: { text: Said }) => `Open from before: ${text}`,
   erpTablesOld:
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",

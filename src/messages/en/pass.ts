@@ -16,6 +16,7 @@ export const pass = {
   causePutRight: "that its cause was put right",
   ordersCompared: "that the orders on the site were compared with the database",
   ordersLookedFor: "that the orders that may be missing were looked for",
+  sourceLookedAt: "that what the feed reads was compared with the ERP",
   changesLookedFor: "that the changes that may be missing were looked for",
   areAcceptances: "that these answers of the service are acceptances",
   notReadInTime: ({ seconds }: { seconds: number }) => `The answer could not be read within ${seconds} s.`,

@@ -12,7 +12,6 @@ export const backup = {
     `Больше всего в ${folder} содержит копия ${newest}, а в имени другой время позднее: часы шли неверно. Для восстановления нужна первая.`,
   freeSpace: "Освободите место, уменьшите backup.keep или укажите в backup.dir другой диск.",
   journalNotTidied: "Не удалось убрать старое из журнала.",
-  virtualTable: ({ table }) => `${table}: виртуальная таблица, остаётся та, что в копии.`,
   notMadeAgain: ({ type, name }) => `Не удалось создать заново: ${type} ${name}.`,
   fileExists: ({ file }) => `${file}: файл уже есть, а копия никогда ничего не перезаписывает.`,
   otherName: "Выберите другое имя.",
@@ -112,7 +111,9 @@ export const restore = {
     `Заказы, выданные и подтверждённые между ${from} и ${at}, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.`,
   journalBrought: ({ batches, orders }) => `Журнал вернул пачек: ${batches}, заказов в них: ${orders}.`,
   ordersUnread: ({ count }) => `Там не прочитано заказов: ${count}; они читаются из сервиса.`,
-  tablesUnread: ({ tables }) => `Прочитано не полностью: ${tables.join(", ")}.`,
+  tablesUnread: ({ tables }) => `Перенесено не полностью: ${tables.join(", ")}.`,
+  feedUnrestored: ({ feed, tables }) =>
+    `${feed}: то, что читает выгрузка, перенести не удалось, данные могут быть такими же старыми, как копия (${tables.join(", ")}). Ничего не отправляется, пока их не сверят с ERP и не исправят; затем: erp-bridge resume ${feed} --hold unrestored`,
   openBefore: ({ text }) => `Осталось с прошлого раза: ${text}`,
   erpTablesOld:
     "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",

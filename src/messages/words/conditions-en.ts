@@ -125,6 +125,7 @@ export const conditionsEn = {
   },
   hold_account: hold("account", "Each account has a database of its own. What the configuration names:"),
   hold_restored: hold("restored", "See what may be missing in the line of the hold; then:"),
+  hold_unrestored: hold("unrestored", "Compare what the feed reads with the ERP, and put it right; then:"),
   hold_other: { ...hold("other"), recovery: (area: string) => `${area} is no longer held.` },
   flow_stale: {
     text: ({ subject, ageS, error, why }: Failing & Aged) =>

@@ -76,6 +76,7 @@ export const statusEn = {
     mapping: "stored orders hold columns of a former mapping",
     account: "the database belongs to another account",
     restored: "orders that were confirmed earlier may be missing; all goes on",
+    unrestored: "what it reads could not be restored and may be as old as the copy",
   },
 };
 
