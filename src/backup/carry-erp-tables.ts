@@ -13,7 +13,7 @@ import { m } from "../messages/messages.ts";
 import { errorCodeFor } from "../platform/machine-fault.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { copyRows } from "./carry-tables.ts";
-import { columnList, columnsOf, isDamage, withReplaced, writeMain } from "./rows.ts";
+import { columnList, columnsOf, isDamage, REPLACED, withReplaced, writeMain } from "./rows.ts";
 
 export interface SchemaObject {
   type: "table" | "view" | "index" | "trigger";
@@ -82,19 +82,21 @@ export function putOnTriggers(options: CarryOptions, owned: Owned, taken: readon
   to.db.pragma("foreign_keys = ON");
 }
 
-function isErps({ name, type }: SchemaObject, { own, erpTables }: Owned): boolean {
+function isErps({ name, type }: Pick<SchemaObject, "name" | "type">, { own, erpTables }: Owned): boolean {
   const lower = name.toLowerCase();
   if (erpTables.includes(lower)) return type !== "view" || lower !== MARKS;
   return !own.has(lower) && lower !== "__drizzle_migrations";
 }
 
-/** Views and indexes are all made again; a table stays until another takes its place, because that may not be readable. */
+/** Also what is made again; but a table stays with its indexes until another takes its place, because that may not be readable. */
 function dropGone({ from, to }: CarryOptions, owned: Owned): void {
   const tables = new Set(listObjects(from, "table").map(({ name }) => name.toLowerCase()));
   const indexes = new Map(listObjects(from, "index").map(({ name, sql }) => [name, sql]));
   const gone = [
     ...listObjects(to.db, "view"),
-    ...listObjects(to.db, "index").filter(({ name, sql }) => indexes.get(name) !== sql),
+    ...listObjects(to.db, "index").filter(
+      ({ name, table, sql }) => indexes.get(name) !== sql && !isErps({ type: "table", name: table }, owned),
+    ),
     ...listObjects(to.db, "table").filter(({ name }) => !tables.has(name.toLowerCase()) && name !== MARKS),
   ].filter((object) => isErps(object, owned));
   writeMain(to, () => {
@@ -164,6 +166,8 @@ function carryWhole({ from, to }: CarryOptions, tables: readonly SchemaObject[])
       }
       to.db.exec(table.sql);
       fill(from, to.db, table.name);
+      // With its indexes or not at all: without a unique one the ERP's upserts fail.
+      for (const index of listObjects(from, "index")) if (index.table === table.name) to.db.exec(index.sql);
     }
     return true;
   });
@@ -212,19 +216,18 @@ function writeSchema(db: Database.Database, sql: string, ...params: string[]): v
   db.pragma("writable_schema = RESET");
 }
 
-/** Statements that went through JavaScript, with the bytes that they have in the replaced file. */
+/** Gives the statements that were made from JavaScript the bytes that they have in the replaced file. */
 function takeTexts(options: CarryOptions): void {
-  const { db } = options.to;
-  const changed = "instr(sql, char(65533)) > 0";
-  if (db.prepare(`SELECT 1 FROM main.sqlite_schema WHERE ${changed}`).get() === undefined) return;
+  const { from, to } = options;
+  const types = ["table", "view", "index", "trigger"] as const;
+  const changed = types.flatMap((type) => listObjects(from, type)).filter(({ sql }) => sql.includes(REPLACED));
+  if (changed.length === 0) return;
+  const theirs = "SELECT sql FROM replaced.sqlite_schema WHERE type = mine.type AND name = mine.name";
+  const take = `UPDATE main.sqlite_schema AS mine SET sql = (${theirs}) WHERE type = ? AND name = ? AND sql = ?`;
   withReplaced(options, () =>
-    writeMain(options.to, () =>
-      writeSchema(
-        db,
-        `UPDATE main.sqlite_schema AS mine SET sql = theirs.sql FROM replaced.sqlite_schema AS theirs
-         WHERE theirs.type = mine.type AND theirs.name = mine.name AND ${changed.replace("sql", "mine.sql")}`,
-      ),
-    ),
+    writeMain(to, () => {
+      for (const { type, name, sql } of changed) writeSchema(to.db, take, type, name, sql);
+    }),
   );
 }
 

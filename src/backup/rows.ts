@@ -78,7 +78,7 @@ export function writeMain<T>({ db, path }: Store, fn: () => T): T {
 }
 
 /** What a text becomes in JavaScript where its bytes are no UTF-8; only such a value is worth a second look. */
-const REPLACED = "\uFFFD";
+export const REPLACED = "\uFFFD";
 
 /** Gives the texts of a row that was written from JavaScript the bytes that they have in the row that it was read from. */
 export function keepBytes({ from, to }: Pair, table: string, { key, theirs, mine, row }: CopiedRow): void {

@@ -43,6 +43,10 @@ describe("objects that only the ERP's SQLite can read", () => {
     const report = await scene.restore();
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
     expect(report.notes.map(String).join(" ")).toMatch(/erp_/);
+    expect(report.complete).toBe(false);
+    expect(
+      scene.rows("SELECT name FROM sqlite_schema WHERE type = 'index' AND name IN ('erp_collated_a', 'erp_indexed_a')"),
+    ).toHaveLength(2);
     await drain(scene);
     expect(scene.rows("SELECT count(*) AS n FROM erp_generated")).toEqual([{ n: 1 }]);
   });
