@@ -25,7 +25,7 @@ export type KeyValues = readonly (ColumnValue | RawText)[];
 
 /** What SQLite's text becomes where its bytes are no UTF-8; only such a value is worth a second look. */
 const REPLACED = "\uFFFD";
-/** Rows that a key with a case-blind or blank-blind collation may stand for; more are read where they are there. */
+/** Rows that the forms of a key may stand for; more are read where they are there. */
 const LOOKALIKES = 20;
 
 /** A key as text; undefined where nothing can be called by it. */
@@ -73,9 +73,7 @@ export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): 
   const where = rules.keys
     .map((column, index) => {
       const marks = (forms[index] ?? []).map(markOf);
-      return marks.length === 1
-        ? `${quoteName(column)} = ${marks[0]}`
-        : `${quoteName(column)} IN (${marks.join(", ")})`;
+      return `${keyColumn(column)} ${marks.length === 1 ? `= ${marks[0]}` : `IN (${marks.join(", ")})`}`;
     })
     .join(" AND ");
   const values = forms.flat().map(bindOf);
@@ -88,9 +86,17 @@ export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): 
       texts === undefined
         ? rows
         : rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === texts[index]));
-    // Rows that a case-blind or blank-blind collation takes for the same may stand before the ones that are meant.
+    // Rows under another form of the key may stand before the ones that are meant.
     if (same.length > 1 || rows.length < limit) return same;
   }
+}
+
+/**
+ * A key column as it is looked up and indexed: by its bytes. An ERP may have replaced NOCASE by one that knows more letters, and an index
+ * in the order of that one hides rows from a program that has SQLite's own.
+ */
+export function keyColumn(name: string): string {
+  return `${quoteName(name)} COLLATE BINARY`;
 }
 
 /** The values that a column may hold under one text: one or three, so that statements are few. */

@@ -10,7 +10,7 @@ import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type FeedRules, type SourceRules, sourceOf } from "./feed.ts";
-import { countSourceRows } from "./feed-source.ts";
+import { countSourceRows, keyColumn } from "./feed-source.ts";
 
 /** How changes of a feed's rows are found. */
 export type SourceKind = "tracked" | "scanned";
@@ -22,7 +22,7 @@ const OPERATIONS = ["insert", "update", "move", "delete", "replace", "displace"]
 
 /**
  * Whether triggers can note the changes of a feed's rows, or its rows must be read and compared: those of a view, of a
- * virtual table, of a SELECT, of another file, and of a table without an index that finds its key that is too large for
+ * virtual table, of a SELECT, of another file, of a table with a computed key, and of one without an index that finds its key that is too large for
  * one to be made.
  * @throws BridgeError `table_missing` where it is a table of this database that is not there or lacks a column.
  */
@@ -43,7 +43,13 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
       .all(rules.table)
       .map(({ name }) => name),
   );
-  return isTooLarge(store, rules) ? "scanned" : "tracked";
+  return isKeyComputed(store, rules) || isTooLarge(store, rules) ? "scanned" : "tracked";
+}
+
+/** A key that is computed whenever it is read: with the functions of whoever reads it, of which an ERP may have replaced one. */
+function isKeyComputed(store: Store, rules: FeedRules): boolean {
+  const computed = readTableColumns(store, rules).filter(({ hidden }) => hidden === 2);
+  return computed.some(({ name }) => rules.keys.some((key) => key.toLowerCase() === name.toLowerCase()));
 }
 
 function isTooLarge(store: Store, rules: FeedRules): boolean {
@@ -131,7 +137,7 @@ function ownIndex(rules: FeedRules): string {
 }
 
 function ownIndexSql(rules: FeedRules): string {
-  const columns = rules.keys.map(quoteName).join(", ");
+  const columns = rules.keys.map(keyColumn).join(", ");
   return `CREATE INDEX ${quoteName(ownIndex(rules))} ON ${quoteName(rules.table)} (${columns})`;
 }
 
@@ -159,7 +165,7 @@ export function disarmTriggers(store: Store, name: string): boolean {
 
 /** Asks SQLite itself, which applies collations, rowids and affinities better than any list of columns. */
 function isKeyIndexed(store: Store, rules: FeedRules): boolean {
-  const where = rules.keys.map((column) => `${quoteName(column)} IN (?, ?, ?)`).join(" AND ");
+  const where = rules.keys.map((column) => `${keyColumn(column)} IN (?, ?, ?)`).join(" AND ");
   // Prepared anew each time: SQLite does not notice that the schema has changed under a kept EXPLAIN.
   const plan = store.db
     .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE ${where}`)
@@ -218,7 +224,7 @@ function updateOf(columns: readonly string[], generated: ReadonlySet<string>): s
 
 interface TableColumn {
   name: string;
-  /** 2 and 3: generated. */
+  /** 2 and 3: generated, as it is read or as it is stored. */
   hidden: number;
   /** What SQLite puts in for NULL under REPLACE; null where it does not. */
   instead: string | null;

@@ -154,14 +154,43 @@ describe("the feed's table", () => {
     await run("stocks");
     const indexes = () =>
       rows("SELECT tbl_name AS t, sql FROM sqlite_schema WHERE type = 'index' AND name = 'erp_bridge_stocks_key'");
-    expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('ON "goods" ("sku")') }]);
+    expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('ON "goods" ("sku" COLLATE BINARY)') }]);
     erp.exec("DROP INDEX erp_bridge_stocks_key");
     await run("stocks");
     expect(indexes()).toHaveLength(1);
     erp.exec("ALTER TABLE goods ADD COLUMN code; UPDATE goods SET code = 'c' || sku");
     await restart({ imports: { stocks: { ...GOODS.imports.stocks, key: ["code"] } } });
     await run("stocks");
-    expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code")') }]);
+    expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code" COLLATE BINARY)') }]);
+  });
+
+  it("with an index in the order of the ERP's own NOCASE gives every row that was written, and no index of the bridge's is of that order", async () => {
+    const { erp, run, rows, level, restart } = await startFeeds({ settings: GOODS, arm: [] });
+    const skus = ["b", "A", "C", "d", "E", "f", "G"];
+    // The index keeps the order of another collation than the one that this program calls NOCASE.
+    erp.exec("CREATE TABLE goods (sku TEXT COLLATE BINARY UNIQUE, n)");
+    for (const sku of skus) erp.prepare("INSERT INTO goods VALUES (?, 5)").run(sku);
+    erp.unsafeMode(true);
+    erp.exec("PRAGMA writable_schema = ON");
+    erp.exec("UPDATE sqlite_schema SET sql = replace(sql, 'BINARY', 'NOCASE') WHERE name = 'goods'");
+    await restart();
+    await run("stocks");
+    for (const rowid of skus.keys()) erp.prepare("UPDATE goods SET n = 4 WHERE rowid = ?").run(rowid + 1);
+    await run("stocks");
+    expect(skus.map((sku) => level(sku))).toEqual(skus.map(() => 4));
+    expect(rows("SELECT sql FROM sqlite_schema WHERE name = 'erp_bridge_stocks_key'")).toEqual([
+      { sql: 'CREATE INDEX "erp_bridge_stocks_key" ON "goods" ("sku" COLLATE BINARY)' },
+    ]);
+  });
+
+  it("whose key is computed as it is read is compared in full, and gets no index", async () => {
+    const { erp, run, rows, level } = await startFeeds({ settings: GOODS, arm: [] });
+    erp.exec("CREATE TABLE goods (raw, sku AS (lower(raw)), n); INSERT INTO goods (raw, n) VALUES ('A', 1)");
+    await run("stocks");
+    expect(rows("SELECT name FROM sqlite_schema WHERE name LIKE 'erp_bridge_stocks%'")).toEqual([]);
+    erp.exec("UPDATE goods SET n = 2");
+    await run("stocks");
+    expect(level("a")).toBe(2);
   });
 
   it.each([
