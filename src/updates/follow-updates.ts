@@ -23,7 +23,7 @@ import type { Learned } from "./learn-form.ts";
 import { isLookBackDue, requestLookBack } from "./look-back.ts";
 import { LookNear, planAhead } from "./look-near.ts";
 import { LookOther } from "./look-other.ts";
-import { planCut } from "./plan-cut.ts";
+import { type Found, planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
 import { isPositionRefused, ReadPages } from "./read-pages.ts";
@@ -63,6 +63,8 @@ export class FollowUpdates implements Job {
   #sweepWanted = false;
   /** A look from before was ended by a wait behind what is new. */
   #isWideNext = false;
+  /** Following was ended by what ends the pass: queued reads have the first turn of the next one. */
+  #isReadNext = false;
   readonly #told = { future: false, ahead: false };
   /** A rest is of use only where the same is asked in the same form. */
   readonly #signature: string;
@@ -100,7 +102,9 @@ export class FollowUpdates implements Job {
     const trouble: Trouble = {};
     this.#pages.beginPass();
     await this.#takeTurn(trouble, { counts, signal });
+    this.#isReadNext = true;
     const { isComplete = true, wide } = (await this.#try(trouble, () => this.#follow(counts, signal))) ?? {};
+    this.#isReadNext = false;
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
     // Orders with a queued read do not wait for the next good answer of another path, nor for the rest of a look from before.
@@ -127,6 +131,13 @@ export class FollowUpdates implements Job {
 
   /** Where so few requests are answered that what is new takes them all, the rest of a look from before has the first of every other pass. */
   async #takeTurn(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<void> {
+    const isReadNext = this.#isReadNext;
+    this.#isReadNext = false;
+    if (isReadNext) {
+      await this.#cuts.requestReads(signal);
+      await this.#readOwed(trouble, { counts, signal });
+    }
+    if (stopsAll(trouble.ofOrders)) throw trouble.ofOrders;
     const rest = this.#isWideNext ? loadRest(this.#context.store, "sweep_rest", this.#signature) : undefined;
     this.#isWideNext = false;
     if (rest === undefined) return;
@@ -251,24 +262,28 @@ export class FollowUpdates implements Job {
     const { store } = this.#context;
     const leastNow = this.#pages.first.leastNow;
     let isComplete: boolean;
+    let found: Found | undefined;
+    let wait: unknown;
     try {
       isComplete = await this.#pages.readPages(pass, this.#context.client.serviceNow);
       if (isComplete) await this.#completeness.judgeEnd(pass.metadata, pass.signal);
       if (isComplete && pass.wholeMetadata !== undefined)
         await this.#completeness.learnWhole(pass.wholeMetadata, pass.signal);
+      found = await this.#judge.judge(pass);
     } catch (error) {
       // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
       // go on from there is asked from the watermark.
       const isRefused = rest !== undefined && isPositionRefused(error);
-      await this.#stored.store(pass, {
-        isWhole: false,
-        ...(isRefused ? { rest: null } : restAfterWait(pass, error)),
-        watermark: this.#reachedAtWait(pass, error),
-      });
-      throw error;
+      const end = this.#judge.endAtWait(pass, error);
+      if (end === undefined) {
+        const watermark = this.#reachedAtWait(pass, error);
+        await this.#stored.store(pass, { isWhole: false, ...(isRefused && { rest: null }), watermark });
+        throw error;
+      }
+      // As at a bound.
+      [isComplete, found, wait] = [false, end.found, error];
     }
     this.#tellFuture(pass.future);
-    const found = await this.#judge.judge(pass);
     const { serviceDate, high, skipped, token, serviceNow, at } = pass;
     const covered =
       isComplete && rest === undefined ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
@@ -283,22 +298,26 @@ export class FollowUpdates implements Job {
       { watermark, token, high, serviceNow, serviceDate, form, isCut: cut !== undefined },
       follow,
     );
+    // Where the service names positions, one that was not asked yet may be on the way to older changes.
+    const isAsked = wait === undefined || this.#options.rules.next === null;
+    const moved = isAsked ? position.watermark : this.#reachedAtWait(pass, wait);
     this.#tellAhead(position.reached ?? watermark, pass);
     const begunAt = rest === undefined ? serviceDate : rest.begunAt;
     await this.#stored.store(pass, {
-      watermark: position.watermark,
+      watermark: moved,
       cut,
-      ahead: planAhead(this.#context, position.watermark, pass, follow),
+      ahead: planAhead(this.#context, moved, pass, follow),
       isWhole: isComplete && rest === undefined,
       isFilled: isComplete && pass.backfill !== undefined && cut === undefined,
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
       swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
       // Whether more than a pass may read is left behind the watermark, where this pass can determine it.
-      isBehind: isSweep ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
+      isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
     this.#pages.first.noteCovered(covered);
     if (pass.isTieOver) await endTie(this.#context, pass.signal);
+    if (wait !== undefined) throw wait;
     if (!isComplete) this.#tellBound(pass);
     return isComplete;
   }
@@ -338,19 +357,6 @@ export class FollowUpdates implements Job {
     }
     this.#told.ahead = isAhead;
   }
-}
-
-/**
- * Where the service asks to wait between two pages the next pass goes on there: one that began anew each time would never come to its
- * end. Not behind a page that may have been cut: that shows only once all of them are read.
- */
-function restAfterWait(pass: Pass, error: unknown): { rest?: Rest } {
-  const { asked, high, lacks, rest, serviceDate } = pass;
-  const isDoubtful = [pass.gap, pass.mixed].some(
-    (gap) => gap !== undefined && (high === undefined || high.ns > gap.coveredNs),
-  );
-  if (!asksAllToWait(error) || asked === undefined || isDoubtful || lacks.length > 0) return {};
-  return { rest: { asked, begunAt: rest === undefined ? serviceDate : rest.begunAt, backfill: filledBy(pass) } };
 }
 
 /** What a backfill that goes on in the next pass keeps. */

@@ -4,6 +4,7 @@
  */
 
 import type { Lack } from "../completeness/plan-completeness.ts";
+import { asksAllToWait } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadAnchors, loadCut } from "./cut-rows.ts";
 import { instantOf, planAskBefore, planAskBehind } from "./follow.ts";
@@ -12,10 +13,14 @@ import { judgePage, mayLackAny, NARROWER, planNarrower, showsHole, withoutEarlie
 import type { Found } from "./plan-cut.ts";
 import type { ReadPages } from "./read-pages.ts";
 
+/** Passes in a row that the service has ended before its answers could show whether pages were whole. */
+const UNJUDGED_MAX = 3;
+
 export class JudgePages {
   readonly #context: JobContext;
   readonly #timezone: string;
   readonly #pages: ReadPages;
+  readonly #unjudged = { news: 0, sweep: 0 };
 
   constructor(context: JobContext, timezone: string, pages: ReadPages) {
     this.#context = context;
@@ -26,6 +31,7 @@ export class JudgePages {
   /** Whether pages have left out changes; undefined where nothing speaks for it, or the position would not move. */
   async judge(pass: Pass): Promise<Found | undefined> {
     const found = (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass));
+    this.#unjudged[pass.isSweep ? "sweep" : "news"] = 0;
     if (found?.verdict === "cut") return found;
     const lacks = this.#findLacks(pass);
     const trusted = lacks.some(({ isTrusted }) => isTrusted);
@@ -33,6 +39,19 @@ export class JudgePages {
     const size = found?.size ?? pass.pageMax;
     const keys = { lacks: lacks.map(({ key }) => key) };
     return { verdict: trusted ? "cut" : "unsure", size, isMixed: true, ...(found === undefined && keys) };
+  }
+
+  /**
+   * Whether a pass ends where the service asks to wait between two pages, and the next one goes on there: one that began anew each time would never
+   * come to its end. Not behind a page that may have been cut, unless it is asked to wait before that shows again and again: then its changes are
+   * looked for. Undefined where the next pass begins anew.
+   */
+  endAtWait(pass: Pass, error: unknown): { found?: Found } | undefined {
+    if (!asksAllToWait(error) || pass.asked === undefined) return undefined;
+    if (!isDoubtful(pass)) return {};
+    const unjudged = ++this.#unjudged[pass.isSweep ? "sweep" : "news"];
+    if (pass.high === undefined || unjudged < UNJUDGED_MAX) return undefined;
+    return { found: { verdict: "unsure", size: pass.pageMax, isMixed: pass.mixed !== undefined } };
   }
 
   /** What the pages say of more changes than all of them have brought. Of the end of a longer reading that says nothing. */
@@ -98,4 +117,13 @@ export class JudgePages {
     });
     return verdict === "whole" ? undefined : { verdict, size: timestamps.length, isMixed: false };
   }
+}
+
+/** Whether a page may have been cut, which shows only once all of them are read. Positions of the service's own are believed. */
+function isDoubtful({ gap, mixed, lacks, high, token }: Pass): boolean {
+  if (token !== undefined) return false;
+  return (
+    lacks.length > 0 ||
+    [gap, mixed].some((each) => each !== undefined && (high?.ns ?? each.coveredNs + 1n) > each.coveredNs)
+  );
 }

@@ -213,6 +213,53 @@ describe("a service that names positions itself and answers few requests a minut
   });
 });
 
+describe("a service that answers few requests a minute", () => {
+  it("is followed where its pages do not show whether they are whole before it asks to wait: orders are read", async () => {
+    const test = await startFollowed(12, { service: { updates: { pageLimit: 3 } } });
+    await run(test, 3 * 60_000, 60_000);
+    const timestamp = Math.floor(test.clock.nowMs());
+    for (const [place, id] of test.ids.entries())
+      test.change(id, { status: "paid", timestamp: timestamp + (place < 5 ? 0 : 30_000) }, 0);
+    limitRequests(test, 4);
+    await run(test, 2 * HOUR_MS, 90_000);
+    expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
+    expect(held(test)).toEqual([]);
+    expect(Date.parse(test.watermark()!)).toBe(timestamp + 30_000);
+  });
+
+  it("is followed where it answers none that would show whether a page was cut", async () => {
+    const test = await startFollowed(30, {
+      service: { updates: { pageLimit: 10, keeps: "newest", order: "descending" } },
+    });
+    for (const id of test.ids.slice(0, 2)) {
+      test.change(id, { status: "accepted" });
+      await run(test, 20 * 60_000, 60_000);
+    }
+    const before = test.watermark();
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    limitRequests(test, 2);
+    await run(test, 2 * 90_000, 90_000);
+    expect(statuses(test).slice(20)).toEqual(test.ids.slice(20).map(() => "paid"));
+    expect(test.watermark()).toBe(before);
+    await run(test, 30 * 60_000, 90_000);
+    expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
+    expect(test.watermark()).not.toBe(before);
+  });
+
+  it("and refuses a since of more than three days: what it skips is found order by order", async () => {
+    const test = await start(30, 3 * DAY_MS, { updates: { pageLimit: 3 } });
+    await run(test, 2 * HOUR_MS, 10 * 60_000);
+    for (const id of test.ids.slice(1, 10)) test.change(id, { status: "cancelled" });
+    await outage(test, 7 * DAY_MS);
+    for (const id of test.ids.slice(10)) test.change(id, { status: "paid" });
+    limitRequests(test, 8);
+    await run(test, 3 * HOUR_MS, 3 * 60_000);
+    expect(statuses(test).slice(1, 10)).toEqual(test.ids.slice(1, 10).map(() => "cancelled"));
+    expect(statuses(test).slice(10)).toEqual(test.ids.slice(10).map(() => "paid"));
+    expect(told(test)).toHaveLength(1);
+  });
+});
+
 describe("a refusal that is not about the age of since", () => {
   it("leaves no gap: the older since is answered once the service is well", async () => {
     const test = await start(5, 365 * DAY_MS);
