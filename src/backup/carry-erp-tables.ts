@@ -55,14 +55,13 @@ export interface Owned {
 /**
  * Everything of the ERP's but its triggers. In `unsafeMode` rows of the schema can be written, which is the only way to
  * virtual tables of any module and to statements that are not UTF-8.
- * @param isSound the replaced file was verified
  */
-export function carryErpObjects(options: CarryOptions, owned: Owned, isSound: boolean): void {
+export function carryErpObjects(options: CarryOptions, owned: Owned): void {
   const { from, to, continues } = options;
   to.db.unsafeMode(true);
   withReplaced(options, () => {
     if (continues) dropGone(options, owned);
-    for (const tables of listTables(from, owned)) carryTables(options, tables, isSound);
+    for (const tables of listTables(from, owned)) carryTables(options, tables);
     for (const type of ["view", "index"] as const)
       for (const object of listObjects(from, type)) if (isErps(object, owned)) make(options, object);
   });
@@ -123,8 +122,8 @@ function isVirtual({ sql }: SchemaObject): boolean {
 }
 
 /** All of them or none: what cannot be brought over is named, and the copy's stays. */
-function carryTables(options: CarryOptions, tables: readonly SchemaObject[], isSound: boolean): void {
-  const { from, to, report, continues } = options;
+function carryTables(options: CarryOptions, tables: readonly SchemaObject[]): void {
+  const { from, to, report, continues, isSound } = options;
   const [table] = tables.slice(-1);
   if (table === undefined) return;
   const { name } = table;

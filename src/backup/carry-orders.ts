@@ -28,6 +28,8 @@ export interface CarryOptions extends Pair {
   report: CarryReport;
   /** The replaced database is what became of the copy: what both name is the same. */
   continues: boolean;
+  /** It was verified: what it lacks was not lost, but deleted. */
+  isSound: boolean;
   /** UTC, ISO 8601. */
   at: string;
 }

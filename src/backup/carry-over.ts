@@ -6,7 +6,7 @@
 import Database from "better-sqlite3";
 import { loadMigrations } from "../database/migrations.ts";
 import { quoteName } from "../database/quote-name.ts";
-import { carryErpObjects, putOnTriggers, takeOffTriggers } from "./carry-erp-tables.ts";
+import { carryErpObjects, listObjects, putOnTriggers, takeOffTriggers } from "./carry-erp-tables.ts";
 import { type CarryOptions, carryEvents, carryOrders, listOrderKeys } from "./carry-orders.ts";
 import { carryTables, lowerMarks, RULES } from "./carry-tables.ts";
 import { columnsOf, hasTable } from "./rows.ts";
@@ -17,40 +17,40 @@ const ERP_TABLES = [...Object.keys(RULES).filter((table) => RULES[table] === "er
 interface Settings {
   migrationsFolder: string;
   zone: string;
-  /** The replaced file was verified. */
-  isSound: boolean;
 }
 
-export function carryOver(options: CarryOptions, { migrationsFolder, zone, isSound }: Settings): void {
+export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Settings): void {
   const { from, to, continues } = options;
   const owned = { own: ownNames(migrationsFolder), erpTables: ERP_TABLES };
   const triggers = takeOffTriggers(options);
   to.db.pragma("foreign_keys = OFF");
-  if (continues) {
-    addColumns(options);
-    to.db.pragma(`user_version = ${from.pragma("user_version", { simple: true })}`);
-  }
+  addColumns(options);
+  if (continues) to.db.pragma(`user_version = ${from.pragma("user_version", { simple: true })}`);
   const known = listOrderKeys(options);
   const keys = carryOrders(options);
   carryEvents(options, keys, known);
   carryTables(options, zone);
-  carryErpObjects(options, owned, isSound);
+  carryErpObjects(options, owned);
   lowerMarks(to);
   rebuildQueue(to);
   putOnTriggers(options, owned, triggers);
 }
 
-/** Columns that the ERP has added to the bridge's own tables. A file of another version has columns of that version, too. */
-function addColumns({ from, to, report }: CarryOptions): void {
+/**
+ * Columns that the ERP has added to tables that stay, the bridge's own among them. A file of another version has columns of that version,
+ * too.
+ */
+function addColumns({ from, to, report, continues }: CarryOptions): void {
   const version = (db: Database.Database) => db.prepare("SELECT count(*) FROM __drizzle_migrations").pluck().get();
   if (version(from) !== version(to.db)) return;
-  for (const [table, rule] of Object.entries(RULES)) {
-    if (rule === "erp" || rule === "anew" || table === "erp_orders" || !hasTable(from, table)) continue;
+  for (const { name: table } of listObjects(from, "table")) {
+    const rule = RULES[table] ?? "erp";
+    if (rule === "anew" || (rule === "erp" && continues) || !hasTable(to.db, table)) continue;
     const mine = new Set(columnsOf(to.db, table));
     const sql = "SELECT name, type, dflt_value AS value FROM pragma_table_xinfo(?) WHERE hidden = 0";
     const theirs = from.prepare<unknown[], { name: string; type: string; value: string | null }>(sql).all(table);
     for (const { name, type, value } of theirs.filter((column) => !mine.has(column.name))) {
-      const added = `ALTER TABLE main.${table} ADD COLUMN ${quoteName(name)} ${type} DEFAULT (${value ?? "NULL"})`;
+      const added = `ALTER TABLE main.${quoteName(table)} ADD COLUMN ${quoteName(name)} ${type} DEFAULT (${value ?? "NULL"})`;
       report.tolerate(table, () => to.write(() => to.db.exec(added)));
     }
   }

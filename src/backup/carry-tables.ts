@@ -7,7 +7,7 @@ import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { nextBodyId } from "../database/body-parts.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
-import type { CarryOptions } from "./carry-orders.ts";
+import { type CarryOptions, lastNumber } from "./carry-orders.ts";
 import {
   bringDown,
   columnList,
@@ -111,6 +111,7 @@ export function carryTables(options: CarryOptions, zone: string): void {
     "status_requests",
     options.continues ? "id = @id" : "order_id = @order_id AND status = @status AND requested_at IS @requested_at",
   );
+  if (options.continues && options.isSound) forgetWithdrawn(options);
 }
 
 /** All rows or none: where their table cannot be read to its end, the copy's rows stay. */
@@ -213,6 +214,21 @@ function forgetSeen({ to, report }: CarryOptions): void {
   to.write(() => {
     const forget = to.db.prepare("DELETE FROM seen_changes WHERE order_id = lower(?)");
     for (const orderId of report.damagedOrders) forget.run(orderId);
+  });
+}
+
+/** Requests that the ERP has deleted since, of numbers that were given there: they must not be sent. */
+function forgetWithdrawn({ from, to, report }: CarryOptions): void {
+  if (!hasTable(from, "status_requests")) return;
+  report.tolerate("status_requests", () => {
+    const ids = from.prepare<unknown[], bigint>("SELECT id FROM status_requests").pluck().safeIntegers(true).all();
+    const known = new Set(ids.map(bringDown));
+    const last = lastNumber(from, "status_requests");
+    const mine = to.db.prepare<unknown[], bigint>("SELECT id FROM status_requests").pluck().safeIntegers(true).all();
+    const forget = to.db.prepare("DELETE FROM status_requests WHERE id = ?");
+    to.write(() => {
+      for (const id of mine) if (id <= last && !known.has(id)) forget.run(id);
+    });
   });
 }
 

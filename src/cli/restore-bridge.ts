@@ -221,10 +221,9 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   if (replaced.state === "there") {
     onStep(m.restore.carrying);
     const { db, continues } = replaced;
-    const carry = { from: db, to: store, report, continues, at };
-    const { migrationsFolder } = options;
     const isSound = replaced.damage === undefined;
-    carryOver(carry, { migrationsFolder, zone: loaded.config.service.timezone, isSound });
+    const carry = { from: db, to: store, report, continues, isSound, at };
+    carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
   }
   const journal = await replayJournal(options, report);
   const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];

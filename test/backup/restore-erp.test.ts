@@ -129,6 +129,38 @@ describe("what a restore brings over of the ERP's", () => {
     expectWhole(outcome, scene);
   });
 
+  it("has no request again that it has withdrawn, and no mark that it has taken back", async () => {
+    const settings = { statuses: { path: "/api/v1/1c/orders/{order_id}/status" } };
+    const scene = await startScene(settings);
+    const [order] = createOrders(scene, 1);
+    await drain(scene);
+    exec(scene, `INSERT INTO status_requests (order_id, status) VALUES ('${order}', 'packed'), ('${order}', 'paid')`);
+    exec(scene, `INSERT INTO erp_orders (order_id, seen_revision) VALUES ('${order}', 1)`);
+    await scene.backUp();
+    exec(scene, "DELETE FROM status_requests WHERE status = 'packed'; DELETE FROM erp_orders");
+    expect(await scene.restore()).toMatchObject({ complete: true });
+    expect(scene.rows("SELECT status FROM status_requests")).toEqual([{ status: "paid" }]);
+    expect(scene.rows("SELECT order_id FROM orders_pending")).toEqual([{ order_id: order }]);
+  });
+
+  it("is what it has added to a table, also where the replaced file was begun anew", async () => {
+    const scene = await startScene();
+    createOrders(scene, 1);
+    exec(scene, "INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
+    await drain(scene);
+    await scene.backUp();
+    exec(
+      scene,
+      `ALTER TABLE stock ADD COLUMN shelf TEXT DEFAULT 'none'; INSERT INTO stock (sku, quantity, shelf) VALUES ('B', 1, ${raw(TABLE_CP1251)});
+       UPDATE orders SET received_at = '2020-01-01T00:00:00.000Z'`,
+    );
+    expect(await scene.restore()).toMatchObject({ complete: false });
+    expect(scene.rows("SELECT sku, hex(shelf) AS h FROM stock ORDER BY sku")).toEqual([
+      { sku: "A", h: "6E6F6E65" },
+      { sku: "B", h: TABLE_CP1251.toUpperCase() },
+    ]);
+  });
+
   it("is the text of its statements, also where that is not UTF-8", async () => {
     const scene = await startScene();
     const write = () => {
