@@ -121,6 +121,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "cancel" } },
   },
+  {
+    ...one(
+      "views that a rename has written anew left as they are",
+      "src/database/own-objects.ts",
+      "(isFree ? isReadable(db, name) : found.sql === wanted.sql)",
+      '(isFree ? isReadable(db, name) : found.sql === wanted.sql || type === "view")',
+    ),
+    draws: { step: { do: "anew" } },
+  },
+  {
+    ...one(
+      "orders that were marked while no trigger stood left in the queue",
+      "src/database/own-objects.ts",
+      "if (isThere && made.some(isNoted)) mendQueue(db);",
+      "if (isThere && made.length === 0) mendQueue(db);",
+    ),
+    draws: { step: { do: "anew", table: "erp_orders" } },
+  },
   tested(
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",

@@ -112,6 +112,7 @@ const HOSTILE_KINDS: Classes = {
     "skew",
     "forget confirms",
     "cancel",
+    "anew",
   ],
   "form leases": ["true", "false"],
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],

@@ -108,7 +108,7 @@ export function act(world: World, deed: Deed) {
 
 type ErpDeed = Extract<
   Deed,
-  { do: "write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "ask" }
+  { do: "write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask" }
 >;
 
 function actAsErp(world: World, deed: ErpDeed) {
@@ -137,11 +137,23 @@ function actAsErp(world: World, deed: ErpDeed) {
       world.time.at(deed.ms, () => erp.unlock());
       return;
     case "take":
-      return erp.take();
+      return asErp(world, () => erp.take());
+    case "anew":
+      return asErp(world, () => erp.makeAnew(deed.table));
     case "ask": {
       const orderId = versions.ids[deed.order % Math.max(1, versions.ids.length)];
       if (orderId !== undefined) erp.ask(orderId, deed.status);
     }
+  }
+}
+
+/** After a table was made anew the ERP can read nothing until the next pass has begun. */
+function asErp(world: World, act: () => void) {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof Error) || !/no such table: main\.former/.test(error.message)) throw error;
+    world.coverage.count("anew", "nothing to read");
   }
 }
 

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import type { FeedName } from "./schedule.ts";
+import type { FeedName, SharedTable } from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
 
 /** A value that a row of the ERP had, in the order of the commits. Undefined: nothing that could be sent. */
@@ -102,10 +102,35 @@ export class Erp {
   }
 
   take(): void {
-    this.#run(
-      `INSERT INTO erp_orders (order_id, seen_revision) SELECT order_id, revision FROM orders_pending WHERE true
+    this.#mark(this.#read());
+  }
+
+  /** As migration tools do to add a column. Orders that were read before are marked after. */
+  makeAnew(table: SharedTable): void {
+    const read = this.#read();
+    const { sql } = this.#run("SELECT sql FROM sqlite_schema WHERE name = ?").get(table) as { sql: string };
+    const { db } = this.#connection;
+    db.exec("SAVEPOINT anew");
+    try {
+      db.exec(`ALTER TABLE ${table} RENAME TO former; ${sql}`);
+      db.exec(`INSERT INTO ${table} SELECT * FROM former; DROP TABLE former; RELEASE anew`);
+    } catch (error) {
+      db.exec("ROLLBACK TO anew; RELEASE anew");
+      throw error;
+    }
+    this.#mark(read);
+  }
+
+  #read(): { order_id: string; revision: number }[] {
+    return this.#run("SELECT order_id, revision FROM orders_pending").all() as { order_id: string; revision: number }[];
+  }
+
+  #mark(orders: readonly { order_id: string; revision: number }[]): void {
+    const mark = this.#run(
+      `INSERT INTO erp_orders (order_id, seen_revision) VALUES (@order_id, @revision)
        ON CONFLICT (order_id) DO UPDATE SET seen_revision = max(seen_revision, excluded.seen_revision)`,
-    ).run();
+    );
+    for (const order of orders) mark.run(order);
   }
 
   ask(orderId: string, status: string): void {

@@ -28,6 +28,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
   { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
   { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
+  { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
@@ -210,6 +211,33 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(2),
       ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/** A migration tool of the ERP's makes a table anew that it shares with the bridge, between reading orders and marking them. */
+function madeAnew(random: Random, forms: Forms): Apart {
+  const anew = (): Step => {
+    const table = random() < 0.7 ? "erp_orders" : "status_requests";
+    return { after: integerBetween(random, 0, MINUTE), do: "anew", table };
+  };
+  return {
+    forms,
+    steps: [
+      orders(3),
+      ...idle(integerBetween(random, 1, 2)),
+      ...(random() < 0.5 ? [{ after: 0, do: "take" } as const, change(random), pass()] : []),
+      anew(),
+      ...(random() < 0.5 ? [orders(1), change(random)] : []),
+      ...(random() < 0.3 ? [anew()] : []),
+      {
+        after: integerBetween(random, 0, 20 * SECOND),
+        do: "ask",
+        order: integerBetween(random, 0, 3),
+        status: "accepted",
+      },
+      pass(),
+      ...(random() < 0.5 ? [{ after: 0, do: "take" } as const] : []),
     ],
   };
 }

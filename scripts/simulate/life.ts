@@ -4,6 +4,7 @@ import { buildJobs } from "../../src/daemon/build-jobs.ts";
 import { applyConfiguration } from "../../src/daemon/repair.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
+import { ErpObjects } from "../../src/database/erp-objects.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
@@ -85,7 +86,9 @@ export class ProgramLife {
     this.store.db.pragma("busy_timeout = 0");
     const client = createClient({ loaded, clock, admit: undefined, dispatcher: new SimulatedNetwork(line, this) });
     const log = logTo(options.onLog);
-    this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping };
+    // No other life's schema changes.
+    const objects = options.connection === undefined ? { objects: new ErpObjects(this.store) } : {};
+    this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping, ...objects };
     checkAccount(this.store, loaded);
     this.entries = buildJobs(this.context, {
       loaded,

@@ -75,8 +75,12 @@ export type Deed =
   | { do: "forget confirms"; ms: number }
   /** The customer cancels an order; the ERP asks for another status for it so long after an answer for the changes has said so. */
   | { do: "cancel"; order: number; askedAfterMs: number; slowMs: number }
+  /** A tool of the ERP's makes a table anew: it renames the old one, makes the new one, copies the rows and drops the old one. */
+  | { do: "anew"; table: SharedTable }
   | { do: "wait" }
   | HostileDeed;
+
+export type SharedTable = "erp_orders" | "status_requests";
 
 export type PersonDeed = "resume" | "approve" | "retry" | "sync";
 export type Reload = (typeof RELOADS)[number];
@@ -296,13 +300,15 @@ function makeUsual(seed: number): Schedule {
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
   const found = drawFound(seed, "usual", withEncoding(seed, forms));
   steps.push(...found.steps);
-  return { seed, world: "usual", forms: found.forms, clockMs: 0, isGuarded: isGuarded(seed), steps };
+  return { seed, world: "usual", forms: found.forms, clockMs: 0, isGuarded: isGuarded(seed, steps), steps };
 }
 
 /** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
 const GUARDED_EVERY = 16;
 
-function isGuarded(seed: number): boolean {
+function isGuarded(seed: number, steps: readonly Step[]): boolean {
+  // A database that other lives begin with keeps its schema.
+  if (steps.some((step) => step.do === "anew")) return true;
   const random = seededRandom(seed ^ 0x3f17);
   for (let turn = 0; turn < 4; turn++) random();
   return random() < 1 / GUARDED_EVERY;
@@ -347,7 +353,7 @@ function makeHostile(seed: number): Schedule {
   forms = found.forms;
   steps.push(...usual.steps, ...found.steps);
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
-  return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed), steps };
+  return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed, steps), steps };
 }
 
 /** Some services answer the newest changes and leave out the oldest. Drawn apart, so that the rest of a life stays what it was. */

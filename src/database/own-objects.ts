@@ -150,9 +150,9 @@ export function describeOwn({ changed, lacking }: OwnState): string {
 export function makeAgain(db: Database.Database, { changed, lacking }: OwnState): string[] {
   const made = changed.filter((object) => tryToMake(db, object));
   const names = made.map(({ name }) => name);
-  const isReadable = !lacking.some((lack) => /^erp_orders\b/.test(lack));
+  const isThere = !lacking.some((lack) => /^erp_orders\b/.test(lack));
   const isNoted = ({ type, table }: MadeObject) => type === "trigger" && (table === "orders" || table === "erp_orders");
-  if (isReadable && made.some(isNoted)) mendQueue(db);
+  if (isThere && made.some(isNoted)) mendQueue(db);
   if (names.includes("status_requests_known"))
     db.exec("UPDATE status_requests SET known_revision = 0 WHERE known_revision IS NULL AND state = 'pending'");
   if (names.includes("status_requests_mirror"))

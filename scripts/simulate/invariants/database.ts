@@ -22,6 +22,10 @@ const BOOKKEEPING = new Set([
   "observations",
 ]);
 
+/** What the ERP has still to take, by what it has marked, and what it is shown. */
+const MISQUEUED = `SELECT o.order_id FROM orders o LEFT JOIN erp_orders e USING (order_id) LEFT JOIN orders_pending p USING (order_id)
+  WHERE (p.order_id IS NOT NULL) <> (o.erp_revision > coalesce(e.seen_revision, 0))`;
+
 const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
   WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL
   GROUP BY kind, reference HAVING count(*) > 1`;
@@ -51,6 +55,13 @@ export class DatabaseInvariants {
     const integrity = auditor.db.pragma("integrity_check", { simple: true });
     if (integrity !== "ok") fail(13, `integrity_check: ${integrity}`);
     if ((auditor.db.pragma("foreign_key_check") as unknown[]).length > 0) fail(13, "foreign keys are not clean");
+    try {
+      const wrong = auditor.prepare(MISQUEUED).pluck().all();
+      if (wrong.length > 0) fail(13, `orders_pending is wrong of ${wrong.join(", ")}`);
+      auditor.prepare("SELECT count(*) FROM sync_status").get();
+    } catch (error) {
+      fail(13, `what the ERP reads cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   /** Everything that must stay as it is where nothing happens, a line for each row. */
