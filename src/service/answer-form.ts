@@ -249,8 +249,11 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   const others = kept.filter((each) => each !== met);
   const known = [{ ...form, times }, ...others].slice(0, KNOWN_MAX);
   if (times >= USUAL_TIMES) {
-    // What says nothing does not speak against one that said yes before it.
-    const isKept = (each: KnownForm) => each.times >= SECOND_TIMES || (isSilent(form) && each.verdicts.some(isWord));
+    // What says nothing, or has no sign of an acceptance, does not speak against one that said yes before it.
+    const isKept = (each: KnownForm) =>
+      each.times >= SECOND_TIMES ||
+      (isSilent(form) && each.verdicts.some(isWord)) ||
+      (!hasSign({ ...form, times }) && hasSign(each));
     return { ...learned, known: known.filter(isKept), fresh: [], since: now.at };
   }
   if (known.length < KNOWN_MAX) return { ...learned, known };

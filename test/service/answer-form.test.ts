@@ -152,6 +152,15 @@ describe("the form of an answer", () => {
     expect(isUnusual(learned, form('{"strange":1}'))).toBe(true);
   });
 
+  it("keeps what had a sign of an acceptance once before answers without one", () => {
+    const now = { at: at(START_MS), endsDoubt: false };
+    let learned = learnUsual(NOTHING_LEARNED, form('{"success":true}'), now);
+    for (let times = 0; times < 3; times++) learned = learnUsual(learned, form('{"data":{"orders":[]}}'), now);
+    expect(learned.since).not.toBeNull();
+    expect(isUnusual(learned, form('{"success":true}'))).toBe(false);
+    expect(isUnusual(learned, form('{"page":1}'))).toBe(true);
+  });
+
   it("counts only what settled something", () => {
     const now = { at: at(START_MS), endsDoubt: true };
     const once = learnUsual(NOTHING_LEARNED, form('{"ok":true}'), now);
