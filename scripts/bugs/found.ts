@@ -11,8 +11,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what an answer says of single records overlooked",
       SAID,
-      "word !== WELL && !words.includes(word)",
-      "word !== WELL && words.length < 0",
+      "if (word === WELL || words.includes(word)) return false;",
+      "if (words.length >= 0) return false;",
     ),
     draws: { step: { do: "leave out" } },
   },

@@ -1,13 +1,18 @@
 /*
  * What an answer to an import says of single records: `{"not_found": ["B"]}`, `[{"sku": "B", "status": 404}]`,
  * `{"B": "NOT_FOUND"}`. Wherever a record of the request is named, what stands there is said of that record. No list of
- * words covers every form of a refusal: what is usually said of a record that was taken is learned. Pure.
+ * words covers every form of a refusal: what is usually said of a record that was taken is learned. A list that names none of them, and has as
+ * many elements as the request, may say it of each in its place: `{"results": ["ok", "skipped"]}`. Pure.
  */
 
 import { SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
 
-/** What is said of each record of a request, in its order; an empty set: it is not named. */
-export type SaidOfRecords = readonly ReadonlySet<string>[];
+export interface SaidOfRecords {
+  /** What is said of each record of a request, in its order; an empty set: it is not named. */
+  of: readonly ReadonlySet<string>[];
+  /** Lists with something in them that says nothing of any. */
+  lists: readonly string[];
+}
 
 /** What is usually said of the records of one endpoint. */
 export interface UsuallySaid {
@@ -16,6 +21,8 @@ export interface UsuallySaid {
   isEachNamed: boolean;
   /** In so many answers, up to {@link USUAL_TIMES}. */
   times: number;
+  /** In so many of them lists were looked at that name no record. */
+  listTimes?: number;
 }
 
 /** A record of a request: the text of its key columns, and its JSON. */
@@ -41,6 +48,14 @@ const SEPARATORS = ["/", ":", "|"];
 
 /** That it was taken, in whatever words. */
 const WELL = "+";
+/** Before what a list says of records by their places. */
+const IN_PLACE = "@";
+/** Behind it: the list had a verdict for each of several records; for the only one, which may be one on the whole; or says something else. */
+const LIST_OF_ALL = "+";
+const LIST_OF_ONE = "1";
+const OTHER_LIST = "…";
+/** Of more different things said so they are no verdicts. */
+const IN_PLACE_MAX = 10;
 /** That it is not named. */
 const NOT_NAMED = "-";
 
@@ -51,12 +66,15 @@ const VERDICT =
 /**
  * @param answer the parsed JSON of the answer
  * @example
- * readSaid({ ok: ["A"], unknown: ["B"] }, [{ key: ["A"], … }, { key: ["B"], … }]); // [{"ok[]"}, {"unknown[]"}]
+ * readSaid({ ok: ["A"], unknown: ["B"] }, [{ key: ["A"], … }, { key: ["B"], … }]).of; // [{"ok[]"}, {"unknown[]"}]
  */
 export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRecords {
   const said = sent.map(() => new Set<string>());
   const names = new Names(sent);
+  const lists = new Set<string>();
+  let times = 0;
   const say = (index: number, words: string) => {
+    times += 1;
     said[index]?.add(words.slice(0, WORD_MAX));
   };
   const records = new Map<number, Record<string, unknown>>();
@@ -91,7 +109,24 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
     const named = list.map((element) => (isScalar(element) ? names.of(String(element)) : []));
     const isOfKeys = named.every((indexes) => indexes.length > 0);
     for (const index of isOfKeys ? named.flat() : []) say(index, placeWords(path));
+    const before = times;
     if (!isOfKeys) for (const element of list) visit(element, `${path}[]`, depth + 1);
+    if (!isOfKeys && times === before) sayInPlaces(list, path);
+  };
+  const sayInPlaces = (list: readonly unknown[], path: string) => {
+    const place = `${IN_PLACE}${path}[]`;
+    const words = list.length === sent.length ? list.map((element) => verdictsInPlace(place, element)) : [];
+    const different = new Set(words.flat());
+    // One of which none is a yes may as well list anything else.
+    const isSaid = list.some((element) => typeof element === "object") ? different.size > 0 : different.has(WELL);
+    if (!isSaid || different.size > IN_PLACE_MAX) {
+      if (!isTakenPlace(path)) lists.add(listWord(place, OTHER_LIST));
+      return;
+    }
+    lists.add(listWord(place, sent.length > 1 ? LIST_OF_ALL : LIST_OF_ONE));
+    words.forEach((each, index) => {
+      for (const word of each) if (word !== WELL) say(index, word);
+    });
   };
   const saidAt = (path: string, name: string, value: unknown, index: number): string[] => {
     const place = placeWords(path);
@@ -106,13 +141,35 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
     return [place, ...verdicts, ...repeatsIn(place, element, recordAt(index))];
   };
   visit(answer, "", 0);
-  return said;
+  return { of: said, lists: [...lists] };
+}
+
+/** What is said of a record by its place in a list. Numbers are verdicts only as flags and as HTTP statuses. */
+function verdictsInPlace(place: string, element: unknown): string[] {
+  const verdict = (name: string, value: unknown) => verdictOf(place, { name, value, sent: undefined });
+  if (isObject(element)) return verdictsIn(element, 0).flatMap(({ name, value }) => verdict(name, value));
+  const isVerdict =
+    isScalar(element) && (typeof element !== "number" || element === 0 || /^[01]$|^[1-5]\d\d$/.test(`${element}`));
+  return isVerdict ? verdict("status", element) : [];
+}
+
+function listWord(place: string, sign: string): string {
+  return `${place.slice(0, WORD_MAX - 1)}${sign}`;
+}
+
+/** The list of which this is said; undefined where records are named. */
+function placeOf(word: string): string | undefined {
+  return word.startsWith(IN_PLACE) ? word.slice(0, word.lastIndexOf("[]") + 2) : undefined;
+}
+
+function isTakenPlace(path: string): boolean {
+  const name = plainName(path.split(".").at(-1) ?? "");
+  return TAKEN_NAME.test(name) || SAME_NAME.test(name);
 }
 
 /** The place where records are named is a word itself: `updated` says yes, `ignored` does not. */
 function placeWords(path: string): string {
-  const name = plainName(path.split(".").at(-1) ?? "");
-  return TAKEN_NAME.test(name) || SAME_NAME.test(name) ? WELL : `${path}[]`;
+  return isTakenPlace(path) ? WELL : `${path}[]`;
 }
 
 function verdictsIn(element: object, depth: number): { name: string; value: unknown }[] {
@@ -236,9 +293,14 @@ function wordsIn(text: string): { text: string; at: number }[] {
   return [...text.matchAll(/[\p{L}\d_./-]*[\p{L}\d_]/gu)].map(({ 0: word, index }) => ({ text: word, at: index }));
 }
 
+function wordsOfOne(said: ReadonlySet<string>): string[] {
+  const isNamed = [...said].some((word) => placeOf(word) === undefined);
+  return isNamed ? [...said] : [...said, NOT_NAMED];
+}
+
 /** All of it, for the form of the answer. */
 export function wordsOf(said: SaidOfRecords): string[] {
-  return [...new Set(said.flatMap((each) => (each.size === 0 ? [NOT_NAMED] : [...each])))].sort();
+  return [...new Set([...said.of.flatMap(wordsOfOne), ...said.lists])].sort();
 }
 
 /** Whether these words are said of no record that was taken. */
@@ -249,29 +311,42 @@ export function isUnusuallySaid(usual: UsuallySaid, words: readonly string[]): b
 /** Of these records something else is said than usually of a record, or nothing where each is named. By their place in the request. */
 export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: number; words: string }[] {
   if (!isKnown(usual)) return [];
-  return said.flatMap((each, index) => {
-    const odd = (each.size === 0 ? [NOT_NAMED] : [...each]).find((word) => isOdd(usual, word));
+  return said.of.flatMap((each, index) => {
+    const odd = wordsOfOne(each).find((word) => isOdd(usual, word));
     return odd === undefined ? [] : [{ index, words: odd }];
   });
 }
 
 /** Whether another answer teaches nothing. */
-export function hasSettled({ times }: UsuallySaid): boolean {
-  return times >= USUAL_TIMES;
+export function hasSettled({ times, listTimes = 0 }: UsuallySaid): boolean {
+  return times >= USUAL_TIMES && listTimes >= USUAL_TIMES;
 }
 
 function isKnown(usual: UsuallySaid): boolean {
-  return hasSettled(usual) && usual.words.length <= WORDS_MAX;
+  return usual.times >= USUAL_TIMES && usual.words.length <= WORDS_MAX;
 }
 
-function isOdd({ words, isEachNamed }: UsuallySaid, word: string): boolean {
-  return word === NOT_NAMED ? isEachNamed && words.length > 0 : word !== WELL && !words.includes(word);
+function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string): boolean {
+  if (word === NOT_NAMED) return isEachNamed && words.length > 0;
+  if (word === WELL || words.includes(word)) return false;
+  const place = placeOf(word);
+  if (place === undefined) return true;
+  if (listTimes < USUAL_TIMES) return false;
+  const [isOfAll, isOfOne, isOther] = [LIST_OF_ALL, LIST_OF_ONE, OTHER_LIST].map((sign) =>
+    words.includes(listWord(place, sign)),
+  );
+  if (word === listWord(place, OTHER_LIST)) return isOfAll === true || isOfOne !== true;
+  const isListWord = [LIST_OF_ALL, LIST_OF_ONE].some((sign) => word === listWord(place, sign));
+  return !isListWord && isOther !== true;
 }
 
 /** The records were taken. The same object where nothing is new. */
 export function learnSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
   if (hasSettled(usual)) return usual;
-  return { ...withWords(usual, words), times: usual.times + 1 };
+  const { times, listTimes = 0 } = usual;
+  // What was learned by a version that looked at no lists stays.
+  const learned = times < USUAL_TIMES ? words : words.filter((word) => placeOf(word) !== undefined);
+  return { ...withWords(usual, learned), times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1 };
 }
 
 /** What was said counts as usual from now on. */

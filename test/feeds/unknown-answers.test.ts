@@ -92,8 +92,11 @@ describe("an import that is answered with 200 and another no", () => {
     expect(holds()).toEqual([]);
   });
 
-  /** A service that takes all records but one, and says how many those were. */
-  function leaveOut(feeds: Awaited<ReturnType<typeof startFeeds>>, say: (taken: number, of: number) => string) {
+  /** A service that takes all records but one, and says how many those were, or of each in its place whether it was. */
+  function leaveOut(
+    feeds: Awaited<ReturnType<typeof startFeeds>>,
+    say: (taken: number, of: number, each: readonly boolean[]) => string,
+  ) {
     const { service } = feeds.sandbox;
     const handle = service.handle.bind(service);
     const trouble = { leavesOut: undefined as string | undefined };
@@ -102,10 +105,44 @@ describe("an import that is answered with 200 and another no", () => {
       const { stocks } = JSON.parse(request.body.toString()) as { stocks: { sku: string }[] };
       const taken = stocks.filter(({ sku }) => sku !== trouble.leavesOut);
       const response = handle({ ...request, body: Buffer.from(JSON.stringify({ stocks: taken })) });
-      return { ...response, body: Buffer.from(say(taken.length, stocks.length)) };
+      const each = stocks.map(({ sku }) => sku !== trouble.leavesOut);
+      return { ...response, body: Buffer.from(say(taken.length, stocks.length, each)) };
     };
     return trouble;
   }
+
+  it.each<[(each: readonly boolean[]) => object]>([
+    [(each) => ({ results: each.map((is) => (is ? "ok" : "skipped")) })],
+    [(each) => ({ results: each.map((is) => ({ status: is ? "updated" : "unknown" })) })],
+    [(each) => each.map((is) => (is ? 200 : 404))],
+    [(each) => ({ ok: true, warnings: each.flatMap((is, at) => (is ? [] : [`Строка ${at + 1}: нет такого товара`])) })],
+    [(each) => ({ ok: true, details: each.flatMap((is, line) => (is ? [] : [{ line, reason: "unknown sku" }])) })],
+  ])(
+    "says of one record, by its place alone, what it usually does not, and keeps that one in doubt: %s",
+    async (say) => {
+      const feeds = await startFeeds();
+      const { erp, run, minute, rows, clock, holds, level } = feeds;
+      const trouble = leaveOut(feeds, (_taken, _of, each) => JSON.stringify(say(each)));
+      for (let round = 0; round < 4; round++) {
+        erp.exec("DELETE FROM stock");
+        fillStock(erp, 3, round + 1);
+        expect(await run("stocks")).toMatchObject({ outcome: "done" });
+      }
+      trouble.leavesOut = "S-3";
+      erp.exec("DELETE FROM stock");
+      fillStock(erp, 3, 20);
+      await run("stocks");
+      for (let minutes = 0; minutes < 30; minutes++) await minute();
+      expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+      expect([level("S-1"), level("S-2"), level("S-3")]).toEqual([20, 20, 4]);
+      expect(rows("SELECT 1 FROM feed_outbox WHERE record LIKE '%S-3%'")).toHaveLength(1);
+      trouble.leavesOut = undefined;
+      clock.advance(2 * HOUR_MS);
+      for (let minutes = 0; minutes < 10; minutes++) await minute();
+      expect(level("S-3")).toBe(20);
+      expect([holds(), rows("SELECT 1 FROM feed_outbox")]).toEqual([[], []]);
+    },
+  );
 
   it.each<[(taken: number, of: number) => string]>([
     [(taken, of) => JSON.stringify({ status: "ok", progress: `${taken}/${of}` })],

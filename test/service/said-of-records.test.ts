@@ -3,6 +3,7 @@ import { learnUsual } from "../../src/service/answer-form.ts";
 import { NOTHING_LEARNED } from "../../src/service/known-forms.ts";
 import {
   findOdd,
+  isUnusuallySaid,
   learnSaid,
   NOTHING_SAID,
   readSaid,
@@ -21,6 +22,13 @@ const SENT = [record("A-1"), record("B-2")];
 function usualOf(answer: unknown, sent: readonly SentRecord[] = SENT): UsuallySaid {
   let usual = NOTHING_SAID;
   for (let times = 0; times < 3; times++) usual = learnSaid(usual, wordsOf(readSaid(answer, sent)));
+  return usual;
+}
+
+/** The same of an answer of each kind. */
+function learnedOf(answers: readonly unknown[], sent: readonly SentRecord[]): UsuallySaid {
+  let usual = NOTHING_SAID;
+  for (const answer of [...answers, ...answers]) usual = learnSaid(usual, wordsOf(readSaid(answer, sent)));
   return usual;
 }
 
@@ -99,6 +107,67 @@ describe("what an answer says of one record of the request", () => {
     ],
   ])("is nothing new where it means the same: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual([]);
+  });
+
+  it.each<[usual: unknown, answer: unknown]>([
+    [{ results: ["ok", "ok"] }, { results: ["ok", "skipped"] }],
+    [
+      [true, true],
+      [true, false],
+    ],
+    [
+      [200, 200],
+      [200, 404],
+    ],
+    [
+      [1, 1],
+      [1, 0],
+    ],
+    [
+      { results: [{ status: "updated" }, { status: "updated" }] },
+      { results: [{ status: "updated" }, { status: "skipped" }] },
+    ],
+    [
+      { data: { items: [{ result: { state: "saved" } }, { result: { state: "saved" } }] } },
+      { data: { items: [{ result: { state: "saved" } }, { result: { state: "unknown" } }] } },
+    ],
+    [{ stocks: [{ updated: true }, { updated: true }] }, { stocks: [{ updated: true }, { updated: false }] }],
+  ])("is said by its place in a list that names none: %j, %j", (usual, answer) => {
+    expect(oddKeys(usual, answer)).toEqual(["B-2"]);
+    expect(oddKeys(usual, usual)).toEqual([]);
+  });
+
+  it.each<[usual: unknown, answer: unknown]>([
+    [
+      { status: "ok", details: [] },
+      { status: "ok", details: [{ line: 2, reason: "unknown sku" }] },
+    ],
+    [
+      { ok: true, warnings: [] },
+      { ok: true, warnings: ["Строка 2: нет такого товара"] },
+    ],
+    [{ results: ["ok", "ok"] }, { results: ["skipped"] }],
+    [{ results: [{ status: "updated" }, { status: "updated" }] }, { results: [{ status: "updated" }] }],
+  ])("is said of some by a list that was empty, or had one for each: %j, %j", (usual, answer) => {
+    const learned = usualOf(usual);
+    for (const sent of [SENT, [...SENT, record("C-3")]])
+      expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, sent)))).toBe(true);
+  });
+
+  it.each<[usual: readonly unknown[], answer: unknown]>([
+    // One verdict of the whole request, whatever its size.
+    [[{ results: [{ status: "updated" }] }], { results: [{ status: "updated" }] }],
+    [[{ messages: ["Import finished"] }], { messages: ["Import finished"] }],
+    [[{ ids: [17, 18] }], { ids: [19] }],
+    [[{ ids: ["a1f", "b2e"] }], { ids: ["c3d", "d4c"] }],
+    [[{ shards: ["main", "spare"] }, { shards: ["main", "spare", "third"] }], { shards: ["main", "other"] }],
+    [[{ updated: [{ id: 1 }, { id: 2 }], created: [] }], { updated: [{ id: 1 }], created: [{ id: 2 }] }],
+  ])("is not said by a list of something else: %j, %j", (usual, answer) => {
+    const requests = [SENT.slice(0, 1), SENT, [...SENT, record("C-3")]];
+    for (const sent of usual.length === 1 ? requests : [SENT]) {
+      const learned = usual.length > 1 ? learnedOf(usual, sent) : usualOf(usual[0], sent);
+      for (const other of requests) expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, other)))).toBe(false);
+    }
   });
 
   it("is told apart by all key columns where they stand beside the first", () => {
