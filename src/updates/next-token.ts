@@ -29,13 +29,65 @@ export function readToken(bytes: Buffer, span: Span): string | undefined {
  * isBefore("f00d", "beef", "UTC"); // false
  */
 export function isBefore(token: string, than: string, timezone: string): boolean {
-  const [, letters, digits] = NUMBERED.exec(token) ?? [];
-  const [, otherLetters, otherDigits] = NUMBERED.exec(than) ?? [];
-  if (digits !== undefined && otherDigits !== undefined)
-    return letters === otherLetters && BigInt(digits) < BigInt(otherDigits);
+  const [one, other] = [numberOf(token), numberOf(than)];
+  if (one !== undefined && other !== undefined) {
+    if (one.letters !== other.letters) return false;
+    const isSameUnit = one.unitNs === undefined || other.unitNs === undefined || one.unitNs === other.unitNs;
+    return isSameUnit ? one.value < other.value : instantNs(one) < instantNs(other);
+  }
   const [left, right] = [parseTimestamp(token, timezone), parseTimestamp(than, timezone)];
   return left !== undefined && right !== undefined && left.instantNs < right.instantNs;
 }
 
+/**
+ * Whether a token is written in another way than one of before: behind other letters, or digits of another unit of time. Of tokens that are no
+ * numbers nothing is known.
+ */
+export function isOtherForm(token: string, than: string): boolean {
+  const [one, other] = [numberOf(token), numberOf(than)];
+  if (one === undefined || other === undefined) return one !== other;
+  if (one.letters !== other.letters) return true;
+  return one.unitNs !== undefined && other.unitNs !== undefined && one.unitNs !== other.unitNs;
+}
+
+/**
+ * The same time in the form of another token, where both are digits of a time; no later than it.
+ *
+ * @example
+ * inFormOf("1772366461007", "1772369690"); // "1772366461"
+ */
+export function inFormOf(token: string, named: string): string | undefined {
+  const [one, other] = [numberOf(token), numberOf(named)];
+  if (one?.unitNs === undefined || other?.unitNs === undefined || other.value === 0n) return undefined;
+  const text = `${other.letters}${instantNs(one) / other.unitNs}`;
+  return text === token || numberOf(text)?.unitNs !== other.unitNs ? undefined : text;
+}
+
 /** Letters that are no part of a time, then digits. */
 const NUMBERED = /^([^\d:]*)(\d{1,300})$/;
+
+/** The unit of a time since 1970, by how many digits it has from 2001 on for some centuries. */
+const UNITS_NS: ReadonlyMap<number, bigint> = new Map([
+  [10, 1_000_000_000n],
+  [13, 1_000_000n],
+  [16, 1_000n],
+  [19, 1n],
+]);
+
+interface NumberedToken {
+  letters: string;
+  value: bigint;
+  /** Undefined where the digits are no time. */
+  unitNs: bigint | undefined;
+}
+
+function numberOf(token: string): NumberedToken | undefined {
+  const [, letters = "", digits] = NUMBERED.exec(token) ?? [];
+  return digits === undefined
+    ? undefined
+    : { letters, value: BigInt(digits), unitNs: UNITS_NS.get(digits.startsWith("0") ? 0 : digits.length) };
+}
+
+function instantNs({ value, unitNs = 1n }: NumberedToken): bigint {
+  return value * unitNs;
+}

@@ -14,7 +14,7 @@ import { endOfStepNs } from "../orders/second-reads.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
-import { asError } from "../platform/errors.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
 import { refuseRepeated, reportedError } from "../records/read-list.ts";
@@ -34,7 +34,7 @@ import {
   TIME_STREAM,
 } from "./follow-pass.ts";
 import { noteFormer } from "./learn-form.ts";
-import { isBefore, readToken } from "./next-token.ts";
+import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { mergeAnchors } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 import { NARROWED_MAX } from "./since-limits.ts";
@@ -69,6 +69,8 @@ export class ReadPages {
   #lookAtMs: number;
   /** In a row. */
   #refusedLooks = 0;
+  /** Since when an empty answer has named a token of another form than the position's. Monotonic. */
+  #otherSinceMs: number | undefined;
   /** A token that lies before the one that named it, and until when it is not followed. */
   #back: { token: string; since: string; untilMs: number } | undefined;
 
@@ -237,20 +239,49 @@ export class ReadPages {
     const seen = new Set<string>();
     let since = first;
     let quiet = 0;
+    let isRewritten = false;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
       if (from !== undefined && (pass.isSweep || !isToken(since, pass.learned.form, follow.timezone)))
         pass.asked = { since, ns: instantOf(since, follow.timezone) ?? from.ns, isKnownTimestamp: false };
       const { page, token } = await this.readPage(pass, since);
-      pass.token = since;
+      // A position is what the service has named.
+      if (!isRewritten) pass.token = since;
       seen.add(since);
       quiet = page.fresh === 0 ? quiet + 1 : 0;
       if (token === undefined || token === since) return true;
       // A page may be empty because the service leaves out what it would not show.
-      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#completeness.saysMore(pass.metadata))) return true;
+      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#completeness.saysMore(pass.metadata))) {
+        const rewritten = isRewritten ? undefined : this.#findRewritten(token, since);
+        if (rewritten === undefined) return true;
+        since = rewritten;
+        isRewritten = true;
+        continue;
+      }
       if (!this.#mayFollow(token, since, seen)) return true;
       since = token;
+      isRewritten = false;
     }
     return false;
+  }
+
+  /**
+   * The service names tokens of another form than the one that it answers with nothing: it may take that for another moment. Where both are
+   * digits of a time, that time is asked for in the new form.
+   * @throws BridgeError `answer_unreadable` where it cannot be, for minutes, and no time is answered by which changes would show
+   */
+  #findRewritten(token: string, since: string): string | undefined {
+    const nowMs = this.#context.clock.monotonicMs();
+    if (!isOtherForm(token, since)) {
+      this.#otherSinceMs = undefined;
+      return undefined;
+    }
+    const rewritten = inFormOf(since, token);
+    this.#otherSinceMs ??= nowMs;
+    if (rewritten !== undefined || nowMs - this.#otherSinceMs < BACK_MS || this.#refusedLooks < NARROWED_MAX)
+      return rewritten;
+    throw new BridgeError("answer_unreadable", m.updates.positionsOfOtherForm({ since, token }), {
+      hint: m.updates.askOfPositions,
+    });
   }
 
   /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Sandbox, StartOptions } from "../../src/sandbox/start-sandbox.ts";
+import { inFormOf, isBefore, isOtherForm } from "../../src/updates/next-token.ts";
 import { NARROWED_MAX } from "../../src/updates/since-limits.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 
@@ -116,5 +117,103 @@ describe("a position of the service's own", () => {
     // Each is repeated, and the next one asks from less long ago, because a limit of its age would let that in.
     expect(new Set(byTime).size).toBe(NARROWED_MAX);
     expect(test.watermark()).toMatch(/^cursor-\d+$/);
+  });
+});
+
+type Unit = "s" | "ms" | "text";
+const UNIT_MS = { s: 1_000, ms: 1 };
+
+/** Digits of a time, or letters of which only the service knows what they mean. */
+function write(ms: number, unit: Unit): string {
+  return unit === "text" ? `"${Buffer.from(`p:${ms}`).toString("base64")}"` : String(Math.floor(ms / UNIT_MS[unit]));
+}
+
+/** What the service takes a position for; undefined where that is a time in letters. */
+function read(since: string, unit: Unit): number | undefined {
+  if (/^\d{4}-/u.test(since)) return undefined;
+  if (unit !== "text") return /^\d+$/u.test(since) ? Number(since) * UNIT_MS[unit] : Number.POSITIVE_INFINITY;
+  const text = Buffer.from(since, "base64").toString();
+  return text.startsWith("p:") ? Number(text.slice(2)) : Number.POSITIVE_INFINITY;
+}
+
+/** A service that names positions in a unit which changes, the present one where it has nothing, and after a while takes no times. */
+async function startWithUnits(first: Unit) {
+  const settings = { updates: { next: "$.next" } };
+  const updates = { next: ["next"], nextForm: "timestamp" } as const;
+  const test = await startFollowed(5, { service: { updates }, settings });
+  const is = { unit: first, takesTimes: true };
+  const { service } = test.sandbox;
+  const handle = service.handle.bind(service);
+  service.handle = (call) => {
+    if (!call.path.includes("/updates")) return handle(call);
+    const [path, query] = call.path.split("?");
+    const since = new URLSearchParams(query).get("since") ?? "";
+    const ms = read(since, is.unit);
+    if (ms === undefined && !is.takesTimes) return { ...handle(call), status: 400, body: Buffer.from("{}") };
+    const iso = ms === undefined ? since : new Date(Math.min(ms, Date.UTC(9000, 0))).toISOString();
+    const answered = handle({ ...call, path: `${path}?since=${encodeURIComponent(iso)}` });
+    const text = answered.body.toString();
+    const next = Date.parse(/"next":"([^"]*)"/u.exec(text)?.[1] ?? "");
+    const named = write(text.includes("order_id") ? next : test.clock.nowMs(), is.unit);
+    return { ...answered, body: Buffer.from(text.replace(/"next":"[^"]*"/u, `"next":${named}`)) };
+  };
+  test.change(test.ids[0]!, { status: "paid" });
+  await pollFor(test, 3);
+  is.takesTimes = false;
+  await pollFor(test, 30);
+  return { test, is };
+}
+
+describe("a position in another form than those that the service names by now", () => {
+  it.each<[Unit, Unit]>([
+    ["ms", "s"],
+    ["s", "ms"],
+  ])("is asked for in that one too, where both are digits of a time: %s, then %s", async (before, after) => {
+    const { test, is } = await startWithUnits(before);
+    is.unit = after;
+    test.change(test.ids[1]!, { status: "paid" });
+    await pollFor(test, 2);
+    test.change(test.ids[2]!, { status: "paid" });
+    await pollFor(test, 2);
+    expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid", "paid", "new", "new"]);
+    expect(test.watermark()).toMatch(after === "s" ? /^\d{10}$/u : /^\d{13}$/u);
+  });
+
+  it("stays, and is told of, where nothing shows what it means", async () => {
+    const { test, is } = await startWithUnits("s");
+    const position = test.watermark();
+    is.unit = "text";
+    test.change(test.ids[1]!, { status: "paid" });
+    await pollFor(test, 9);
+    await expect(pollFor(test, 5)).rejects.toMatchObject({ code: "answer_unreadable" });
+    expect(test.watermark()).toBe(position);
+    is.unit = "s";
+    await pollFor(test, 2);
+    expect(test.statusOf(test.ids[1]!).status).toBe("paid");
+  });
+});
+
+describe("a token of the service's own", () => {
+  it("lies before another by its time where the two are digits of different units", () => {
+    expect(isBefore("1772369690", "1772366461007", "UTC")).toBe(false);
+    expect(isBefore("1772366460", "1772366461007", "UTC")).toBe(true);
+    expect(isBefore("cursor-7", "cursor-12", "UTC")).toBe(true);
+  });
+
+  it("is written in the form of another one where both are digits of a time", () => {
+    expect(inFormOf("1772366461007", "1772369690")).toBe("1772366461");
+    expect(inFormOf("c-1772366461", "1772369690008")).toBe("1772366461000");
+    for (const named of ["1772369690008", "17", "f00d", ""]) expect(inFormOf("1772366461007", named)).toBeUndefined();
+  });
+
+  it.each<[string, string, boolean]>([
+    ["1772369690", "1772366461007", true],
+    ["c-7", "7", true],
+    ["f00d", "7", true],
+    ["100", "99", false],
+    ["f00d", "beef", false],
+    ["1000000000", "999999999", false],
+  ])("is of another form or not: %s, %s", (token, than, isOther) => {
+    expect(isOtherForm(token, than)).toBe(isOther);
   });
 });

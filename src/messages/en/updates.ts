@@ -49,6 +49,10 @@ export const updates = {
     "The service refuses its own position for changes; they are asked for by the last time known instead.",
   positionsWentBack:
     "The service's positions for changes have gone back, perhaps because it was restored to an earlier copy: changes are followed by time until it names the next one.",
+  positionsOfOtherForm: ({ since, token }: { since: string; token: string }) =>
+    `The service names its positions for changes in another form (${token}) than the one that it answers with nothing (${since}), and takes no time to ask from: changes may be missing.`,
+  askOfPositions:
+    "Ask the service's support from which position its changes go on. Orders that differ meanwhile are found by: erp-bridge sync reconcile",
   positionBefore: "The service names a position for changes that lies before the one asked; it is not followed.",
   allUnknown: ({ count }: { count: number }) =>
     `The service says that it knows none of ${counted(count, "order")} that it handed out itself; none of them is marked as removed.`,
