@@ -31,7 +31,7 @@ export class FloorWriter {
     this.db = new Database(file);
     this.db.pragma("journal_mode = WAL");
     this.db.pragma(`synchronous = ${synchronous}`);
-    this.db.pragma("foreign_keys = ON");
+    this.db.pragma("foreign_keys = OFF");
     this.#order = this.db.prepare(
       `INSERT INTO orders (order_id, number, status, service_created_at, service_updated_at, currency, total, received_at,
          changed_at, payload_source, batch_hash, payload_hash, payload)

@@ -17,7 +17,7 @@ export class LightConnection {
   constructor(file: string) {
     this.file = file;
     this.db = new Database(file, { fileMustExist: true, timeout: 0 });
-    const settings = ["trusted_schema = OFF", "recursive_triggers = OFF", "foreign_keys = ON", "synchronous = OFF"];
+    const settings = ["trusted_schema = OFF", "recursive_triggers = OFF", "foreign_keys = OFF", "synchronous = OFF"];
     for (const setting of settings) this.db.pragma(setting);
     this.drizzle = drizzle(this.db);
     this.#temporary = this.db.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'table'");

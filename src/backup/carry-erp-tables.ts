@@ -78,7 +78,6 @@ export function putOnTriggers(options: CarryOptions, owned: Owned, taken: readon
   for (const trigger of [...kept, ...theirs]) if (!OWN_TRIGGERS.test(trigger.name)) make(options, trigger);
   takeTexts(options);
   to.db.unsafeMode(false);
-  to.db.pragma("foreign_keys = ON");
 }
 
 function isErps({ name, type }: Pick<SchemaObject, "name" | "type">, { own, erpTables }: Owned): boolean {

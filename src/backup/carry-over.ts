@@ -23,7 +23,6 @@ export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Set
   const { from, to, continues } = options;
   const owned = { own: ownNames(migrationsFolder), erpTables: ERP_TABLES };
   const triggers = takeOffTriggers(options);
-  to.db.pragma("foreign_keys = OFF");
   addColumns(options);
   if (continues) to.db.pragma(`user_version = ${from.pragma("user_version", { simple: true })}`);
   const known = listOrderKeys(options);

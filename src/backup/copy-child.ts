@@ -53,6 +53,7 @@ function seal({ partial, copiedAt }: CopyOrder): { found: string | undefined; sk
   const db = new Database(partial, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
+    db.pragma("foreign_keys = OFF"); // one that the ERP keeps to `meta` would refuse the next statement
     db.prepare(
       "INSERT INTO meta (key, value) VALUES ('copied_at', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     ).run(copiedAt);

@@ -30,7 +30,7 @@ export interface ErpObject {
 }
 
 /** The ERP's own to write: what it puts on these is its own affair. */
-const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", ...FEED_TABLES]);
+export const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", ...FEED_TABLES]);
 
 /** Read once in a process. */
 let migrations: readonly Migration[] | undefined;

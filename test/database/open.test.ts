@@ -85,7 +85,7 @@ describe("opening", () => {
       const { db } = open(mode);
       expect(db.pragma("synchronous", { simple: true })).toBe(2);
       expect(db.pragma("journal_mode", { simple: true })).toBe("wal");
-      expect(db.pragma("foreign_keys", { simple: true })).toBe(1);
+      expect(db.pragma("foreign_keys", { simple: true })).toBe(0);
       expect(db.pragma("busy_timeout", { simple: true })).toBeLessThanOrEqual(mode === "daemon" ? 100 : 5000);
     },
   );
