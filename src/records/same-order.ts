@@ -7,7 +7,7 @@ import { resolvePath } from "../answers/json-path.ts";
 import { JsonSyntaxError, kindOf, membersOf, readScalar, textOf } from "../answers/json-text.ts";
 import { JsonDepthError } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { parseTimestamp } from "../answers/timestamp.ts";
+import { doubtNs, parseTimestamp, type Timestamp, unitNs } from "../answers/timestamp.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { contentDigest } from "./compare-snapshot.ts";
 import { type OrderField, type OrderMapping, readOrderValues } from "./order-mapping.ts";
@@ -47,23 +47,27 @@ export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: st
   return digest !== undefined && digest === digestWithoutId(withoutOrderId(order, orderId));
 }
 
-/** Times of two shapes of one answer may be cut to a day. */
-const SHAPES_APART_NS = 24n * 3_600_000_000_000n;
-
 /**
  * Whether two records under one id are two orders all the same: the number, the time of creation and the lines are all others. A service
- * whose ids are wrong for a while gives one to several. An order that gets its number and its time late keeps its lines.
+ * whose ids are wrong for a while gives one to several. An order that gets its number and its time late keeps its lines. Times of two
+ * shapes of an answer may be cut to a day in one of them, or name no zone.
  */
 export function isOtherOrder(record: OrderRecord, order: OrderRecord, timezone: string): boolean {
   const [number, itsNumber] = [fieldOf(record, "number")?.trim(), fieldOf(order, "number")?.trim()];
   if (!number || !itsNumber || number === itsNumber) return false;
-  const [created, itsCreated] = [record, order].map(
-    (each) => parseTimestamp(fieldOf(each, "created_at") ?? "", timezone)?.instantNs,
+  const [created, itsCreated] = [record, order].map((each) =>
+    parseTimestamp(fieldOf(each, "created_at") ?? "", timezone),
   );
-  if (created === undefined || itsCreated === undefined) return false;
-  const apartNs = created > itsCreated ? created - itsCreated : itsCreated - created;
-  if (apartNs <= (record.mapping.source === order.mapping.source ? 0n : SHAPES_APART_NS)) return false;
+  if (created === undefined || itsCreated === undefined || !isApart(created, itsCreated)) return false;
   return linesOf(record) !== linesOf(order);
+}
+
+/** Whether two times are two instants, however each is cut. */
+function isApart(a: Timestamp, b: Timestamp): boolean {
+  const [unit, other] = [unitNs(a.form), unitNs(b.form)];
+  const cutNs = unit === other ? 0n : unit > other ? unit : other;
+  const apartNs = a.instantNs > b.instantNs ? a.instantNs - b.instantNs : b.instantNs - a.instantNs;
+  return apartNs > cutNs + doubtNs(a.form, b.form);
 }
 
 /** What was ordered, in one agreed order. */

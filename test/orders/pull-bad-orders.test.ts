@@ -151,6 +151,30 @@ describe("different orders under one id", () => {
   });
 
   it.each([
+    ["to the second in both", "2026-03-01T11:00:00Z", "held", "A-1"],
+    ["in another zone", "2026-03-01T14:00:00.000+03:00", "held", "A-1"],
+    ["cut to a day", "2026-03-01", undefined, "A-2"],
+    ["without a zone", "2026-03-01T14:00:00", undefined, "A-2"],
+  ])("are kept also where the stored one was read whole, with its time %s", async (_name, created, state, number) => {
+    const t = await startTestBridge();
+    t.sandbox.service.createOrder({ id: ID, raw: first });
+    await t.run("orders");
+    const whole = first
+      .replace("2026-03-01T11:00:00Z", created)
+      .replace('"new"', '"paid"')
+      .replace("11:00:00", "11:01:00");
+    t.sandbox.service.changeOrder(ID, { raw: whole });
+    await t.run("reconcile");
+    expect(t.rows("SELECT status, payload_source FROM orders")).toEqual([
+      { status: "paid", payload_source: "snapshot" },
+    ]);
+    serve(t, bearer("A-2", "2026-03-01T11:05:00Z", "two"));
+    await t.run("orders");
+    expect(t.rows("SELECT number FROM orders")).toEqual([{ number }]);
+    expect(quarantined(t).map((row) => row.state)).toEqual(state === undefined ? [] : [state]);
+  });
+
+  it.each([
     ["a number that comes late", bearer("", "2026-03-01T11:05:00Z", "two"), "A-9"],
     ["the same number", bearer("A-9", "2026-03-01T11:05:00Z", "two"), "A-9"],
     ["the same lines", bearer("A-8", "2026-03-01T11:05:00Z", "nine"), "A-9"],
