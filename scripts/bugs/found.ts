@@ -1,6 +1,7 @@
 /* Bugs that an attack from outside would find again, by what the world draws since. */
 import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
+const BATCHES = "src/batches/batch-rows.ts";
 const SAID = "src/service/said-of-records.ts";
 
 /** A record is left out, and the answer says so in this form. */
@@ -138,6 +139,46 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "if (isThere && made.length === 0) mendQueue(db);",
     ),
     draws: { step: { do: "anew", table: "erp_orders" } },
+  },
+  {
+    ...one(
+      "another order under the id of a stored one taken for a version of it",
+      "src/orders/ingest-orders.ts",
+      "isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)",
+      "record.hash.length === 0",
+    ),
+    draws: { step: { do: "one id", what: "known" } },
+  },
+  {
+    ...one(
+      "different orders of one batch under one id taken for versions of one",
+      "src/records/newest-records.ts",
+      "const own = orders.find((order) => !isOtherOrder({ text, mapping }, { text: order.text, mapping }, timezone));",
+      "const own = orders.find((order) => order.versions.length > 0);",
+    ),
+    draws: { step: { do: "one id", what: "known", laterMs: 0 } },
+  },
+  {
+    name: "what is owed to another address confirmed at this one",
+    edits: [
+      {
+        file: BATCHES,
+        find: 'export const SERVED_HERE = "(account IS NULL OR account = @account)";',
+        replace: 'export const SERVED_HERE = "(1 OR @account)";',
+      },
+      { file: BATCHES, of: "isServedBy", does: "return account === null || here !== '';" },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "move", to: "nothing" } },
+  },
+  {
+    ...one(
+      "a table of a feed that the ERP has made anew left without triggers",
+      "src/feeds/feed-changes.ts",
+      "if (version === this.#schemaVersion) return;",
+      "if (this.#schemaVersion !== undefined) return;",
+    ),
+    draws: { step: { do: "remake" } },
   },
   tested(
     "test/feeds/unknown-answers.test.ts",

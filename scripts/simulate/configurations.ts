@@ -8,7 +8,7 @@ export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1
 const ANSWER_BYTES_MAX = "250KB";
 
 /** What an operator changes. */
-export type Written = Changed & { secret?: string };
+export type Written = Changed & { secret?: string; isMoved?: boolean };
 
 type Config = LoadedConfig["config"];
 
@@ -19,8 +19,8 @@ type Config = LoadedConfig["config"];
 export class Configurations {
   readonly #sections = new Map<string, LoadedConfig>();
 
-  for(forms: Forms, database: string, { secret, ...changed }: Written = {}): LoadedConfig {
-    const { service, orders, updates, statuses, imports } = settingsOf(forms, changed, secret);
+  for(forms: Forms, database: string, written: Written = {}): LoadedConfig {
+    const { service, orders, updates, statuses, imports } = settingsOf(forms, written);
     const { stocks, prices } = imports;
     const parts = {
       service: this.#read({ service }),
@@ -43,8 +43,8 @@ export class Configurations {
       },
       database: { ...whole.config.database, path: database },
     };
-    const written = new Set(Object.values(parts).flatMap((part) => [...part.written]));
-    return { ...whole, config, written };
+    const named = new Set(Object.values(parts).flatMap((part) => [...part.written]));
+    return { ...whole, config, written: named };
   }
 
   #read(settings: object): LoadedConfig {
@@ -55,6 +55,8 @@ export class Configurations {
   }
 }
 
+/** Where the service is moved to. */
+const MOVED_TO = "http://127.0.0.1:8081";
 const SERVICE = {
   base_url: "http://127.0.0.1:8080",
   client_id: CREDENTIALS.clientId,
@@ -70,9 +72,10 @@ interface Settings {
   imports: { stocks: object; prices: object };
 }
 
-function settingsOf(forms: Forms, changed: Changed, secret = CREDENTIALS.clientSecret): Settings {
+function settingsOf(forms: Forms, { secret = CREDENTIALS.clientSecret, isMoved, ...changed }: Written): Settings {
   const settings = bridgeSettings(forms, changed) as unknown as Settings;
-  return { ...settings, service: { ...settings.service, ...SERVICE, client_secret: secret } };
+  const base_url = isMoved ? MOVED_TO : SERVICE.base_url;
+  return { ...settings, service: { ...settings.service, ...SERVICE, base_url, client_secret: secret } };
 }
 
 function read(settings: object): LoadedConfig {
@@ -81,6 +84,6 @@ function read(settings: object): LoadedConfig {
 }
 
 /** The same, read as one text. */
-export function readWhole(forms: Forms, { secret, ...changed }: Written = {}): LoadedConfig {
-  return read(settingsOf(forms, changed, secret));
+export function readWhole(forms: Forms, written: Written = {}): LoadedConfig {
+  return read(settingsOf(forms, written));
 }

@@ -3,7 +3,7 @@ import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
 import { writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { KEYS } from "./erp.ts";
-import { actHostile } from "./hostile/deeds.ts";
+import { actHostile, reload } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
 
@@ -85,6 +85,16 @@ export function act(world: World, deed: Deed) {
     case "forget confirms":
       world.service.setOptions({ confirmsForgotten: true });
       return void world.time.at(deed.ms, () => world.service.setOptions({ confirmsForgotten: false }));
+    case "remake":
+      return world.erp.remake(deed.feed);
+    case "move":
+      world.isElsewhereReady = deed.to === "nothing";
+      // How its answers say so of a record is not known there, nor at first where it comes back to.
+      turnOff(world, "record refused");
+      reload(world, { isMoved: true });
+      return void world.time.at(deed.ms, () => reload(world, {}));
+    case "one id":
+      return createUnderOneId(world, deed);
     case "cancel":
       return cancelOrder(world, deed);
     case "wait":
@@ -170,6 +180,32 @@ function createBadOrder(world: World, what: string) {
   const raw = (BAD_RECORDS[kind] ?? BAD_RECORDS["no uuid"])?.(versions.bad.size + 1) ?? "{}";
   world.coverage.count("bad order", kind);
   versions.bad.set(service.createOrder({ raw }), raw);
+}
+
+export const NIL = "00000000-0000-0000-0000-000000000000";
+/** Between two orders: more than the times of any service are cut to. */
+const APART_MS = 150_000;
+
+/** Whole orders, each with a number, a time and lines of its own, as a faulty deployment writes them. */
+function createUnderOneId(world: World, { what, count, laterMs }: Extract<Deed, { do: "one id" }>) {
+  const { service, versions, auditor, time } = world;
+  const stored = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all() as string[];
+  const id = stored.find((each) => service.statusOf(each) !== undefined && !versions.odd.has(each));
+  const text = id === undefined ? undefined : service.newestText(id);
+  if (text === undefined) return;
+  const create = () => {
+    const { order_id, number, items, ...rest } = JSON.parse(text) as Record<string, unknown>;
+    const nth = versions.bad.size + 1;
+    const lines = [{ line_id: nth, sku: `one-${nth}`, name: "X", quantity: 1, price: 5 }];
+    const record = { ...rest, order_id: what === "nil" ? NIL : order_id, number: `${number}-${nth}`, items: lines };
+    const at = writeTimestamp((service.now() - nth * APART_MS) * 1000, service.options);
+    const raw = Object.entries({ ...record, status: "new", created_at: at, updated_at: at }).map(
+      ([key, value]) => `${JSON.stringify(key)}:${key.endsWith("_at") ? at : JSON.stringify(value)}`,
+    );
+    versions.bad.set(service.createOrder({ raw: `{${raw.join(",")}}` }), `{${raw.join(",")}}`);
+    world.coverage.count("one id", what);
+  };
+  for (let made = 0; made < count; made++) time.at(made < count / 2 ? 0 : laterMs, create);
 }
 
 export function changeOrder(

@@ -93,6 +93,17 @@ export class Erp {
     );
   }
 
+  /** By a copy, as migration tools do that change a column. */
+  remake(feed: FeedName): void {
+    const { name: table } = TABLES[feed];
+    const sql = this.#run("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?")
+      .pluck()
+      .get(table) as string;
+    this.#transaction(
+      `CREATE TEMP TABLE c AS SELECT * FROM ${table}; DROP TABLE ${table}; ${sql}; INSERT INTO ${table} SELECT * FROM c; DROP TABLE c`,
+    );
+  }
+
   rollback(feed: FeedName): void {
     const { name, value } = TABLES[feed];
     const savepoint = "SAVEPOINT s; ";

@@ -27,6 +27,9 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
   { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
+  { tag: 0x7ab1, shares: { usual: 0.02, hostile: 0.04 }, draw: remade },
+  { tag: 0x40fe, shares: { usual: 0.03, hostile: 0.06 }, draw: moved },
+  { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
   { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
   { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
 ];
@@ -238,6 +241,73 @@ function madeAnew(random: Random, forms: Forms): Apart {
       },
       pass(),
       ...(random() < 0.5 ? [{ after: 0, do: "take" } as const] : []),
+    ],
+  };
+}
+
+/** A faulty deployment gives one id to different orders for some minutes. */
+function underOneId(random: Random, forms: Forms): Apart | undefined {
+  // Where a confirm names orders, those that share an id are one for it.
+  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none";
+  if ((!namesBatch && forms.confirm !== "all") || forms.created || isUnsafe(forms)) return undefined;
+  const what = pickOne(random, ["nil", "known", "known"] as const);
+  const laterMs = pickOne(random, [0, 0, MINUTE, 3 * MINUTE]);
+  const steps: Step[] = [
+    orders(2),
+    ...idle(3),
+    { after: 0, do: "one id", what, count: integerBetween(random, 2, 4), laterMs },
+    ...idle(2),
+  ];
+  if (random() < 0.5) steps.push(change(random));
+  if (random() < 0.5) steps.push({ after: laterMs, do: "wait" }, { after: 0, do: "night" }, pass());
+  return { forms, steps };
+}
+
+/** The service moves to another address and back while a confirm and a status are owed. */
+function moved(random: Random, forms: Forms): Apart | undefined {
+  if (isUnsafe(forms)) return undefined;
+  const ms = pickOne(random, [3 * MINUTE, 20 * MINUTE]);
+  const body = pickOne(random, ["html", "refusal"] as const);
+  const lie = { status: 502, body, of: "all", when: "before", ageMs: 0, retryAfter: null } as const;
+  const fails = (on: "confirm" | "status"): Step => {
+    return { after: 0, do: "lie", lie: { on, ...lie, span: { ms: 3 * MINUTE } } };
+  };
+  return {
+    forms,
+    steps: [
+      orders(2),
+      ...idle(3),
+      ...(random() < 0.8 ? [fails("confirm")] : []),
+      ...(random() < 0.5 ? [fails("status")] : []),
+      orders(integerBetween(random, 1, 3)),
+      { after: 0, do: "ask", order: integerBetween(random, 0, 3), status: "accepted" },
+      pass(),
+      { after: 0, do: "move", to: pickOne(random, ["nothing", "nothing", "not ready"]), ms },
+      ...(random() < 0.5 ? [orders(1), change(random)] : []),
+      ...(random() < 0.5 ? [{ after: 20 * SECOND, do: "ask", order: 4, status: "accepted" } as const] : []),
+      pass(),
+      { after: ms + MINUTE, do: "wait" },
+    ],
+  };
+}
+
+/** A migration tool of the ERP's makes a table of a feed anew, and the ERP works on at once. */
+function remade(random: Random, forms: Forms): Apart {
+  const feed = forms.prices && random() < 0.4 ? "prices" : "stocks";
+  const key = integerBetween(random, 0, 3);
+  const write = (at: number): Step => ({ after: 0, do: "write", feed, key: at, how: "upsert" });
+  return {
+    forms,
+    steps: [
+      write(key),
+      write(key + 1),
+      ...idle(3),
+      { after: integerBetween(random, 0, MINUTE), do: "remake", feed },
+      write(key),
+      ...(random() < 0.5 ? [{ after: 0, do: "remove", feed, key: key + 1 } as const] : []),
+      pass(),
+      ...(random() < 0.5 ? [write(key + 1)] : []),
+      ...idle(2),
     ],
   };
 }

@@ -4,6 +4,7 @@ import { buildJobs } from "../../src/daemon/build-jobs.ts";
 import { applyConfiguration } from "../../src/daemon/repair.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
+import { switchAccount } from "../../src/daemon/switch-account.ts";
 import { ErpObjects } from "../../src/database/erp-objects.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
@@ -36,6 +37,8 @@ export interface LifeOptions {
   loaded: LoadedConfig;
   /** Undefined: one that is opened with all that looks after the database's files. */
   connection: LightConnection | undefined;
+  /** A person has said that the other address is the same shop's. */
+  isAccountNew: boolean;
   /** The former life had the same secret: to find that out costs more than a pass. */
   isSecretKnown: boolean;
   time: SimulatedTime;
@@ -58,6 +61,7 @@ export interface LifeOptions {
 export class ProgramLife {
   readonly number: number;
   readonly secret: string;
+  readonly origin: string;
   readonly store: Store;
   readonly context: JobContext;
   readonly entries: readonly ScheduleEntry[];
@@ -73,6 +77,7 @@ export class ProgramLife {
     const { loaded, time, machine, line, hooks } = options;
     this.number = options.number;
     this.secret = loaded.config.service.client_secret;
+    this.origin = loaded.config.service.base_url;
     this.random = options.random;
     this.startedAtMs = time.elapsedMs;
     const clock = clockOfLife(time, machine, this);
@@ -89,6 +94,7 @@ export class ProgramLife {
     // No other life's schema changes.
     const objects = options.connection === undefined ? { objects: new ErpObjects(this.store) } : {};
     this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping, ...objects };
+    if (options.isAccountNew) this.store.write(() => switchAccount(this.store, loaded, clock.nowMs()));
     checkAccount(this.store, loaded);
     this.entries = buildJobs(this.context, {
       loaded,

@@ -10,7 +10,7 @@ import type { Asked, Fate } from "./schedule.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const HEADERS_TIMEOUT_MS = 15_000;
-const ORIGIN = "http://127.0.0.1:8080";
+export const ORIGIN = "http://127.0.0.1:8080";
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 const PAGE = "<!doctype html><html><head><title>Wi-Fi</title></head><body>Please log in.</body></html>";
 
@@ -56,6 +56,8 @@ export interface Life {
   readonly number: number;
   /** The secret that it is configured with. */
   readonly secret: string;
+  /** The address that it is configured with. */
+  readonly origin: string;
   readonly isDead: boolean;
 }
 
@@ -67,6 +69,8 @@ export interface Line {
   takeFate(kind: Asked, sent: Sent): Fate | undefined;
   /** What a lie makes of the answer; without one where the service has not been asked. */
   lieAnswer(lie: Lie, sent: Sent, response: SandboxResponse | undefined): Answer;
+  /** What is answered where the service is moved to. */
+  answerElsewhere(sent: Sent): SandboxResponse;
   /** Before anything is on its way. The program may be dead afterwards. */
   onSent(sent: Sent): void;
   /** The service has acted, and its answer is about to travel. The program may be dead afterwards. */
@@ -161,8 +165,12 @@ class Exchange {
   }
 
   travel() {
-    const { fate } = this.#sent;
+    const { fate, origin, life } = this.#sent;
     const upMs = integerBetween(this.#line.random, 5, 60);
+    if (origin !== ORIGIN && origin === life.origin) {
+      this.#line.time.at(upMs, () => this.#answer(this.#line.answerElsewhere(this.#sent), undefined));
+      return;
+    }
     switch (fate?.kind) {
       case "refused":
         return this.#failAfter(1, "ECONNREFUSED", "none");

@@ -77,6 +77,12 @@ export type Deed =
   | { do: "cancel"; order: number; askedAfterMs: number; slowMs: number }
   /** A tool of the ERP's makes a table anew: it renames the old one, makes the new one, copies the rows and drops the old one. */
   | { do: "anew"; table: SharedTable }
+  /** New orders bear one id: the nil UUID, or that of an order which is known. Half of them are made so much later. */
+  | { do: "one id"; what: "nil" | "known"; count: number; laterMs: number }
+  /** The service is moved to another address, where it has nothing of what it had or is not ready yet, and back: a person takes both over. */
+  | { do: "move"; to: "nothing" | "not ready"; ms: number }
+  /** The same with the table of a feed, by a copy. */
+  | { do: "remake"; feed: FeedName }
   | { do: "wait" }
   | HostileDeed;
 
@@ -308,7 +314,7 @@ const GUARDED_EVERY = 16;
 
 function isGuarded(seed: number, steps: readonly Step[]): boolean {
   // A database that other lives begin with keeps its schema.
-  if (steps.some((step) => step.do === "anew")) return true;
+  if (steps.some((step) => step.do === "anew" || step.do === "remake")) return true;
   const random = seededRandom(seed ^ 0x3f17);
   for (let turn = 0; turn < 4; turn++) random();
   return random() < 1 / GUARDED_EVERY;

@@ -22,7 +22,7 @@ import { StatusInvariants } from "./invariants/statuses.ts";
 import { JournalDisk } from "./journal.ts";
 import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { LightConnection } from "./light-store.ts";
-import type { Answer, Line, Sent, Told } from "./network.ts";
+import { type Answer, type Line, ORIGIN, type Sent, type Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
 import type { Asked, CrashPoint, Fate, FeedName, Schedule, WorldKind } from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
@@ -85,6 +85,9 @@ export class World implements Scene, Line, CommitHooks {
   isQuiet = false;
   readonly random: Random;
   readonly service: SandboxService;
+  /** The service at another address. */
+  readonly #elsewhere: SandboxService;
+  isElsewhereReady = false;
   readonly erp: Erp;
   readonly auditor: SecondConnection;
   readonly versions: Versions;
@@ -117,6 +120,7 @@ export class World implements Scene, Line, CommitHooks {
   #lives = 0;
   /** With which the database was opened last. */
   #secret: string | undefined;
+  #address = ORIGIN;
   #requests = 0;
   #ticks = 0;
   /** Ticks are so many times rarer: hours go by without every minute being played. */
@@ -141,6 +145,12 @@ export class World implements Scene, Line, CommitHooks {
       random: seededRandom(schedule.seed ^ 0xca11),
       options: serviceOptions(schedule.forms),
       onEntry: (entry) => this.#onEntry(entry),
+    });
+    this.#elsewhere = new SandboxService({
+      credentials: CREDENTIALS,
+      now: () => this.time.trueMs,
+      random: seededRandom(schedule.seed ^ 0xe15e),
+      options: serviceOptions(schedule.forms),
     });
     this.#configure = configure;
     this.time.onStandstill = () => this.fail(15, "time stands still");
@@ -207,11 +217,13 @@ export class World implements Scene, Line, CommitHooks {
     const number = ++this.#lives;
     this.trace(`start ${number}`);
     const { loaded } = this;
-    const { client_secret } = loaded.config.service;
+    const { client_secret, base_url } = loaded.config.service;
+    if (base_url !== this.#address) this.#onMoved();
     const life = new ProgramLife({
       number,
       loaded,
       connection: this.#connection,
+      isAccountNew: base_url !== this.#address,
       isSecretKnown: client_secret === this.#secret,
       time: this.time,
       machine: this.machine,
@@ -226,6 +238,7 @@ export class World implements Scene, Line, CommitHooks {
     });
     this.#life = life;
     this.#secret = client_secret;
+    this.#address = base_url;
     // What a program that died in its commit had written is gone.
     this.#seen = { event: null, mark: null };
     if (this.#connection === undefined) this.database.onStart(life.store.db);
@@ -234,6 +247,13 @@ export class World implements Scene, Line, CommitHooks {
     this.orders.onStart();
     this.emptiness.onStart();
     this.triggerAll();
+  }
+
+  /** What was learned of the answers there says nothing of those here; positions of each place are its own. */
+  #onMoved(): void {
+    this.#accepted.clear();
+    this.pushes.forgetLeftOut();
+    this.position.onMoved();
   }
 
   #tick(): void {
@@ -428,15 +448,33 @@ export class World implements Scene, Line, CommitHooks {
   }
 
   onSent(sent: Sent): void {
-    const { route, request, fate, number, life } = sent;
+    const { route, request, fate, number, life, origin } = sent;
     const what = `${request.method} ${request.path} ${request.body.toString("utf8")}`;
     this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);
+    if (origin !== ORIGIN && origin === life.origin) {
+      this.#onSentElsewhere(sent);
+      return;
+    }
     this.orders.onSent(sent);
     this.discipline.onSent(sent);
     this.statuses.onSent(sent);
     if (route.kind === "updates") for (const change of this.races.splice(0)) change();
     if (route.kind === "import") for (const write of this.inFlight.splice(0)) this.time.at(2, write);
     this.#dies("request", ` of ${route.kind}`);
+  }
+
+  answerElsewhere({ request, number }: Sent): SandboxResponse {
+    const starting = Buffer.from('{"error":"starting"}');
+    const notReady = { status: 500, headers: {}, body: starting, delivery: { kind: "plain" } } as const;
+    const response = this.isElsewhereReady ? this.#elsewhere.handle(request) : notReady;
+    this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
+    return response;
+  }
+
+  #onSentElsewhere({ route }: Sent): void {
+    this.coverage.count("elsewhere", route.kind);
+    if (route.kind === "confirm") this.fail(8, "a confirm leaves for a place that has served nothing");
+    if (route.kind === "unknown") this.fail(11, "a request for nothing that there is");
   }
 
   onServed({ number, route, request, life }: Sent, response: SandboxResponse): void {
@@ -450,6 +488,11 @@ export class World implements Scene, Line, CommitHooks {
 
   onTold(sent: Sent, told: Told): void {
     this.trace(`#${sent.number} < ${told.kind === "answer" ? told.status : `nothing, effect ${told.effect}`}`);
+    if (sent.origin !== ORIGIN) {
+      this.position.onTold(sent, told);
+      this.statuses.noteDuration(sent, told);
+      return;
+    }
     const isOwn = sent.fate === undefined && told.kind === "answer" && told.status >= 400;
     if (isOwn && sent.route.kind === "confirm") this.hadRefusedConfirms = true;
     // One that names refused records says nothing of the usual form.

@@ -2,6 +2,7 @@
  * The file itself: sound, durable on every connection, and the ERP's own columns as the ERP wrote them.
  */
 import type Database from "better-sqlite3";
+import { NIL } from "../deeds.ts";
 import type { Scene } from "../scene.ts";
 
 /** Written at every pass, or when nothing has changed but time. */
@@ -26,8 +27,9 @@ const BOOKKEEPING = new Set([
 const MISQUEUED = `SELECT o.order_id FROM orders o LEFT JOIN erp_orders e USING (order_id) LEFT JOIN orders_pending p USING (order_id)
   WHERE (p.order_id IS NOT NULL) <> (o.erp_revision > coalesce(e.seen_revision, 0))`;
 
+/** Orders without an id of their own may share the nil UUID. */
 const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
-  WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL
+  WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL AND reference NOT LIKE '%${NIL}%'
   GROUP BY kind, reference HAVING count(*) > 1`;
 
 export class DatabaseInvariants {

@@ -11,7 +11,6 @@ import type { Asked } from "../schedule.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const ORIGIN = "http://127.0.0.1:8080";
 /** So many waits of one record are everybody's; then it is to blame itself. */
 const WAITS_OF_ONE = 2;
 /** The least that a job backs off after a failure. */
@@ -116,7 +115,7 @@ export class DisciplineInvariants {
   onSent(sent: Sent) {
     const { fail, time, forms } = this.#scene;
     const { route, request, life, origin } = sent;
-    if (origin !== ORIGIN || route.kind === "unknown") return fail(11, `a request to ${origin}${request.path}`);
+    if (origin !== life.origin || route.kind === "unknown") return fail(11, `a request to ${origin}${request.path}`);
     // Nothing in this world holds it: what was no text has been read as one.
     if (request.body.includes("\ufffd"))
       fail(18, `${request.path} is sent what nobody wrote: ${request.body.toString("utf8")}`);

@@ -96,8 +96,9 @@ export class OrderInvariants {
 
   /** Whether the order is on disk, in one way or the other. */
   isKept(orderId: string): boolean {
-    if (this.#sql("isStored").get(orderId) !== undefined) return true;
-    return this.#sql("isQuarantined").get(orderId, this.#scene.versions.bad.get(orderId) ?? "") !== undefined;
+    const bad = this.#scene.versions.bad.get(orderId);
+    if (bad === undefined && this.#sql("isStored").get(orderId) !== undefined) return true;
+    return this.#sql("isQuarantined").get(orderId, bad ?? "") !== undefined;
   }
 
   /** Deleted by the service before it was shown to anybody: nobody can have it any more. */

@@ -40,6 +40,10 @@ export class PositionInvariants {
     this.#wasToldDate = false;
   }
 
+  onMoved() {
+    this.#value = undefined;
+  }
+
   onTold({ route }: Sent, told: Told) {
     if (told.kind !== "answer") return;
     if (told.date !== undefined) {

@@ -151,7 +151,7 @@ export class StatusInvariants {
   onTold(sent: Sent, told: Told) {
     const { route, request, fate, life } = sent;
     this.#noteCalled(sent, told);
-    if (route.kind === "status" || route.kind === "snapshot") this.#noteDuration(sent, told);
+    this.noteDuration(sent, told);
     if (route.kind === "status" && told.kind === "nothing" && told.effect === "none") {
       this.#neverLeft.set(numberOf(request.body.toString("utf8")), life.number);
     }
@@ -279,7 +279,8 @@ export class StatusInvariants {
     fail(12, `a pass of statuses waited for ${Math.round((passMs - busyMs) / 1000)} s beside its requests`);
   }
 
-  #noteDuration({ atMs }: Sent, told: Told) {
+  noteDuration({ atMs, route }: Sent, told: Told): void {
+    if (route.kind !== "status" && route.kind !== "snapshot") return;
     this.#pace.busyMs += this.#scene.time.elapsedMs - atMs;
     this.#pace.requests += 1;
     this.#pace.failedReads += Number(told.kind === "nothing" || told.status >= 400);
