@@ -10,7 +10,7 @@ import { carryErpObjects, listObjects, putOnTriggers, takeOffTriggers } from "./
 import { type CarryOptions, carryEvents, carryOrders, listOrderKeys } from "./carry-orders.ts";
 import { carryTables, lowerMarks, RULES } from "./carry-tables.ts";
 import { columnsOf, hasTable } from "./rows.ts";
-import { rebuildQueue } from "./settle.ts";
+import { settleQueue } from "./settle.ts";
 
 const ERP_TABLES = [...Object.keys(RULES).filter((table) => RULES[table] === "erp"), "erp_orders"];
 
@@ -31,7 +31,7 @@ export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Set
   carryTables(options, zone);
   carryErpObjects(options, owned);
   lowerMarks(to);
-  rebuildQueue(to);
+  settleQueue(to);
   putOnTriggers(options, owned, triggers);
 }
 

@@ -40,7 +40,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   order_event_rows: "own",
   compared_orders: "own",
   erp_orders: "own",
-  erp_queue: "anew",
+  erp_queue: "theirs",
   status_requests: "own",
   batches: "own",
   body_parts: "own",

@@ -8,6 +8,7 @@
 import { saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
+import { mendQueue } from "../database/own-objects.ts";
 import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
 import { quoteName } from "../database/quote-name.ts";
@@ -98,18 +99,11 @@ export function loseDelivery(to: Store, at: string): void {
   to.write(() => saveUnanswered(to, { since: at, isLost: true }));
 }
 
-/** Which orders the ERP still has to take, from the orders and its marks. How long one waits is kept where it is known. */
-export function rebuildQueue(to: Store): void {
+/** Which orders the ERP still has to take: as the queue has it, mended by the orders and marks that are here by now. */
+export function settleQueue(to: Store): void {
   to.write(() => {
-    to.db.exec("CREATE TEMP TABLE waited AS SELECT order_key, since FROM erp_queue");
-    to.db.exec("DELETE FROM erp_queue");
-    to.db.exec(
-      `INSERT INTO erp_queue (order_key, blocked, since)
-       SELECT o.order_key, coalesce(e.state, '') = 'blocked', coalesce(w.since, o.changed_at)
-       FROM orders o LEFT JOIN erp_orders e ON e.order_id = o.order_id LEFT JOIN temp.waited w ON w.order_key = o.order_key
-       WHERE o.erp_revision > coalesce(e.seen_revision, 0)`,
-    );
-    to.db.exec("DROP TABLE temp.waited");
+    to.db.exec("DELETE FROM erp_queue WHERE order_key NOT IN (SELECT order_key FROM orders)");
+    mendQueue(to.db);
   });
 }
 

@@ -178,8 +178,11 @@ export function tryToMake(db: Database.Database, { type, name, sql }: MadeObject
   }
 }
 
-/** An order that was put aside in a revision before its last stays open where the queue has it as open: it changed since. */
-function mendQueue(db: Database.Database): void {
+/**
+ * What the queue lacks, or has too much, by the orders and the marks of the ERP. An order that was put aside in a revision before its last
+ * stays open where the queue has it as open: it changed since.
+ */
+export function mendQueue(db: Database.Database): void {
   db.exec(
     `DELETE FROM erp_queue WHERE order_key IN (SELECT o.order_key FROM erp_orders e JOIN orders o ON o.order_id = lower(e.order_id)
        WHERE e.state <> 'blocked' AND o.erp_revision <= e.seen_revision);

@@ -143,6 +143,41 @@ describe("what a restore brings over of the ERP's", () => {
     expect(scene.rows("SELECT order_id FROM orders_pending")).toEqual([{ order_id: order }]);
   });
 
+  it("has its blocks as they stood: a taken order that it put aside, and one that a change has brought back", async () => {
+    const scene = await startScene();
+    const ids = createOrders(scene, 4);
+    await drain(scene);
+    const [taken, changed, never, open] = ids;
+    const block = (id: string | undefined) =>
+      exec(
+        scene,
+        `INSERT INTO erp_orders (order_id, state, error) VALUES ('${id}', 'blocked', 'unknown article')
+         ON CONFLICT (order_id) DO UPDATE SET state = excluded.state, error = excluded.error`,
+      );
+    exec(scene, `INSERT INTO erp_orders (order_id, seen_revision) VALUES ('${taken}', 1)`);
+    block(changed);
+    exec(
+      scene,
+      `UPDATE orders SET erp_revision = erp_revision + 1, revision = revision + 1 WHERE order_id = '${changed}'`,
+    );
+    await scene.backUp();
+    block(taken);
+    block(never);
+    const of = (view: string) =>
+      scene.rows<{ order_id: string }>(
+        `SELECT v.order_id FROM ${view} v JOIN orders o USING (order_id) ORDER BY o.order_key`,
+      );
+    const views = () =>
+      [of("orders_pending"), of("orders_blocked")].map((rows) => rows.map(({ order_id }) => order_id));
+    const before = [
+      [changed, open],
+      [taken, never],
+    ];
+    expect(views()).toEqual(before);
+    expect(await scene.restore()).toMatchObject({ complete: true });
+    expect(views()).toEqual(before);
+  });
+
   it("is what it has added to a table, also where the replaced file was begun anew", async () => {
     const scene = await startScene();
     createOrders(scene, 1);
