@@ -180,6 +180,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "remake" } },
   },
+  {
+    ...one(
+      "a time in another zone taken by its digits",
+      "src/answers/timestamp.ts",
+      'const offset = named === "" ? 0 : offsetOf(named);',
+      'const offset = named === "" ? 0 : (offsetOf(named) ?? 0) * 0;',
+    ),
+    draws: { forms: { timestamps: "iso-z" }, step: { do: "times", form: "iso-offset" } },
+  },
   tested(
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",

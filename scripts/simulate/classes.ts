@@ -116,6 +116,7 @@ const HOSTILE_KINDS: Classes = {
     "one id",
     "move",
     "remake",
+    "times",
   ],
   "form leases": ["true", "false"],
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],

@@ -85,6 +85,9 @@ export function act(world: World, deed: Deed) {
     case "forget confirms":
       world.service.setOptions({ confirmsForgotten: true });
       return void world.time.at(deed.ms, () => world.service.setOptions({ confirmsForgotten: false }));
+    case "times":
+      world.coverage.count("times", deed.form);
+      return world.service.setOptions({ timestamps: deed.form, precision: deed.precision });
     case "remake":
       return world.erp.remake(deed.feed);
     case "move":

@@ -27,6 +27,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
   { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
+  { tag: 0x71e5, shares: { usual: 0.03, hostile: 0.05 }, draw: otherTimes },
   { tag: 0x7ab1, shares: { usual: 0.02, hostile: 0.04 }, draw: remade },
   { tag: 0x40fe, shares: { usual: 0.03, hostile: 0.06 }, draw: moved },
   { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
@@ -308,6 +309,31 @@ function remade(random: Random, forms: Forms): Apart {
       pass(),
       ...(random() < 0.5 ? [write(key + 1)] : []),
       ...idle(2),
+    ],
+  };
+}
+
+const ISO = ["iso-z", "iso-offset", "iso-naive"] as const;
+
+/** A deployment writes all times in another zone, without one, or to the millisecond. */
+function otherTimes(random: Random, forms: Forms): Apart | undefined {
+  // Positions of the service's own may be times themselves.
+  if (!ISO.some((form) => form === forms.timestamps) || forms.next !== "none") return undefined;
+  const form = pickOne(random, ISO);
+  const precision = forms.precision === "s" && random() < 0.5 ? "ms" : forms.precision;
+  return {
+    forms,
+    steps: [
+      orders(3),
+      change(random),
+      ...idle(3),
+      { after: 0, do: "times", form, precision },
+      change(random),
+      pass(),
+      orders(1),
+      change(random),
+      ...idle(2),
+      ...(random() < 0.5 ? [{ after: 12 * MINUTE, do: "wait" } as const, change(random), pass()] : []),
     ],
   };
 }

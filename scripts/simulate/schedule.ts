@@ -83,6 +83,8 @@ export type Deed =
   | { do: "move"; to: "nothing" | "not ready"; ms: number }
   /** The same with the table of a feed, by a copy. */
   | { do: "remake"; feed: FeedName }
+  /** From now on the service writes its times in another way. */
+  | { do: "times"; form: Forms["timestamps"]; precision: Forms["precision"] }
   | { do: "wait" }
   | HostileDeed;
 

@@ -1,4 +1,9 @@
+import { defaultOptions } from "../../src/sandbox/options.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
+import { readTimestamp } from "../../src/sandbox/timestamps.ts";
+
+/** The zone of times without one is the same everywhere. */
+const OPTIONS = defaultOptions();
 
 interface Version {
   readonly seq: number;
@@ -212,7 +217,14 @@ export class Versions {
 /** Whether timestamps, as the service writes them, tell that one came before the other. */
 export function isBefore(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined || one === "undefined" || other === "undefined") return false;
-  return /^[\d.]+$/.test(one) ? Number(one) < Number(other) : one < other;
+  const [a, b] = [inOneForm(one), inOneForm(other)];
+  return /^-?[\d.]+$/.test(a) ? Number(a) < Number(b) : a < b;
+}
+
+/** A service may change how it writes its times: a text of one is its microseconds. */
+function inOneForm(timestamp: string): string {
+  const us = /^\d{4}-/.test(timestamp) ? readTimestamp(timestamp, "iso", OPTIONS) : undefined;
+  return us === undefined ? timestamp : String(us);
 }
 
 function isSame(one: Parts, other: Parts): boolean {
@@ -220,5 +232,5 @@ function isSame(one: Parts, other: Parts): boolean {
 }
 
 function partsOf({ status, updated_at, items }: Record): Parts {
-  return { status: String(status), timestamp: String(updated_at), lines: JSON.stringify(items) };
+  return { status: String(status), timestamp: inOneForm(String(updated_at)), lines: JSON.stringify(items) };
 }
