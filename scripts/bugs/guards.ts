@@ -93,8 +93,8 @@ const OF_STORED: readonly PlantedBug[] = [
 
 const OF_RESTORE: readonly PlantedBug[] = [
   direct("restore onto damage", "a restore trusts a damaged file", "src/backup/examine.ts", [
-    "    const damage = findDamage(db);\n",
-    "    const damage = undefined;\n",
+    "return { damage: problems.length === 0 ? undefined : ",
+    "return { damage: problems.length >= 0 ? undefined : ",
   ]),
   direct("restore onto damage", "a restore ignores what it verified", LACK, [
     "const words = replaced.damage === undefined ? [] : [damaged(replaced.damage)];",

@@ -344,8 +344,8 @@ const OF_FILES: readonly PlantedBug[] = [
     '    if (stat === undefined) return "same";',
   ]),
   direct("foreign collation", "a table of the ERP's ends the verification", "src/database/verify-tables.ts", [
-    "    if (!isUnknownHere(error)) throw error;\n  }\n  const tables",
-    "    throw error;\n  }\n  const tables",
+    '    if (!isUnknownHere(error) && faultCodeOf(error) !== "SQLITE_CORRUPT_VTAB") throw error;\n',
+    "    throw error;\n",
   ]),
   direct("renamed table", "an index that went with a renamed table", "src/feeds/feed-triggers.ts", [
     "return { isRight: isHere && standing.sql === ownIndexSql(rules) };",

@@ -105,6 +105,7 @@ export class BackUp implements Job {
     if (made.skipped.length > 0) {
       log.info({ tables: made.skipped }, m.backup.copiedUnverified({ names: made.skipped }));
     }
+    if (made.erpComplaints.length > 0) log.info({}, m.database.erpComplaints({ found: made.erpComplaints.join("; ") }));
     log.info({ file: made.file, bytes: made.bytes }, m.backup.copyMade({ size: sizeOf(made.bytes) }));
     return { outcome: "done", counts: { copies: 1, ...(removed > 0 && { removed }) } };
   }

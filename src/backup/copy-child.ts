@@ -7,7 +7,7 @@
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
 import Database from "better-sqlite3";
-import { verifyTables } from "../database/verify-tables.ts";
+import { type Verified, verifyTables } from "../database/verify-tables.ts";
 
 export interface CopyOrder {
   source: string;
@@ -19,7 +19,7 @@ export interface CopyOrder {
 
 export type CopyMessage =
   | { kind: "progress"; step: "copying" | "verifying"; done: number; total: number }
-  | { kind: "done"; bytes: number; skipped: string[] }
+  | ({ kind: "done"; bytes: number } & Named)
   | { kind: "failed"; fault: string | undefined; message: string; found: string | undefined };
 
 /** 4 MB a step: long enough to be quick, short enough for a progress that moves. */
@@ -29,6 +29,9 @@ const NICE = 10;
 /** Opening may meet the ERP's short exclusive lock. */
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBLEMS_MAX = 5;
+
+/** What of the ERP's could not be checked, and what SQLite says of it: see `verify-tables.ts`. */
+export type Named = Pick<Verified, "skipped" | "erpComplaints">;
 
 const send = (message: CopyMessage) => void process.send?.(message);
 
@@ -49,7 +52,7 @@ async function copy({ source, partial }: CopyOrder): Promise<void> {
 }
 
 /** Makes it one file that needs nothing beside it, notes when it was made, and reads all of it. */
-function seal({ partial, copiedAt }: CopyOrder): { found: string | undefined; skipped: string[] } {
+function seal({ partial, copiedAt }: CopyOrder): Named & { found: string | undefined } {
   const db = new Database(partial, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
@@ -57,8 +60,8 @@ function seal({ partial, copiedAt }: CopyOrder): { found: string | undefined; sk
     db.prepare(
       "INSERT INTO meta (key, value) VALUES ('copied_at', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     ).run(copiedAt);
-    const { problems, skipped } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
-    return { found: problems.length === 0 ? undefined : problems.join("; "), skipped };
+    const { problems, skipped, erpComplaints } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
+    return { found: problems.length === 0 ? undefined : problems.join("; "), skipped, erpComplaints };
   } finally {
     db.close();
   }
@@ -77,7 +80,7 @@ async function main(order: CopyOrder): Promise<void> {
     goLast();
     await copy(order);
     send({ kind: "progress", step: "verifying", done: 0, total: 1 });
-    const { found, skipped } = seal(order);
+    const { found, ...named } = seal(order);
     if (found !== undefined) {
       send({ kind: "failed", fault: undefined, message: found, found });
       return;
@@ -85,7 +88,7 @@ async function main(order: CopyOrder): Promise<void> {
     const fd = openSync(order.partial, "r");
     fsyncSync(fd);
     closeSync(fd);
-    send({ kind: "done", bytes: statSync(order.partial).size, skipped });
+    send({ kind: "done", bytes: statSync(order.partial).size, ...named });
   } catch (error) {
     const { code, message } = error as { code?: string; message?: string };
     send({ kind: "failed", fault: code, message: String(message), found: undefined });

@@ -46,6 +46,8 @@ export interface MadeCopy {
   bytes: number;
   /** Tables that could not be checked, because they need what only the ERP has; they are in the copy all the same. */
   skipped: string[];
+  /** SQLite's words about objects of the ERP's, which may be sound for the ERP. */
+  erpComplaints: string[];
 }
 
 const PARTIAL = "partial";
@@ -119,7 +121,7 @@ function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promis
       // Both: its last message may arrive after its end.
       if (died === undefined || !isDrained) return;
       signal.removeEventListener("abort", onAbort);
-      if (end?.kind === "done") resolve({ bytes: end.bytes, skipped: end.skipped });
+      if (end?.kind === "done") resolve({ bytes: end.bytes, skipped: end.skipped, erpComplaints: end.erpComplaints });
       else if (signal.aborted) reject(stopped());
       else reject(end === undefined ? diedEarly(died.code, died.by) : failureOf(end));
     };

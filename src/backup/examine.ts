@@ -38,6 +38,8 @@ export type Replaced =
       orders: number | null;
       /** SQLite's words for what is wrong with it; undefined where it was verified and is sound. */
       damage: string | undefined;
+      /** SQLite's words about objects of the ERP's, which may be sound for the ERP. */
+      erpComplaints: readonly string[];
     };
 
 /** Reads all of the copy. Throws database_refused where it is none of ours, database_corrupt where it is damaged. */
@@ -97,8 +99,7 @@ export function examineReplaced(
       throw otherAccount(file);
     db.exec("BEGIN");
     const { activeAt, orders } = factsOfReplaced(db);
-    const damage = findDamage(db);
-    return { state: "there", db, continues: continuesCopy(db, copy, activeAt), activeAt, orders, damage };
+    return { state: "there", db, continues: continuesCopy(db, copy, activeAt), activeAt, orders, ...verify(db) };
   } catch (error) {
     if (error instanceof BridgeError && error.code !== "database_refused" && error.code !== "migration_edited") {
       db?.close();
@@ -115,13 +116,13 @@ export function examineReplaced(
 }
 
 /** It may read without an error and hold less than was stored. */
-function findDamage(db: Database.Database): string | undefined {
+function verify(db: Database.Database): { damage: string | undefined; erpComplaints: readonly string[] } {
   try {
-    const { problems } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
-    return problems.length === 0 ? undefined : problems.join("; ").replaceAll("\n", "; ");
+    const { problems, erpComplaints } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
+    return { damage: problems.length === 0 ? undefined : problems.join("; ").replaceAll("\n", "; "), erpComplaints };
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return (error as Error).message;
+    return { damage: (error as Error).message, erpComplaints: [] };
   }
 }
 

@@ -42,6 +42,9 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
   if (!call.json && made.skipped.length > 0) {
     call.terminal.out(m.restore.notVerified({ names: made.skipped.map(inertText) }));
   }
+  if (!call.json && made.erpComplaints.length > 0) {
+    call.terminal.out(m.database.erpComplaints({ found: inertText(made.erpComplaints.join("; ")) }));
+  }
   return EXIT.ok;
 };
 

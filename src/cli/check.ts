@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
+import { inertText } from "../answers/inert-text.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import { judgeSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -41,7 +42,7 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   const results: CheckResult[] = [
     { check: "configuration", ok: true, message: m.check.valid({ file: loaded.file }), exitCode: EXIT.ok },
     ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
-    checkDatabase(call, loaded),
+    ...checkDatabase(call, loaded),
     ...checkObjects(loaded),
     checkRuntime(),
     checkDisk(loaded),
@@ -62,12 +63,12 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   return worstOf(results.map(({ exitCode }) => exitCode));
 };
 
-function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult {
+function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult[] {
   try {
-    const message = describeDatabase(loaded, () => void progress.announce(m.check.lookingThrough));
-    return { check: "database", ok: true, message, exitCode: EXIT.ok };
+    const found = describeDatabase(loaded, () => void progress.announce(m.check.lookingThrough));
+    return found.map((message) => ({ check: "database", ok: true, message, exitCode: EXIT.ok }));
   } catch (error) {
-    return { check: "database", ok: false, message: inFull(asError(error)), exitCode: exitCodeOf(error) };
+    return [{ check: "database", ok: false, message: inFull(asError(error)), exitCode: exitCodeOf(error) }];
   }
 }
 
@@ -103,20 +104,24 @@ function checkObjects(loaded: LoadedConfig): CheckResult[] {
 }
 
 /** Whether a bridge could work on it: it may be written, is sound, and belongs to this account. Changes nothing. */
-function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message {
+function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
   const file = resolveDatabasePath(loaded.config.database.path);
   const bytes = checkDatabaseFile(file, "write");
-  if (bytes === undefined) return m.check.notThereYet({ file });
-  if (bytes >= LONG_FROM_BYTES) onLong();
+  if (bytes === undefined) return [m.check.notThereYet({ file })];
+  const isLong = bytes >= LONG_FROM_BYTES;
+  if (isLong) onLong();
   using store = openReadOnly(loaded.config.database.path);
   refuseOtherAccount(store, loaded);
-  const [found] = verifyTables(store.db, "quick_check", 1).problems;
+  const { problems, erpComplaints } = verifyTables(store.db, isLong ? "quick_check" : "integrity_check", 1);
+  const [found] = problems;
   if (found !== undefined) {
     throw new BridgeError("database_corrupt", m.check.damaged({ file, found }), {
       hint: m.check.restoreBackup,
     });
   }
-  return isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
+  const sound = isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
+  if (erpComplaints.length === 0) return [sound];
+  return [sound, m.database.erpComplaints({ found: inertText(erpComplaints.join("; ")) })];
 }
 
 /** Whether what feeds read is there, with every column that they name, and ends. */

@@ -220,7 +220,8 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   if (isRaised) raise({ store, replaced, report, note }, false);
   if (replaced.state === "there") {
     onStep(m.restore.carrying);
-    const { db, continues } = replaced;
+    const { db, continues, erpComplaints } = replaced;
+    if (erpComplaints.length > 0) report.notes.push(m.restore.erpComplaints({ found: erpComplaints.join("; ") }));
     const isSound = replaced.damage === undefined;
     const carry = { from: db, to: store, report, continues, isSound, at };
     carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });

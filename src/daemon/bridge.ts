@@ -156,7 +156,8 @@ export class Bridge {
         options.log.warn({ file: journalAside }, m.daemon.journalAside({ path: store.path, aside: journalAside }));
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
-      const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), schema: newDatabaseStatements });
+      const verify = { schema: newDatabaseStatements, log: options.log };
+      const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), ...verify });
       if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
       this.#mirror = buildMirror(this.context, options.loaded, {
         sentence: () => {

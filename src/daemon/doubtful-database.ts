@@ -10,6 +10,7 @@ import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap }
 import { loadBatch } from "../batches/batch-rows.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Note } from "../database/progress.ts";
+import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
@@ -17,10 +18,16 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
-import { isoTime } from "../platform/ports.ts";
+import { isoTime, type Log } from "../platform/ports.ts";
 import type { Troubles } from "../platform/troubles.ts";
 import { accountOf } from "./account.ts";
 import { type Elsewhere, findNewer, furthest, lookElsewhere, settleElsewhere } from "./newer-elsewhere.ts";
+
+interface Verify {
+  /** The statements that make an empty database. */
+  schema: () => readonly string[];
+  log: Log;
+}
 
 const PROBLEMS_MAX = 3;
 const NOWHERE: Elsewhere = { entry: undefined, copy: undefined };
@@ -44,26 +51,25 @@ export function openForDaemon(loaded: LoadedConfig, troubles: Troubles): Store {
 
 /**
  * At a start, before anything is asked or sent. Returns what is reported, where something may be missing.
- * @param schema the statements that make an empty database
  * @throws BridgeError `database_corrupt`
  */
 export function settleDoubts(
   store: Store,
   loaded: LoadedConfig,
-  { nowMs, schema }: { nowMs: number; schema: () => readonly string[] },
+  { nowMs, ...verify }: { nowMs: number } & Verify,
 ): Message | undefined {
-  const found = findDoubt(store, loaded, schema);
+  const found = findDoubt(store, loaded, verify);
   const isUnnoted = found === undefined && store.isUnnoted;
   // One that no start has worked with has nothing elsewhere.
   const elsewhere = isUnnoted || store.wasNoted ? lookElsewhere(store, loaded) : NOWHERE;
   if (isUnnoted) {
-    const detail = settleUnnoted(store, loaded, { nowMs, schema, elsewhere });
+    const detail = settleUnnoted(store, loaded, { nowMs, verify, elsewhere });
     store.trustProgress();
     return detail;
   }
   const newer = findNewer(store, elsewhere);
   // After a crash somebody may have written over the file. What was moved into the database while somebody read is whole only together with the log.
-  if (found !== undefined || newer !== undefined || store.isMixed) refuseDamaged(store, loaded, schema);
+  if (found !== undefined || newer !== undefined || store.isMixed) refuseDamaged(store, loaded, verify);
   // Damage alone that is not there any more took nothing with it.
   const why = found?.kind === "log" ? "log" : found?.isBehind === true ? "older" : "elsewhere";
   const detail =
@@ -73,11 +79,11 @@ export function settleDoubts(
   return detail;
 }
 
-function findDoubt(store: Store, loaded: LoadedConfig, schema: () => readonly string[]) {
+function findDoubt(store: Store, loaded: LoadedConfig, verify: Verify) {
   try {
     return store.findDoubt();
   } catch (error) {
-    if (asError(error).code === "database_corrupt") refuseDamaged(store, loaded, schema);
+    if (asError(error).code === "database_corrupt") refuseDamaged(store, loaded, verify);
     throw asError(error);
   }
 }
@@ -89,9 +95,9 @@ function findDoubt(store: Store, loaded: LoadedConfig, schema: () => readonly st
 function settleUnnoted(
   store: Store,
   loaded: LoadedConfig,
-  { nowMs, schema, elsewhere }: { nowMs: number; schema: () => readonly string[]; elsewhere: Elsewhere },
+  { nowMs, verify, elsewhere }: { nowMs: number; verify: Verify; elsewhere: Elsewhere },
 ): Message | undefined {
-  refuseDamaged(store, loaded, schema);
+  refuseDamaged(store, loaded, verify);
   if (isAsNewAsKnown(store, elsewhere)) {
     doubtAcknowledged(store, m.daemon.mayLackSent);
     doubtRequests(store, loaded.config.statuses.map);
@@ -114,8 +120,8 @@ function isAsNewAsKnown(store: Store, elsewhere: Elsewhere): boolean {
   return findNewer(store, elsewhere) === undefined;
 }
 
-function refuseDamaged(store: Store, loaded: LoadedConfig, schema: () => readonly string[]): void {
-  const found = findDamage(store, schema);
+function refuseDamaged(store: Store, loaded: LoadedConfig, verify: Verify): void {
+  const found = findDamage(store, verify);
   if (found === undefined) return;
   const copy = copyOf(loaded) ?? m.daemon.copyName;
   throw new BridgeError("database_corrupt", m.daemon.damaged({ file: store.path, found }), {
@@ -123,9 +129,11 @@ function refuseDamaged(store: Store, loaded: LoadedConfig, schema: () => readonl
   });
 }
 
-function findDamage(store: Store, schema: () => readonly string[]): Message | undefined {
+function findDamage(store: Store, { schema, log }: Verify): Message | undefined {
   try {
-    const { problems } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
+    const { problems, erpComplaints, staleIndexes } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
+    if (erpComplaints.length > 0) log.warn({}, m.database.erpComplaints({ found: erpComplaints.join("; ") }));
+    if (problems.length === 0) for (const index of staleIndexes) makeAgain(store, index);
     const missing = findMissingTables(store.db, schema());
     const parts = [...problems, ...(missing.length === 0 ? [] : [m.daemon.noTables({ tables: missing })])];
     return parts.length === 0 ? undefined : m.common.joined({ parts });
@@ -133,6 +141,16 @@ function findDamage(store: Store, schema: () => readonly string[]): Message | un
     const { code, text } = asError(error);
     if (code !== "database_corrupt") throw error;
     return text;
+  }
+}
+
+/** SQLite refuses a change of a row that it does not find in an index, as it stands, as damage of the file. */
+function makeAgain(store: Store, index: string): void {
+  try {
+    store.write(() => store.db.exec(`REINDEX ${quoteName(index)}`));
+  } catch (error) {
+    if (asError(error).code === "database_corrupt") throw error;
+    // The ERP writes, or its unique index does not hold for this program's collation.
   }
 }
 

@@ -1,52 +1,99 @@
 /*
- * Whether a database is sound. A table of the ERP's may need a collation or a function that only the ERP has; SQLite then
- * gives the whole check up. So the tables are checked one by one, and what cannot be checked here is named. Only reads.
+ * Whether a database is sound: its pages, and the bridge's own tables with their indexes. What SQLite says of an object of the ERP's
+ * alone (a CHECK, an index, a full-text index) is named and is no damage: the ERP's program may have another `lower` or NOCASE than
+ * this one and find it sound. A table of the ERP's may also need what only the ERP has; SQLite then gives the whole check up, so
+ * the tables are checked one by one, and what cannot be checked here is named. Only reads.
  */
 import type Database from "better-sqlite3";
 import { objectsMadeBy } from "./made-objects.ts";
-import { FEED_TABLES } from "./own-objects.ts";
+import { loadMigrations, MIGRATIONS_FOLDER, MIGRATIONS_TABLE } from "./migrations.ts";
+import { FEED_TABLES, type OwnObjects, ownObjectsOf } from "./own-objects.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
+
+type Check = "integrity_check" | "quick_check";
 
 export interface Verified {
   /** SQLite's words for what is damaged; empty where everything that could be checked is sound. */
   problems: string[];
+  /** SQLite's words about objects of the ERP's alone, one for each: `row 1 missing from index my_search`. */
+  erpComplaints: string[];
+  /** Of these, indexes over rows that the bridge writes, and its own on tables of the ERP's: `REINDEX` makes them right for the bridge. */
+  staleIndexes: string[];
   /** Tables that need something that only the ERP has. */
   skipped: string[];
 }
 
-export function verifyTables(
-  db: Database.Database,
-  check: "integrity_check" | "quick_check",
-  problemsMax: number,
-): Verified {
-  try {
-    return { problems: problemsIn(db, `${check}(${problemsMax})`, check), skipped: [] };
-  } catch (error) {
-    if (!isUnknownHere(error)) throw error;
-  }
-  const tables = listTables(db);
-  const found: Verified = { problems: [], skipped: [] };
-  for (const table of tables) {
+/** What SQLite writes of pages, and not of what stands in rows: all of it is one row, before any other. */
+const OF_PAGES = /^\*\*\* in database |^database disk image is malformed$/;
+/** The bridge's own on the tables of feeds. */
+const OWN_INDEX = /^erp_bridge_/;
+
+export function verifyTables(db: Database.Database, check: Check, problemsMax: number): Verified {
+  const found: Verified = { problems: [], erpComplaints: [], staleIndexes: [], skipped: [] };
+  const whole = runCheck(db, check, problemsMax);
+  if (whole?.length === 0) return found;
+  found.problems.push(...(whole ?? []).filter((words) => OF_PAGES.test(words)));
+  const own = ownObjectsOf(db, loadMigrations(MIGRATIONS_FOLDER));
+  for (const table of listTables(db)) {
     if (found.problems.length >= problemsMax) break;
-    try {
-      found.problems.push(...problemsIn(db, `${check}('${table.replaceAll("'", "''")}')`, check));
-    } catch (error) {
-      if (!isUnknownHere(error)) throw error;
-      found.skipped.push(table);
-    }
+    const complaints = runCheck(db, check, table);
+    if (complaints === undefined) found.skipped.push(table);
+    // Its pages were checked with all others.
+    else
+      addComplaints(db, found, {
+        own,
+        table,
+        complaints: complaints.filter((words) => whole === undefined || !OF_PAGES.test(words)),
+      });
   }
   return found;
+}
+
+/** @param of a table, or how many problems of the whole database are enough. Undefined where the check cannot be made here. */
+function runCheck(db: Database.Database, check: Check, of: string | number): string[] | undefined {
+  try {
+    const rows = db.pragma(`${check}(${typeof of === "number" ? of : quoteText(of)})`) as Record<string, string>[];
+    return rows.map((row) => row[check] ?? "").filter((words) => words !== "ok");
+  } catch (error) {
+    // Virtual tables are the ERP's, and their modules read what they keep in their own way.
+    if (!isUnknownHere(error) && faultCodeOf(error) !== "SQLITE_CORRUPT_VTAB") throw error;
+    return undefined;
+  }
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+interface Complaints {
+  own: OwnObjects;
+  table: string;
+  complaints: readonly string[];
+}
+
+function addComplaints(db: Database.Database, found: Verified, { own, table, complaints }: Complaints): void {
+  if (complaints.length === 0) return;
+  const name = table.toLowerCase();
+  const isOwn = (own.get(name)?.type === "table" && !FEED_TABLES.has(name)) || name === MIGRATIONS_TABLE;
+  const sql = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?";
+  const indexes = db.prepare<[string], string>(sql).pluck().all(table);
+  const named = new Set<string | undefined>();
+  for (const words of complaints) {
+    const index = indexes.find((each) => words.endsWith(` index ${each}`));
+    if (OF_PAGES.test(words) || (isOwn && (index === undefined || own.has(index.toLowerCase()))))
+      found.problems.push(words);
+    else if (!named.has(index)) {
+      named.add(index);
+      found.erpComplaints.push(words);
+      if (index !== undefined && (isOwn || OWN_INDEX.test(index))) found.staleIndexes.push(index);
+    }
+  }
 }
 
 /** The statement needs a collation, a function or a module that this program does not have. */
 export function isUnknownHere(error: unknown): boolean {
   const fault = faultCodeOf(error);
   return fault === "SQLITE_ERROR" || fault === "SQLITE_ERROR_MISSING_COLLSEQ";
-}
-
-function problemsIn(db: Database.Database, pragma: string, column: string): string[] {
-  const rows = db.pragma(pragma) as Record<string, string>[];
-  return rows.map((row) => row[column] ?? "").filter((words) => words !== "ok");
 }
 
 /**

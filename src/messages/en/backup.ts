@@ -145,6 +145,8 @@ export const restore = {
     `Copied, but not verified, because only the ERP has what they need: ${names.join(", ")}.`,
   databaseName: ({ target }: { target: string }) => `${target} is a name that belongs to the database itself.`,
   otherName: "Choose another name.",
+  erpComplaints: ({ found }: { found: string }) =>
+    `SQLite complains of objects of the ERP's in the replaced database: ${found}. Its indexes were made again with the functions and collations of this program, which may not be the ERP's: run REINDEX in the ERP's own program, and make its full-text indexes again there.`,
   verifyingCopy: "Verifying the copy",
   copyShows: ({ at, orders, last }: { at: string; orders: number; last: string }) =>
     `The copy shows ${at}: ${counted(orders, "order")}, the last received ${last}.`,

@@ -78,6 +78,8 @@ export const database = {
   copyDamaged: ({ file, found }: { file: string; found: string }) =>
     `The copy made before migrating ${file} is damaged: ${found}.`,
   likelyDamaged: "The database itself is likely damaged: run erp-bridge check, restore a backup.",
+  erpComplaints: ({ found }: { found: string }) =>
+    `SQLite complains of objects of the ERP's: ${found}. That hinders nothing here; the ERP's own program, whose functions and collations may be others, shows with PRAGMA integrity_check whether they are sound.`,
   migrationFailed: ({ tag, why }: { tag: string; why: string }) => `Migration ${tag} failed and was undone: ${why}.`,
   migrationEndsTransaction: ({ tag }: { tag: string }) => `Migration ${tag} ends the transaction it runs in.`,
   foreignKeysBroken: ({ broken }: { broken: number }) =>

@@ -72,6 +72,8 @@ export const database = {
   ownFile: "Укажите в database.path отдельный файл.",
   copyDamaged: ({ file, found }) => `Копия, сделанная перед переводом ${file}, повреждена: ${found}.`,
   likelyDamaged: "Вероятно, повреждена сама база: выполните erp-bridge check, восстановите копию.",
+  erpComplaints: ({ found }) =>
+    `SQLite находит ошибки в объектах ERP: ${found}. Работе программы это не мешает; исправны ли они, покажет PRAGMA integrity_check в самой ERP: её функции и правила сравнения могут быть другими.`,
   migrationFailed: ({ tag, why }) => `Миграция ${tag} не удалась и отменена: ${why}.`,
   migrationEndsTransaction: ({ tag }) => `Миграция ${tag} завершает транзакцию, в которой выполняется.`,
   foreignKeysBroken: ({ broken }) => `Миграции нарушают внешние ключи (${broken}) и отменены.`,
