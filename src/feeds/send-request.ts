@@ -124,7 +124,8 @@ export class SendRequest {
     }
     const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
     const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
-    const judged = acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), sentRecords);
+    const judged =
+      acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), { sent: sentRecords });
     // What it says of some records alone is found out for each of them.
     const [odd] = judged?.odd ?? [];
     if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")

@@ -25,6 +25,7 @@ import {
   learnProved,
   learnUnusual,
   learnUsual,
+  withShown,
 } from "../service/answer-form.ts";
 import { type AnswerForm, describeForm, type LearnedForms } from "../service/known-forms.ts";
 import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf } from "../service/said-of-records.ts";
@@ -102,12 +103,15 @@ export class AnswerForms {
     return isUnusual(this.#learned, form);
   }
 
-  /** @param sent the records of the request, where it is one of records: what the answer says of each of them counts */
+  /**
+   * @param sent the records of the request, where it is one of records: what the answer says of each of them counts
+   * @param shown the status of the order in the answer, where that is another than the one that was sent
+   */
   judge(
     body: Buffer,
     acceptance: Acceptance & { kind: "accepted" },
     own?: ReadonlySet<string>,
-    sent?: readonly SentRecord[],
+    { sent, shown }: { sent?: readonly SentRecord[]; shown?: string | undefined } = {},
   ): JudgedAnswer {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;
@@ -116,14 +120,15 @@ export class AnswerForms {
     const said =
       sent &&
       readSaid(acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)), sent);
-    const form = said === undefined ? shape : { ...shape, said: wordsOf(said) };
+    const whole = shown === undefined ? shape : withShown(shape, shown);
+    const form = said === undefined ? whole : { ...whole, said: wordsOf(said) };
     const odd = said === undefined ? [] : findOdd(learned.records ?? NOTHING_SAID, said);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
     const [first] = odd;
     const named = first && `${sent?.[first.index]?.key.filter((part) => part !== "").join("/")}: ${first.words}`;
-    const shown = acceptance.doubt?.words ?? named ?? describeForm(form);
-    const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(shown)) : "";
+    const told = acceptance.doubt?.words ?? named ?? describeForm(form);
+    const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(told)) : "";
     return { form, isUnusual: isNew, odd, words, usual: usual === undefined ? undefined : describeForm(usual) };
   }
 

@@ -69,6 +69,18 @@ export function formOf(
   return isAcceptance(body, shape, own) ? { ...shape, isWell: true } : shape;
 }
 
+/** With the status that an order in the answer has, where that may be none of an order: it counts as usual once it is known. */
+export function withShown(form: AnswerForm, status: string): AnswerForm {
+  const word = status.trim().toLowerCase().slice(0, WORD_MAX);
+  if (SAYS_YES.test(word)) return form;
+  const shown = form.verdicts.find((verdict) => verdict.endsWith(`=${word}`)) ?? `status=${word}`;
+  const verdicts = form.verdicts.includes(shown) ? form.verdicts : [...form.verdicts, shown];
+  return { ...form, verdicts, shown };
+}
+
+/** Says how a request went, and is the status of no order. */
+const SAYS_YES = /^(?:ok|okay|success|successful|succeeded|true|yes|1|2\d\d|успех|успешно|да)$/;
+
 function shapeOfText(body: Buffer, form: AnswerForm, own: ReadonlySet<string>): AnswerForm {
   const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
   return words === "" ? form : { ...form, kind: "text", names: [words.slice(0, TEXT_MAX)] };
@@ -214,6 +226,8 @@ function isSame(one: AnswerForm, other: AnswerForm): boolean {
 /** Whether an endpoint has a usual form, and this is another. */
 export function isUnusual({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
   if (records !== undefined && form.said !== undefined && isUnusuallySaid(records, form.said)) return true;
+  const { shown } = form;
+  if (shown !== undefined && !known.some(({ verdicts }) => verdicts.includes(shown))) return true;
   return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
 }
 

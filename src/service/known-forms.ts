@@ -17,6 +17,8 @@ export interface AnswerForm {
   said?: string[];
   /** It has what an acceptance has: a yes, a count of what was taken, what the request named. Absent: it has not. */
   isWell?: true;
+  /** Of its verdicts the one that is the status of an order, where that is another than the one that was sent. Absent: none is. */
+  shown?: string;
 }
 
 export interface KnownForm extends AnswerForm {

@@ -251,12 +251,9 @@ export class StatusSettler {
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
     const shown = acceptance.root && this.#reader.statusIn(sent.order, { body: answer.body, root: acceptance.root });
-    if (
-      shown !== undefined &&
-      shown !== plan.status &&
-      (shown === sent.statusBefore || isStatusOfOrders(store, shown))
-    ) {
-      const words = client.hideSecrets(shown);
+    const another = shown === plan.status ? undefined : shown;
+    if (another !== undefined && this.#isNoEffect(sent, another)) {
+      const words = client.hideSecrets(another);
       const error = new ServiceError(
         "request_refused",
         m.statuses.answeredStatus({ method, path: plan.path, status: answer.status, words }),
@@ -264,7 +261,7 @@ export class StatusSettler {
       );
       return await this.#askOrder(sent, { error, isNowhere: false, mayFollow: true }, counts, signal);
     }
-    const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]));
+    const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]), { shown: another });
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
@@ -279,6 +276,12 @@ export class StatusSettler {
     this.forget(sent.id);
     this.#accepted += 1;
     return { kind: "settled", as: "sent" };
+  }
+
+  /** Whether an order that was answered in this status shows that the status which was sent was not set. */
+  #isNoEffect({ statusBefore }: Sent, shown: string): boolean {
+    const { cancelled } = this.#options.rules;
+    return shown === statusBefore || cancelled.has(shown) || isStatusOfOrders(this.#context.store, shown);
   }
 
   /** Inside a transaction. Returns whether the form counts as an acceptance all the same. */

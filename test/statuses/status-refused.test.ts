@@ -108,6 +108,52 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
+  it("is refused where the service answers 200 with the order cancelled, also where no stored order is", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
+    const id = ask(ids[0]!, "paid");
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    const body = JSON.stringify({ order_id: ids[0], status: "cancelled" });
+    const match = { path: "status", order: ids[0]! } as const;
+    sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
+    await send();
+    expect(request(id)).toMatchObject({ state: "pending", http_status: 200 });
+    await sendFor(2);
+    expect([request(id).state, effects()]).toEqual(["refused", []]);
+  });
+
+  it.each(["on_hold", "На проверке", "Y7-1234567"])(
+    "is read where the service answers 200 with the order in another status (%s), and refused where it has that",
+    async (status) => {
+      const { ids, ask, send, sendFor, sandbox, request } = await startStatusBridge({ orders: 5 });
+      // What else the answers hold says nothing of that.
+      for (const each of ids.slice(1, 4)) ask(each, "paid");
+      await send();
+      const id = ask(ids[0]!, "paid");
+      sandbox.service.changeOrder(ids[0]!, { status });
+      const body = JSON.stringify({ ok: true, order_id: ids[0], status });
+      const match = { path: "status", order: ids[0]! } as const;
+      sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
+      await send();
+      expect(request(id).state).toBe("sending");
+      await sendFor(15);
+      expect(request(id).state).toBe("refused");
+    },
+  );
+
+  it("is sent where the answers name statuses otherwise than the orders, and each is read until that is known", async () => {
+    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({ orders: 5 });
+    const reads = () => sandbox.ledger.ofKind("snapshot").length;
+    for (const [index, each] of ids.entries()) {
+      const body = JSON.stringify({ order_id: each, status: "Оплачен" });
+      const match = { path: "status", order: each } as const;
+      sandbox.faults.add({ match, when: "after", do: { kind: "raw", contentType: "application/json", body } });
+      const id = ask(each, "paid");
+      await send();
+      expect([index, request(id)]).toMatchObject([index, { state: "sent", http_status: index < 3 ? null : 200 }]);
+    }
+    expect([posts().length, reads()]).toEqual([5, 5]);
+  });
+
   it.each([
     ["the wanted status", "paid"],
     ["a word that is the status of no order", "ok"],
