@@ -313,13 +313,13 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/unnamed-changes.test.ts",
     "the order of a change without an id is not read",
-    { in: "applyUnnamed", find: "orders.slice(0, READS_MAX)", replace: "orders.slice(READS_MAX)" },
-    "src/updates/apply-change.ts",
+    { in: "readOrdersOf", find: "orders.slice(0, READS_MAX)", replace: "orders.slice(READS_MAX)" },
+    "src/orders/ingest-orders.ts",
   ),
   tested(
     "test/updates/unnamed-changes.test.ts",
     "changes that name no order passed over",
-    { in: "applyUnnamed", find: "if (orders.length === 0)", replace: "if (orders.length < 0)" },
+    { in: "applyUnnamed", find: ".length === 0", replace: ".length < 0" },
     "src/updates/apply-change.ts",
   ),
   tested(
@@ -412,6 +412,40 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "a revision given twice after a restore",
     { in: "raiseNumbers", find: "if (!isComplete) raiseRevisions(to);", replace: "" },
     "src/backup/settle.ts",
+  ),
+  tested(
+    "test/statuses/status-kept.test.ts",
+    "a cancellation with an earlier time, or a record without a status, holds no status",
+    {
+      in: "judge",
+      find: "if (status === undefined || cancelled.has(status))",
+      replace: 'if (cancelled.has(status ?? "") && !isOld)',
+    },
+    "src/updates/kept-words.ts",
+  ),
+  tested(
+    "test/statuses/status-kept.test.ts",
+    "a cancellation that does not name its order holds no status",
+    { in: "loadKept", find: "owed === undefined ? [] : loadUnnamed", replace: "owed !== null ? [] : loadUnnamed" },
+    "src/updates/kept-words.ts",
+  ),
+  tested(
+    "test/statuses/status-unstored.test.ts",
+    "a cancellation settled by an answer that was asked for before it",
+    { in: "requestReadAfter", find: "record_hash = ?", replace: "record_hash = iif(? IS NULL, '', record_hash)" },
+    "src/pass/position-rows.ts",
+  ),
+  tested(
+    "test/statuses/status-refused.test.ts",
+    "a status answered with the order cancelled counts as unknown",
+    { in: "#isNoEffect", find: "cancelled.has(shown) ||", replace: 'cancelled.has("") ||' },
+    "src/statuses/settle-status.ts",
+  ),
+  tested(
+    "test/statuses/status-refused.test.ts",
+    "a status answered with the order in one that is not known counts as sent",
+    { in: "#send", find: "{ shown: another }", replace: "{}" },
+    "src/statuses/settle-status.ts",
   ),
   tested(
     "test/statuses/status-kept.test.ts",

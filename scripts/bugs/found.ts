@@ -108,8 +108,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what the changes say counts for statuses only once it is stored",
       "src/updates/kept-words.ts",
-      "return [...waiting, ...held, ...unstored];",
-      "return [...waiting, ...held, ...unstored.slice(0, 0)];",
+      "return [...waiting, ...held, ...unnamed, ...unstored];",
+      "return [...waiting, ...held, ...unnamed, ...unstored.slice(0, 0)];",
     ),
     draws: { step: { do: "cancel" } },
   },
@@ -117,8 +117,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a cancellation of an order that cannot be read overlooked",
       "src/updates/kept-words.ts",
-      "return [...waiting, ...held, ...unstored];",
-      "return [...waiting.slice(0, 0), ...held, ...unstored];",
+      "return [...waiting, ...held, ...unnamed, ...unstored];",
+      "return [...waiting.slice(0, 0), ...held, ...unnamed, ...unstored];",
     ),
     draws: { step: { do: "cancel" } },
   },

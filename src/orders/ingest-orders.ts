@@ -11,7 +11,7 @@ import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } 
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { requestRead } from "../pass/position-rows.ts";
+import { requestRead, requestReadAfter } from "../pass/position-rows.ts";
 import { hasHeld, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import {
   BAD_KIND,
@@ -28,7 +28,7 @@ import { replaceAlike } from "./alike-rows.ts";
 import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
-import { isUnnamed } from "./named-orders.ts";
+import { findStoredOrders, isUnnamed } from "./named-orders.ts";
 import {
   applyOrderChange,
   loadOrderMark,
@@ -104,13 +104,31 @@ export function ingestRecord(
   return isUnchanged(result) ? "owed" : result;
 }
 
-/** A record that is no JSON may still be an order that can be read by its id. */
 function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false }): IngestResult {
   const result = quarantine(options, record, record.reason, record.reference);
-  const order = record.broken?.order;
-  if (result === "quarantined" && order !== undefined && options.mapping.source !== "snapshot")
-    requestRead(options.store, order, options.at);
+  if (result === "quarantined") readOrdersOf(options, record);
   return result;
+}
+
+/** Of one record; the others are read when the held record is looked at. */
+const READS_MAX = 10;
+
+/** The orders that a held record may be of are read at once: it may say what nothing else says of them. */
+function readOrdersOf({ store, mapping, bytes, at }: IngestOptions, record: AnswerRecord): void {
+  if (mapping.source === "snapshot") return;
+  const orders = record.ok ? [record] : ordersOfBad(store, { bytes, mapping }, record);
+  for (const order of orders.slice(0, READS_MAX)) requestReadAfter(store, order, { hash: record.hash, at });
+}
+
+/** A record that is no JSON may still be an order that can be read by its id. */
+function ordersOfBad(
+  store: Store,
+  { bytes, mapping }: Pick<IngestOptions, "bytes" | "mapping">,
+  record: AnswerRecord & { ok: false },
+): { orderId: string; serviceId: string }[] {
+  if (record.broken?.order !== undefined) return [record.broken.order];
+  const text = isUnnamed(record) && !record.isLarge ? textOf(bytes, record.span) : (record.reference ?? "");
+  return findStoredOrders(store, { text, mapping });
 }
 
 function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
@@ -128,7 +146,11 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     return "owed";
   }
   const read = readOrderValues(options.bytes, record.span, mapping);
-  if ("reason" in read) return quarantine(options, record, read.reason, record.orderId);
+  if ("reason" in read) {
+    const result = quarantine(options, record, read.reason, record.orderId);
+    if (result === "quarantined" && mark !== undefined) readOrdersOf(options, record);
+    return result;
+  }
   const text = textOf(options.bytes, record.span);
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;

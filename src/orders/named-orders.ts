@@ -20,12 +20,22 @@ export function isUnnamed(record: AnswerRecord): record is AnswerRecord & { ok: 
 
 /** The stored orders that a record may be of. */
 export function findStoredOrders(store: Store, record: OrderRecord): { orderId: string; serviceId: string }[] {
-  const byId = [...findOrderIds(record.text, IDS_MAX).keys()];
-  const numbers = [fieldOf(record, "number"), fieldOf(record, "order_id")].filter((each) => each !== undefined);
-  const byNumber = [...new Set(numbers)].flatMap((number) => loadOrdersByNumber(store, number));
-  const orderIds = new Set([...byId, ...byNumber.map(({ orderId }) => orderId)]);
+  const { ids, numbers } = namesIn(record);
+  const byNumber = [...numbers].flatMap((number) => loadOrdersByNumber(store, number));
+  const orderIds = new Set([...ids, ...byNumber.map(({ orderId }) => orderId)]);
   return [...orderIds].flatMap((orderId) => {
     const mark = loadOrderMark(store, orderId);
     return mark === undefined ? [] : [{ orderId, serviceId: mark.serviceId }];
   });
+}
+
+/** The same of one order. */
+export function mayBeOf(record: OrderRecord, order: { orderId: string; number: string | null }): boolean {
+  const { ids, numbers } = namesIn(record);
+  return ids.has(order.orderId) || (order.number !== null && numbers.has(order.number));
+}
+
+function namesIn(record: OrderRecord): { ids: ReadonlySet<string>; numbers: ReadonlySet<string> } {
+  const numbers = [fieldOf(record, "number"), fieldOf(record, "order_id")].filter((each) => each !== undefined);
+  return { ids: new Set(findOrderIds(record.text, IDS_MAX).keys()), numbers: new Set(numbers) };
 }

@@ -61,6 +61,11 @@ export function loadOrderMark(store: Store, orderId: string): OrderMark | undefi
     .get(orderId);
 }
 
+export function loadOrderNumber(store: Store, orderId: string): string | null {
+  const row = store.prepare<{ number: string | null }>("SELECT number FROM orders WHERE order_id = ?").get(orderId);
+  return row?.number ?? null;
+}
+
 /** The service writes the order's id in this case now, or answers for it. */
 export function saveServiceId(store: Store, orderKey: number, serviceId: string): void {
   store

@@ -69,16 +69,16 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
 /** Larger records are not looked into. */
 const LOOKED_INTO_BYTES = 1_000_000;
 
-/** What is held of one order, without what is too large. */
+/** What is held of one order. Of what is too large the text is empty. */
 export function loadHeldOf(
   store: Store,
   kind: BadRecord["kind"],
   reference: string,
-): { payload: string; since: string }[] {
+): { text: string; since: string }[] {
   return store
-    .prepare<{ payload: string; since: string }>(
-      `SELECT payload, first_seen_at AS since FROM quarantine INDEXED BY quarantine_record
-       WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held' AND octet_length(payload) <= ${LOOKED_INTO_BYTES}`,
+    .prepare<{ text: string; since: string }>(
+      `SELECT iif(octet_length(payload) <= ${LOOKED_INTO_BYTES}, payload, '') AS text, first_seen_at AS since FROM quarantine INDEXED BY quarantine_record
+       WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`,
     )
     .all(kind, reference);
 }
@@ -122,6 +122,25 @@ export function loadHeldUnnamed(
   const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
   const names = ["id", "kind", "payload", "firstSeenAt"] as const;
   return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
+}
+
+/** Records without a name that are looked through for one order: the newest. */
+const LOOKED_THROUGH = 2_000;
+
+/** Held records that name no order, and in which the beginning of an id or a number stands. */
+export function loadHeldWith(
+  store: Store,
+  kinds: readonly BadRecord["kind"][],
+  { id, number }: { id: string; number: string | null },
+): { kind: BadRecord["kind"]; text: string; since: string }[] {
+  const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
+  return store
+    .prepare<{ kind: BadRecord["kind"]; text: string; since: string }>(
+      `SELECT kind, payload AS text, first_seen_at AS since FROM quarantine
+       WHERE id IN (${ids}) AND octet_length(payload) <= ${LOOKED_INTO_BYTES}
+         AND (instr(lower(payload), @id) > 0 OR instr(payload, @number) > 0)`,
+    )
+    .all({ before: Number.MAX_SAFE_INTEGER, limit: LOOKED_THROUGH, id, number });
 }
 
 /** Which of these are orders that are stored, or held in quarantine, and when the last content of each was stored. */

@@ -65,6 +65,16 @@ export function expediteRead(store: Store, orderId: string): void {
   store.prepare("UPDATE owed_reads SET due_at = NULL WHERE order_id = ? AND due_at IS NOT NULL").run(orderId);
 }
 
+/** A read on account of a held record: due at once, and settled by no answer that was asked for before. */
+export function requestReadAfter(
+  store: Store,
+  order: { orderId: string; serviceId: string },
+  { hash, at }: { hash: Buffer; at: string },
+): void {
+  requestRead(store, order, at);
+  store.prepare("UPDATE owed_reads SET due_at = NULL, record_hash = ? WHERE order_id = ?").run(hash, order.orderId);
+}
+
 /** Tries that a read keeps when something later is known of its order: it has failed, and another day is given to what is new. */
 const TRIES_KEPT = 3;
 

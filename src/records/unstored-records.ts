@@ -47,11 +47,20 @@ export function forgetUnstoredChanges(store: Store): void {
   for (const answer of answers) if (answer.source === "update") answers.delete(answer);
 }
 
-/** What the answers say of one order. */
-export function findUnstored(store: Store, orderId: string): { source: OrderSource; text: string; at: string }[] {
-  return [...(UNSTORED.get(store) ?? [])].flatMap(({ source, bytes, records, at }) =>
-    records
-      .filter((record) => record.ok && record.orderId === orderId)
-      .map(({ span }) => ({ source, text: textOf(bytes, span), at })),
+export function hasUnstored(store: Store): boolean {
+  return (UNSTORED.get(store)?.size ?? 0) > 0;
+}
+
+/** The records that are of an order, with their texts. */
+export function findUnstored<T>(
+  store: Store,
+  isOf: (record: AnswerRecord, answer: UnstoredAnswer) => T | undefined,
+): { of: T; source: OrderSource; text: string; at: string }[] {
+  return [...(UNSTORED.get(store) ?? [])].flatMap((answer) =>
+    answer.records.flatMap((record) => {
+      const of = isOf(record, answer);
+      const { source, bytes, at } = answer;
+      return of === undefined ? [] : [{ of, source, text: textOf(bytes, record.span), at }];
+    }),
   );
 }

@@ -138,7 +138,9 @@ function planKept(kept: readonly KeptWord[], wanted: string, rules: StatusRules)
   const cancelled = rules.cancelled.has(wanted) ? undefined : kept.find(({ isCancelled }) => isCancelled);
   const word = cancelled ?? kept.find(({ isCancelled, isOver }) => !isCancelled && !isOver);
   if (word === undefined) return undefined;
-  const told = { status: named(word.status), since: word.since };
+  const { status, since } = word;
+  if (status === null) return { kind: "wait", reason: m.statuses.keptUnread({ since }) };
+  const told = { status: named(status), since };
   return word.isCancelled && word.isOver
     ? refuse(m.statuses.keptForLong(told))
     : { kind: "wait", reason: m.statuses.kept(told) };

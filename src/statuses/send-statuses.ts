@@ -5,6 +5,8 @@
  * does: orders that fail never keep others waiting. When each is due is known to the process alone; after a restart all
  * of them are.
  */
+
+import type { Store } from "../database/store.ts";
 import { withTexts } from "../messages/pack.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
@@ -13,6 +15,7 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { hasUnstored } from "../records/unstored-records.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { ReadableOrder } from "../updates/read-order.ts";
 import { statusRetryMs } from "./judge-status.ts";
@@ -146,7 +149,7 @@ export class SendStatuses implements Job {
   /** Whether more is known of the order than when its request was found to wait for it. */
   #isSettled({ orderId, revision, isQueued }: Unread): boolean {
     const { store } = this.#context;
-    if (isQueued && loadQueuedRead(store, orderId) === undefined) return true;
+    if (isQueued && !isAwaited(store, orderId)) return true;
     return loadRequestedOrder(store, orderId)?.revision !== revision;
   }
 
@@ -250,7 +253,7 @@ export class SendStatuses implements Job {
     this.#postpone(request, statusRetryMs(times));
     const order = loadRequestedOrder(store, request.orderId);
     const orderId = order?.orderId ?? request.orderId;
-    const isQueued = loadQueuedRead(store, orderId) !== undefined;
+    const isQueued = isAwaited(store, orderId);
     const waiting = this.#waiting.get(request.id);
     if (waiting !== undefined) waiting.unread = { times, orderId, revision: order?.revision, isQueued };
   }
@@ -307,6 +310,11 @@ export class SendStatuses implements Job {
       );
     }
   }
+}
+
+/** Whether a read of the order waits, or what may be of it is about to be stored. */
+function isAwaited(store: Store, orderId: string): boolean {
+  return loadQueuedRead(store, orderId) !== undefined || hasUnstored(store);
 }
 
 /** The failure of a pass in which single orders failed and nothing else was to be sent: it is reported, and holds nothing. */

@@ -193,7 +193,7 @@ export function isStatusOfOrders(store: Store, word: string): boolean {
 }
 
 /** Whether the bridge has sent that status for an order that has not come back with it yet. */
-export function isOwnUnread(store: Store, orderId: string, status: string): boolean {
+export function isOwnUnread(store: Store, orderId: string, status: string | null): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM status_requests
     WHERE order_id = ? AND state = 'sent' AND status_sent = ? AND echo IS NOT NULL)`;
   return onlyValue<number>(store, sql, orderId, status) === 1;

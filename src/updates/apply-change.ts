@@ -13,7 +13,7 @@ import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { queueOrderRead } from "../orders/queue-order.ts";
-import { expediteRead, loadQueuedRead, renewRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
+import { loadQueuedRead, renewRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
 import { readTimestampText } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
@@ -28,9 +28,6 @@ function isOlderThanStored(
   const stored = loadOrderMark(store, id)?.updatedAt ?? null;
   return isOlder(readTimestampText(bytes, record.span, rules.update), stored, rules.plan.timezone);
 }
-
-/** Of one record; the others are read when the held record is looked at. */
-const READS_MAX = 10;
 
 /**
  * @param options.from the time from which the pass has asked, where it has one
@@ -82,7 +79,7 @@ function isLaterThanKnown(
   return isStrictlyNewer(readTimestampText(bytes, record.span, rules.update), known, rules.plan.timezone);
 }
 
-/** The position moves on: what the change may be of is read now, or the changes of this time are asked for again. */
+/** The position moves on: what the change may be of is read now (`ingestRecord`), or the changes of this time are asked for again. */
 function applyUnnamed(
   { store, rules, at, from }: Parameters<typeof applyChange>[0],
   { record, bytes }: { record: AnswerRecord & { ok: false }; bytes: Buffer },
@@ -90,11 +87,6 @@ function applyUnnamed(
   const taken = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   if (taken !== "quarantined") return taken;
   const text = record.isLarge ? "" : textOf(bytes, record.span);
-  const orders = findStoredOrders(store, { text, mapping: rules.update });
-  for (const order of orders.slice(0, READS_MAX)) {
-    requestRead(store, order, at);
-    expediteRead(store, order.orderId);
-  }
-  if (orders.length === 0) noteUnnamed(store, { from, at });
+  if (findStoredOrders(store, { text, mapping: rules.update }).length === 0) noteUnnamed(store, { from, at });
   return taken;
 }

@@ -71,7 +71,10 @@ export class ChangeCollector {
   readonly #clock: Clock;
   readonly #orders = new Map<string, OrderChanges>();
   /** Records that cannot be used, by what they call themselves or by their hash. Without bytes: acted on. */
-  readonly #unusable = new Map<string, Pick<Waiting, "record" | "contentHash"> & { bytes: Buffer | undefined }>();
+  readonly #unusable = new Map<
+    string,
+    Pick<Waiting, "record" | "contentHash" | "unstored"> & { bytes: Buffer | undefined }
+  >();
   #bytes = 0;
   #records = 0;
   #fresh = 0;
@@ -166,9 +169,9 @@ export class ChangeCollector {
     const news: ChangeNews[] = [];
     let looked = 0;
     for (const [key, waiting] of this.#unusable) {
-      const { record, bytes, contentHash } = waiting;
+      const { record, bytes, contentHash, unstored } = waiting;
       if (bytes === undefined) continue;
-      news.push({ record: { ...record, hash: contentHash }, bytes, contentHash, ...UNUSABLE });
+      news.push({ record, bytes, contentHash, ...UNUSABLE, unstored });
       this.#bytes -= bytes.length;
       this.#unusable.set(key, { record, contentHash, bytes: undefined });
     }
@@ -199,7 +202,10 @@ export class ChangeCollector {
     if (before !== undefined && (name === null || before.contentHash.equals(contentHash))) return;
     if (before === undefined) [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];
     if (before?.bytes !== undefined) this.#bytes -= before.bytes.length;
-    this.#unusable.set(key, this.#copy(body, record, { contentHash, timestampNs: undefined, isKnown: false }));
+    forgetUnstored(this.#store, before?.unstored);
+    const named = { ...record, hash: contentHash };
+    const waiting = this.#copy(body, named, { contentHash, timestampNs: undefined, isKnown: false });
+    this.#unusable.set(key, { ...waiting, unstored: this.#note(waiting) });
   }
 
   #addChange(

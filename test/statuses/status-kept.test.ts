@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { Settings } from "../support/bridge.ts";
-import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
 
 const HOUR_MS = 3_600_000;
@@ -219,18 +219,129 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect(request(id).last_error).toMatch(WAITS);
   });
 
-  it("leaves where the cancellation is older than what is stored, or what it asks for is a cancellation", async () => {
+  it("leaves where what it asks for is a cancellation", async () => {
     const bridge = await startIll();
     const { ids, ask, ill, announce, poll, request } = bridge;
-    for (const each of [ids[0]!, ids[3]!]) ill(each, FORBIDDEN);
-    const id = ask(ids[0]!, "shipped");
-    announce(ids[0]!, { status: "cancelled", updated_at: "2020-01-01T00:00:00.000Z" });
-    await poll();
-    expect(request(id).state).toBe("sent");
+    ill(ids[3]!, FORBIDDEN);
     announce(ids[3]!, { status: "cancelled" });
     const cancelling = ask(ids[3]!, "cancelled");
     await poll();
     expect(request(cancelling).state).toBe("sent");
+  });
+});
+
+interface Named {
+  orderId: string;
+  number: string;
+  at: string;
+}
+
+/** Records that may be of an order and may say that it is cancelled. */
+const MAY_BE: readonly [string, (order: Named) => object][] = [
+  ["under another key", ({ orderId, number, at }) => ({ id: orderId, number, status: "cancelled", updated_at: at })],
+  [
+    "in braces",
+    ({ orderId, number, at }) => ({ order_id: `{${orderId}}`, number, status: "cancelled", updated_at: at }),
+  ],
+  ["by its number", ({ number, at }) => ({ number, status: "cancelled", updated_at: at })],
+  [
+    "with an earlier time",
+    ({ orderId }) => ({ order_id: orderId, status: "cancelled", updated_at: "2020-01-01T00:00:00Z" }),
+  ],
+  ["without a status", ({ orderId, at }) => ({ order_id: orderId, updated_at: at })],
+  ["under another key and without a status", ({ orderId, at }) => ({ id: orderId, updated_at: at })],
+];
+
+describe("a status for an order that a record may be of, and may call cancelled", () => {
+  async function startNamed(isBatch: boolean, make: (order: Named) => object) {
+    const bridge = await startIll();
+    const { ids, rows, clock, sandbox, run, send } = bridge;
+    const orderId = ids[0]!;
+    const { number } = rows<{ number: string }>("SELECT number FROM orders WHERE order_id = ?", orderId)[0]!;
+    const served = () => {
+      const record = make({ orderId, number, at: new Date(clock.nowMs()).toISOString() });
+      const body = JSON.stringify(isBatch ? { batch_id: "again", orders: [record] } : { updates: [record] });
+      sandbox.faults.add({ match: { path: isBatch ? "orders" : "updates" }, do: raw(body) });
+    };
+    const pollAll = async (minutes = 1) => {
+      for (let passed = 0; passed < minutes; passed++) {
+        clock.advance(60_000);
+        await run("orders");
+        await run("updates");
+        await send();
+      }
+    };
+    return Object.defineProperties({} as IllBridge & { served(): void; pollAll: typeof pollAll }, {
+      ...Object.getOwnPropertyDescriptors(bridge),
+      served: { value: served },
+      pollAll: { value: pollAll },
+    });
+  }
+
+  const CASES = MAY_BE.flatMap(([name, make]) => [
+    [`a change, ${name}`, false, make] as const,
+    [`a batch, ${name}`, true, make] as const,
+  ]);
+
+  it.each(CASES)("waits until the order was read, and costs no other order anything: %s", async (_, isBatch, make) => {
+    const bridge = await startNamed(isBatch, make);
+    const { ids, ask, ill, served, pollAll, request, sandbox, effects } = bridge;
+    ill(ids[0]!, BUSY);
+    served();
+    const id = ask(ids[0]!, "shipped");
+    const other = ask(ids[3]!, "packed");
+    await pollAll(3);
+    expect([request(id).state, request(other).state]).toEqual(["pending", "sent"]);
+    expect(request(id)).toMatchObject({ attempts: 0, http_status: null });
+    expect(request(id).last_error).toMatch(/the order was not read since; the request waits for that$/);
+    await bridge.restart({ statuses: { path: STATUS_PATH } });
+    await pollAll();
+    expect(request(id).state).toBe("pending");
+    sandbox.faults.clear();
+    await pollAll(10);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
+  });
+
+  it.each(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
+    const { ids, ask, ill, served, pollAll, request, clock } = await startNamed(isBatch, make);
+    ill(ids[0]!, FORBIDDEN);
+    served();
+    const id = ask(ids[0]!, "shipped");
+    for (let hours = 0; hours < 23; hours++) {
+      await pollAll();
+      clock.advance(HOUR_MS - 60_000);
+    }
+    expect(request(id).state).toBe("pending");
+    for (let hours = 0; hours < 3; hours++) {
+      await pollAll();
+      clock.advance(HOUR_MS - 60_000);
+    }
+    expect(request(id).state).toBe("sent");
+  });
+
+  it.each(CASES.filter(([, , make]) => "status" in make({ orderId: "", number: "", at: "" })))(
+    "leaves at once where that names a status that is no cancellation: %s",
+    async (_, isBatch, make) => {
+      const paid = (order: Named) => ({ ...make(order), status: "new" });
+      const { ids, ask, ill, served, pollAll, request } = await startNamed(isBatch, paid);
+      ill(ids[0]!, BUSY);
+      served();
+      await pollAll();
+      const id = ask(ids[0]!, "shipped");
+      await pollAll();
+      expect(request(id).state).toBe("sent");
+    },
+  );
+
+  it("leaves as soon as an ordinary change without a status was read", async () => {
+    const { ids, ask, announce, run, send, request, sandbox } = await startIll();
+    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+    const { updated_at } = JSON.parse(sandbox.service.newestText(ids[0]!)!) as { updated_at: string };
+    announce(ids[0]!, { updated_at });
+    const id = ask(ids[0]!, "shipped");
+    await run("updates");
+    await send();
+    expect(request(id)).toMatchObject({ state: "sent", status_before: "paid" });
   });
 });
 

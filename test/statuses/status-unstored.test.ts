@@ -68,4 +68,59 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     await send();
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
+
+  it.each([
+    ["change", "id"],
+    ["batch", "id"],
+    ["change", "number"],
+    ["batch", "number"],
+  ])("waits while the ERP keeps a %s from being stored that names it by its %s", async (what, key) => {
+    const bridge = await start();
+    const { ids, ask, sandbox, clock, run, send, request, effects, rows } = bridge;
+    // The changes have named orders as configured before.
+    sandbox.service.changeOrder(ids[1]!, { status: "paid" });
+    await run("updates");
+    clock.advance(1_000);
+    const id = ask(ids[0]!, "shipped");
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    const { number } = rows<{ number: string }>("SELECT number FROM orders WHERE order_id = ?", ids[0]!)[0]!;
+    const record = { [key]: key === "id" ? ids[0]! : number, status: "cancelled" };
+    const body = JSON.stringify(what === "batch" ? { batch_id: "again", orders: [record] } : { updates: [record] });
+    const path = what === "batch" ? "orders" : "updates";
+    sandbox.faults.add({ match: { path }, do: { kind: "raw", contentType: "application/json", body } });
+    clock.advance(1_000);
+    lockAt(bridge, (asked) => (what === "batch" ? asked.endsWith("/orders") : asked.includes("/updates")));
+    await run(path);
+    expect(request(id).last_error).toMatch(/^the service has named the status "cancelled" for this order/);
+    await run("updates");
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+  });
+
+  it("waits also where an answer for the order was asked for before", async () => {
+    const bridge = await start();
+    const { ids, hooks, ask, sandbox, clock, run, send, request, effects } = bridge;
+    const id = ask(ids[0]!, "shipped");
+    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+    const raw = (body: string) => ({ kind: "raw", contentType: "application/json", body }) as const;
+    sandbox.faults.add({ match: { path: "snapshot" }, do: raw(sandbox.service.newestText(ids[0]!)!) });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 503 } });
+    const record = { id: ids[0]!, status: "cancelled" };
+    clock.advance(1_000);
+    hooks.onRequest = async ({ path }) => {
+      if (!path.endsWith(ids[0]!)) return;
+      delete hooks.onRequest;
+      sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+      sandbox.faults.add({ match: { path: "orders" }, do: raw(JSON.stringify({ batch_id: "b", orders: [record] })) });
+      await run("orders");
+    };
+    await run("updates");
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", []]);
+    sandbox.faults.clear();
+    clock.advance(60_000);
+    await run("updates");
+    await send();
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+  });
 });

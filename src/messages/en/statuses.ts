@@ -32,6 +32,8 @@ export const statuses = {
     `the order was cancelled after this request was made: ${status} since ${at}; insert a new request if it is to be sent all the same`,
   kept: ({ status, since }: { status: string; since: string }) =>
     `the service has named the status ${status} for this order (waiting to be read since ${since}), and the order was not read since; the request waits for that`,
+  keptUnread: ({ since }: { since: string }) =>
+    `the service has served a record that may be of this order, in which no status can be read (waiting to be read since ${since}), and the order was not read since; the request waits for that`,
   keptForLong: ({ status, since }: { status: string; since: string }) =>
     `the service has named the status ${status} for this order, which could not be read since ${since}; insert a new request once it can be`,
   unshown: ({ answeredAt, status }: { answeredAt: string; status: string }) =>
