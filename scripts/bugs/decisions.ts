@@ -482,6 +482,40 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/orders/second-reads.ts",
   ),
   tested(
+    "test/updates/follow-cut.test.ts",
+    "a page of a few of the newest changes is taken for all",
+    {
+      in: "mayBeLimit",
+      find: "if (size < MIXED_MIN || size < pageMax) return false;",
+      replace: "if (size < CUT_MIN) return false;",
+    },
+    "src/updates/page-cover.ts",
+  ),
+  tested(
+    "test/updates/follow-cut.test.ts",
+    "a few changes at a time are searched without end",
+    { in: "mayBeLimit", find: "times < FRUITLESS_MAX", replace: "times < Number.POSITIVE_INFINITY" },
+    "src/updates/page-cover.ts",
+  ),
+  tested(
+    "test/updates/follow-cut.test.ts",
+    "changes that move no position are not looked for in later pages",
+    { in: "#newAnchors", find: "(!isWhole && watermark", replace: "(watermark" },
+    "src/updates/store-pass.ts",
+  ),
+  tested(
+    "test/updates/follow-cut.test.ts",
+    "a count of older changes begins a search for each new one",
+    { in: "notePage", find: " && !fallsTo(page.timestamps, coveredNs)", replace: "" },
+    "src/updates/follow-pass.ts",
+  ),
+  tested(
+    "test/completeness/completeness.test.ts",
+    "a link to a next page beside changes says nothing",
+    { in: "findLacks", find: ' || field.kind === "more"', replace: "" },
+    "src/completeness/plan-completeness.ts",
+  ),
+  tested(
     "test/updates/missing-orders.test.ts",
     "an order that is marked as removed is looked for at night alone",
     {

@@ -1,4 +1,4 @@
-import { BESIDE, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { BESIDE, COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { BODIES } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -128,6 +128,7 @@ const HOSTILE_KINDS: Classes = {
   "form sinceAgeMax": [3_600_000, 5 * 3_600_000],
   "form confirmIds": [1, 2],
   "form keeps": ["oldest", "newest", "first-ids"],
+  "form counts": COUNTS,
   "form beside": BESIDE,
   "form lagMs": [20_000, 240_000],
   "form lagStamp": ["order", "entry"],

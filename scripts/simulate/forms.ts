@@ -31,6 +31,8 @@ export interface Forms {
   /** Which changes a page leaves out where there are more than it holds: the newest, the oldest, or those of later ids. */
   readonly keeps: "oldest" | "newest" | "first-ids";
   readonly order: "ascending" | "descending" | "shuffled" | "ids";
+  /** What says beside the list of changes that more are due. */
+  readonly counts: (typeof COUNTS)[number];
   /** How old `since` may be. */
   readonly sinceAgeMax: number | null;
   readonly scope: "handed-out" | "all";
@@ -87,6 +89,9 @@ export const SAYS_OF_RECORDS = ["missing", "each", "by-key", "note", "echo"] as 
 /** Forms of answers to imports that say how many records were taken, in words or in a fraction. */
 export const SAYS_OF_PARTS = ["progress", "of", "lacking"] as const;
 
+/** What may stand beside a list of the newest changes that leaves out others. */
+export const COUNTS = ["none", "total", "link"] as const;
+
 export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 
 /** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
@@ -130,6 +135,7 @@ export function chooseForms(random: Random): Forms {
     boundary: one("inclusive", "exclusive"),
     page: one(2, 3, 5, 10, 100),
     keeps: "oldest",
+    counts: "none",
     sinceAgeMax: null,
     carry: one("changes", "whole"),
     lines: chance(0.8),
@@ -207,6 +213,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       carry: forms.carry,
       lines: forms.lines,
       keeps: forms.keeps,
+      counts: forms.counts,
       sinceAgeMax: forms.sinceAgeMax,
       order: forms.order,
       scope: forms.scope,

@@ -1,6 +1,6 @@
 import type { RequestKind } from "../../src/sandbox/messages.ts";
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { BESIDE, chooseForms, type Forms, isUnsafe, namesBatches } from "./forms.ts";
+import { BESIDE, COUNTS, chooseForms, type Forms, isUnsafe, namesBatches } from "./forms.ts";
 import { drawFound } from "./found.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
@@ -371,7 +371,14 @@ function newestFirst(seed: number, forms: Forms): Forms {
   if (forms.next !== "none" || seed % FLOOD_EVERY === 7 || random() > 0.3) return forms;
   // Two or three changes in any order often look as if the oldest came first.
   const isShuffled = forms.page >= 5 && random() < 0.4;
-  return { ...forms, keeps: "newest", order: isShuffled ? "shuffled" : "descending" };
+  const page = forms.page < 10 && random() < 0.5 ? pickOne(random, [4, 7, 9]) : forms.page;
+  return {
+    ...forms,
+    keeps: "newest",
+    order: isShuffled ? "shuffled" : "descending",
+    page,
+    counts: pickOne(random, COUNTS),
+  };
 }
 
 /** Some order their pages by the ids of orders, and cut them there. Drawn apart as well. */

@@ -41,6 +41,7 @@ import {
   findMoreAfterEnd,
   findShortfall,
   ignoreFields,
+  ignoreLacks,
   type Lack,
   type LearnedMetadata,
   learnMetadata,
@@ -376,5 +377,5 @@ export function acceptMetadata(store: Store, area: string): void {
 
 /** Nothing was missing although they said so. */
 export function acceptLacks(store: Store, keys: readonly string[]): void {
-  LISTS.save(store, "updates", ignoreFields(LISTS.load(store, "updates"), keys));
+  LISTS.save(store, "updates", ignoreLacks(LISTS.load(store, "updates"), keys));
 }

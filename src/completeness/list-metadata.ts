@@ -394,6 +394,11 @@ export function isSize({ kind, place }: MetadataField): boolean {
   return kind === "count" && SIZE_NAME.test(lastName(place));
 }
 
+/** The way to the rest of the list, by a name that has no other meaning. */
+export function isRestLink({ kind, place }: MetadataField): boolean {
+  return kind === "omitted" && REST_PLACE.test(place);
+}
+
 export function isRest({ place }: MetadataField): boolean {
   return REST_NAME.test(lastName(place));
 }

@@ -5,7 +5,16 @@
  */
 import { adoptUnusual, type UsualEmpty } from "./empty-form.ts";
 import type { EmptyNames } from "./empty-names.ts";
-import { isPages, isPartFlag, isRest, isSize, keyOf, type ListMetadata, type MetadataField } from "./list-metadata.ts";
+import {
+  isPages,
+  isPartFlag,
+  isRest,
+  isRestLink,
+  isSize,
+  keyOf,
+  type ListMetadata,
+  type MetadataField,
+} from "./list-metadata.ts";
 
 interface KnownField {
   /**
@@ -192,15 +201,17 @@ export interface Lack {
   isTrusted: boolean;
 }
 
-/** Counts, and flags of a part, that say that a page of changes does not hold all that are due. Without those known to mean else. */
+/** Counts, flags of a part, and links to a next page that say that a page of changes does not hold all that are due. Without those known to mean else. */
 export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly Lack[] {
   return fields.flatMap((field) => {
     const key = keyOf(field);
     const { state, equal } = learned.known[key] ?? {};
     const count = field.count ?? 0;
-    const atLeast = isPartFlag(field) && field.says ? size + 1 : isPages(field) ? (count - 1) * size + 1 : count;
+    const saysMore = field.says && (isPartFlag(field) || field.kind === "more" || isRestLink(field));
+    const atLeast = saysMore ? size + 1 : isPages(field) ? (count - 1) * size + 1 : count;
     if (size === 0 || field.kind === "number" || state === "free" || equal === 0 || atLeast <= size) return [];
-    return [{ key, atLeast, isTrusted: (equal ?? 0) > 0 || isPartFlag(field) }];
+    const isKnown = (equal ?? 0) > 0 || (field.kind === "more" && state === "falls");
+    return [{ key, atLeast, isTrusted: isKnown || isPartFlag(field) }];
   });
 }
 
@@ -208,9 +219,12 @@ export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetada
 export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetadata): LearnedMetadata {
   let next = learned;
   for (const field of fields) {
-    if (size === 0 || field.count === undefined || (field.kind !== "count" && field.kind !== "pages")) continue;
+    // One that names a next page behind the last one always does.
+    const isLink = field.kind === "more" && field.says;
+    if (size === 0 || !(isLink || (field.count !== undefined && (field.kind === "count" || field.kind === "pages"))))
+      continue;
     const known = next.known[keyOf(field)] ?? { state: "new" };
-    const equal = field.count === (isPages(field) ? 1 : size) ? 1 : 0;
+    const equal = !isLink && field.count === (isPages(field) ? 1 : size) ? 1 : 0;
     const isNews = known.equal === undefined || (equal === 0 && known.equal > 0);
     const isRoom = next.known[keyOf(field)] !== undefined || Object.keys(next.known).length < KNOWN_MAX;
     if (isNews && isRoom) next = withKnown(next, field, { ...known, equal });
@@ -222,6 +236,17 @@ export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetad
 export function ignoreFields(learned: LearnedMetadata, keys: readonly string[]): LearnedMetadata {
   const ignored = keys.map((key) => [key, { ...learned.known[key], state: "free" as const, equal: 0 }] as const);
   return { ...learned, known: { ...learned.known, ...Object.fromEntries(ignored) } };
+}
+
+/**
+ * Nothing was missing although they said so, and they mean nothing from now on. What was left out may have been known by other ways: a count that was
+ * that of a whole page goes on counting.
+ */
+export function ignoreLacks(learned: LearnedMetadata, keys: readonly string[]): LearnedMetadata {
+  return ignoreFields(
+    learned,
+    keys.filter((key) => (learned.known[key]?.equal ?? 0) === 0),
+  );
 }
 
 /** What is known of a place whose ids are, or are not, those of orders. */

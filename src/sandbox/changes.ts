@@ -77,6 +77,8 @@ function countsOf(total: number, { options, book }: Site): Property[] {
   const { pageLimit, counts } = options.updates;
   if (counts === "none") return [];
   if (counts === "orders") return [{ path: ["total"], text: String([...book.all()].length) }];
+  if (counts === "link")
+    return [{ path: ["next_page"], text: total > pageLimit ? '"/api/v1/1c/orders/updates?page=2"' : "null" }];
   if (counts === "total") return [{ path: ["total"], text: String(total) }];
   return [
     { path: ["page"], text: "1" },

@@ -113,8 +113,8 @@ const UPDATES = group({
   emptySince: z.enum(["refused", "beginning"]).default("refused"),
   /** How old `since` may be; an older one answers 400. null: as old as it likes. */
   sinceAgeMax: whole(0).nullable().default(null),
-  /** What an answer counts: all changes that are due, the pages that they would make, or all orders that there are. */
-  counts: z.enum(["none", "total", "pages", "orders"]).default("none"),
+  /** What stands beside the list: the number of changes that are due, of the pages that they would make, or of all orders, or a link to the next page. */
+  counts: z.enum(["none", "total", "pages", "orders", "link"]).default("none"),
   /** How long after it was made a change is listed. */
   lagMs: whole(0).default(0),
   /** What timestamp it bears then: that of the order, or that of its own entry in the list. */

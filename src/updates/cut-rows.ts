@@ -27,6 +27,8 @@ export interface Cut {
   isShown: boolean;
   /** The order of pages is another one than that of their times, so that any changes may be missing. */
   isMixed?: boolean | undefined;
+  /** The page held a few changes, and nothing else speaks against it. */
+  isFew?: boolean | undefined;
   /** What said that a page was not whole, where nothing else did: it means nothing if no change is found. */
   lacks?: readonly string[] | undefined;
   /** A read has found a change that no page had shown. */

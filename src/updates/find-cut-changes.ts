@@ -23,6 +23,8 @@ import {
   saveCut,
 } from "./cut-rows.ts";
 import { type FollowRules, mayMove } from "./follow.ts";
+import { loadLearned, saveLearned } from "./learned-rows.ts";
+import { noteFewWhole } from "./page-cover.ts";
 import { deleteTie, loadTie } from "./tie-rows.ts";
 
 /** Reads that wait at one time, so that those of new changes are not kept waiting. */
@@ -95,13 +97,19 @@ export class FindCutChanges {
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
     const { stage, again, high, covered, lacks, isFound, tieNs } = cut;
-    if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, CLOSED_MAX) });
+    const isFew = isOfFew(cut);
+    const closedMax = isFew ? READS_AHEAD : CLOSED_MAX;
+    if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, closedMax) });
     else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
     if (stage === "open" || again) return;
     deleteCut(store);
     deleteHold(store, "updates", "cut");
     if (tieNs !== undefined && (loadTie(store)?.toNs ?? tieNs) <= tieNs) deleteTie(store);
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
+    if (isFew) {
+      const learned = loadLearned(store);
+      saveLearned(store, { ...learned, fewWhole: noteFewWhole(learned.fewWhole, cut.size) });
+    }
     const at = isoTime(clock.nowMs());
     if (covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, at);
     if (high.text !== "" && mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
@@ -114,6 +122,11 @@ export class FindCutChanges {
     if (saveHold(store, { area: "updates", reason: "cut", since: at, nextProbeAt: null, detail }))
       log.warn({ size: cut.size }, detail);
   }
+}
+
+/** Begun by a page of a few changes that nothing else speaks against, and nothing was found. */
+function isOfFew({ isFew, isShown, isFound, tieNs }: Cut): boolean {
+  return isFew === true && !isShown && isFound !== true && tieNs === undefined;
 }
 
 function describeCut({ size, skipped, isMixed }: Cut): Message {

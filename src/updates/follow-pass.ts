@@ -17,7 +17,7 @@ import { type Asked, type FollowRules, type High, instantOf, type Page } from ".
 import { latestTime } from "./latest-time.ts";
 import { type Learned, learnForm, learnFromOrders } from "./learn-form.ts";
 import { loadLearned } from "./learned-rows.ts";
-import { type Anchor, isRising, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
+import { type Anchor, fallsTo, isRising, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
 export const STREAM = "updates";
@@ -106,6 +106,8 @@ export interface Gap {
   /** What was covered before it. */
   coveredNs: bigint;
   servedAt: string | undefined;
+  /** What says beside it that more is due. */
+  lacks: readonly Lack[];
 }
 
 /** A pass that has read nothing yet. */
@@ -155,21 +157,18 @@ export function beginPass(
  * Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest: of those that were made
  * before it was served, it would have left out none.
  */
-export function notePage(
-  pass: Pass,
-  { page: served, askedNs, servedAt }: Omit<Gap, "coveredNs">,
-  lacks: readonly Lack[],
-): void {
+export function notePage(pass: Pass, { page: served, askedNs, servedAt, lacks }: Omit<Gap, "coveredNs">): void {
   const { coveredNs, high, gap } = pass;
   const page = { ...served, timestamps: withoutEarlier(served.timestamps, askedNs) };
   if (coveredNs !== undefined && mayLackAny(page.timestamps, Math.max(pass.pageMax, pass.learned.pageMax)))
-    pass.mixed ??= { page, askedNs, coveredNs, servedAt };
+    pass.mixed ??= { page, askedNs, coveredNs, servedAt, lacks };
   const isInOrder = isRising(page.timestamps);
-  if (!isInOrder) pass.lacks = [...pass.lacks, ...lacks];
+  // Of a page that falls to what is covered only older ones are missing.
+  if (!isInOrder && !fallsTo(page.timestamps, coveredNs)) pass.lacks = [...pass.lacks, ...lacks];
   if (page.timestamps.length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;
   if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
   if (coveredNs === undefined) return;
-  if (mayLackOldest(page.timestamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt };
+  if (mayLackOldest(page.timestamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt, lacks };
   if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
 }
 

@@ -9,7 +9,17 @@ import type { JobContext } from "../pass/job.ts";
 import { loadAnchors, loadCut } from "./cut-rows.ts";
 import { instantOf, planAskBefore, planAskBehind } from "./follow.ts";
 import type { Pass } from "./follow-pass.ts";
-import { judgePage, mayLackAny, NARROWER, planNarrower, showsHole, withoutEarlier } from "./page-cover.ts";
+import {
+  ANCHOR_VALID_NS,
+  CUT_MIN,
+  judgePage,
+  mayBeLimit,
+  mayLackAny,
+  NARROWER,
+  planNarrower,
+  showsHole,
+  withoutEarlier,
+} from "./page-cover.ts";
 import type { Found } from "./plan-cut.ts";
 import type { ReadPages } from "./read-pages.ts";
 
@@ -55,11 +65,12 @@ export class JudgePages {
   }
 
   /** What the pages say of more changes than all of them have brought. Of the end of a longer reading that says nothing. */
-  #findLacks({ lacks, changes, high, token, rest, watermark }: Pass): readonly Lack[] {
+  #findLacks({ lacks, gap, changes, high, token, rest, watermark }: Pass): readonly Lack[] {
     const coveredNs = loadCut(this.#context.store)?.high.ns ?? instantOf(watermark, this.#timezone);
     const isNews = high !== undefined && coveredNs !== undefined && high.ns > coveredNs;
     if (rest !== undefined || token !== undefined || !isNews) return [];
-    return lacks.filter(({ atLeast }) => atLeast > changes.records);
+    // What came behind a page that lacks its oldest changes is none of them.
+    return lacks.filter((lack) => lack.atLeast > changes.records || gap?.lacks.includes(lack) === true);
   }
 
   /** Asks for a part of the page whose order is not that of its timestamps: what it lacked has room there. */
@@ -93,19 +104,24 @@ export class JudgePages {
       return undefined;
     const anchors = loadAnchors(this.#context.store);
     const oldest = anchors.at(-1);
-    const wide = oldest === undefined ? undefined : planAskBefore(oldest.ns, learned.form, rules);
+    const { timestamps } = gap.page;
+    const isFew = timestamps.length < CUT_MIN;
+    const isFull = () =>
+      mayBeLimit(timestamps.length, { ...learned, pageMax: Math.max(pass.pageMax, learned.pageMax) });
+    // Where nothing is known to be in an answer, an earlier one shows at least whether the service answers more than so few.
+    const fromNs = oldest?.ns ?? (isFew && isFull() ? gap.askedNs - ANCHOR_VALID_NS : undefined);
+    const wide = fromNs === undefined ? undefined : planAskBefore(fromNs, learned.form, rules);
     let isReached = false;
     let askedNs = gap.askedNs;
     if (wide !== undefined && wide.ns < gap.askedNs) {
       const page = await this.#pages.first.readBefore(pass, wide);
-      const timestamps = withoutEarlier(page?.timestamps ?? [], wide.ns);
+      const earlier = withoutEarlier(page?.timestamps ?? [], wide.ns);
       // In an order of its own it reaches down to anything.
-      const isOrdered = !mayLackAny(timestamps, Math.max(pass.pageMax, learned.pageMax));
+      const isOrdered = !mayLackAny(earlier, Math.max(pass.pageMax, learned.pageMax));
       isReached =
-        isOrdered && timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs);
+        isOrdered && earlier.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs);
       if (page !== undefined) askedNs = wide.ns;
     }
-    const { timestamps } = gap.page;
     const verdict = judgePage({
       size: timestamps.length,
       isLevel: timestamps.every((timestamp) => timestamp?.instantNs === timestamps[0]?.instantNs),
@@ -114,16 +130,17 @@ export class JudgePages {
       isMet: (orderId) => pass.changes.hasMet(orderId),
       nowNs: instantOf(pass.serviceNow, "UTC"),
       cutSize: learned.cutSize,
+      isFull: isFull(),
     });
-    return verdict === "whole" ? undefined : { verdict, size: timestamps.length, isMixed: false };
+    return verdict === "whole" ? undefined : { verdict, size: timestamps.length, isMixed: false, isFew };
   }
 }
 
 /** Whether a page may have been cut, which shows only once all of them are read. Positions of the service's own are believed. */
-function isDoubtful({ gap, mixed, lacks, high, token }: Pass): boolean {
+function isDoubtful({ gap, mixed, lacks, changes, high, token }: Pass): boolean {
   if (token !== undefined) return false;
   return (
-    lacks.length > 0 ||
+    lacks.some(({ atLeast }) => atLeast > changes.records) ||
     [gap, mixed].some((each) => each !== undefined && (high?.ns ?? each.coveredNs + 1n) > each.coveredNs)
   );
 }

@@ -10,6 +10,7 @@ import {
   type TimestampForm,
   unitNs,
 } from "../answers/timestamp.ts";
+import type { FewWhole } from "./page-cover.ts";
 import type { SinceLimits } from "./since-limits.ts";
 
 /** What the answers taught about the service. Kept between passes; never needed for correctness. */
@@ -28,6 +29,8 @@ export interface Learned {
   other?: OtherForm | undefined;
   /** How many changes the smallest page held of which the oldest were left out. */
   cutSize?: number | undefined;
+  /** Of pages of a few changes: searches that found nothing left out. */
+  fewWhole?: FewWhole | undefined;
   /** How old a `since` the service refuses; undefined where it never did. */
   limits?: SinceLimits | undefined;
 }

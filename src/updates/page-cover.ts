@@ -14,9 +14,11 @@ export interface Anchor {
 /** Enough that not all of their orders change again before the next poll; asking for them brings little more. */
 const ANCHORS_MAX = 10;
 /** Older ones may have left the feed. */
-const ANCHOR_VALID_NS = 7n * 86_400n * 1_000_000_000n;
-/** No service cuts its pages to fewer; fewer changes that nothing proves to be all still count. */
-const CUT_MIN = 10;
+export const ANCHOR_VALID_NS = 7n * 86_400n * 1_000_000_000n;
+/** Fewer are what a quiet service answers: they are taken for all unless something says else ({@link mayBeLimit}). */
+export const CUT_MIN = 10;
+/** After so many searches that found nothing, pages of so few changes are taken for whole. */
+const FRUITLESS_MAX = 3;
 
 /** The newest of both, one for each order, none after `upToNs`. */
 export function mergeAnchors(known: readonly Anchor[], served: readonly Anchor[], upToNs: bigint): Anchor[] {
@@ -105,6 +107,18 @@ export function isRising(timestamps: Timestamps): boolean {
   return timestamps.length === 1 || first !== last;
 }
 
+/** Whether the newest come first down to what is covered, so that a limit has cut what is older than that. */
+export function fallsTo(timestamps: Timestamps, coveredNs: bigint | undefined): boolean {
+  if (coveredNs === undefined || timestamps.length < MIXED_MIN) return false;
+  let last: bigint | undefined;
+  for (const timestamp of timestamps) {
+    if (timestamp === undefined) continue;
+    if (last !== undefined && timestamp.instantNs > last) return false;
+    last = timestamp.instantNs;
+  }
+  return last !== undefined && last <= coveredNs;
+}
+
 /** Whether a page that goes on behind an instant has all that was changed then: a limit may have cut one of its ends, or any. */
 export function isWholeDownTo(
   served: readonly (ServedTimestamp | undefined)[],
@@ -167,6 +181,38 @@ export function showsHole(page: Timestamps, narrower: Timestamps, behindNs: bigi
   });
 }
 
+/** A search for what pages of a few changes may have left out has found nothing. */
+export interface FewWhole {
+  /** How many changes the page held: the most of all such searches. */
+  size: number;
+  /** How many of the searches were for pages of that size. */
+  times: number;
+}
+
+/** What the answers have taught of how many changes one holds. */
+export interface PageSizes {
+  /** The most that one held. */
+  pageMax: number;
+  fewWhole?: FewWhole | undefined;
+}
+
+/**
+ * Whether a page may be as full as the service's limit. One of a few changes that no answer has exceeded may be, until so many searches have found
+ * nothing: a quiet service is searched a few times in all.
+ */
+export function mayBeLimit(size: number, { pageMax, fewWhole }: PageSizes): boolean {
+  if (size >= CUT_MIN) return true;
+  if (size < MIXED_MIN || size < pageMax) return false;
+  const { size: known = 0, times = 0 } = fewWhole ?? {};
+  return size > known || (size === known && times < FRUITLESS_MAX);
+}
+
+/** A search that a page of a few changes began has found nothing. */
+export function noteFewWhole(known: FewWhole | undefined, size: number): FewWhole {
+  if (known === undefined || size > known.size) return { size, times: 1 };
+  return size === known.size ? { size, times: known.times + 1 } : known;
+}
+
 /** What an answer from before the oldest anchor has shown of a page that may lack its oldest changes. */
 export interface Wider {
   /** How many changes the page held. */
@@ -182,6 +228,8 @@ export interface Wider {
   nowNs: bigint | undefined;
   /** How many changes the smallest page held that was proved to be cut. */
   cutSize: number | undefined;
+  /** Whether the page may be as full as the service's limit: {@link mayBeLimit}. */
+  isFull: boolean;
 }
 
 /**
@@ -189,10 +237,10 @@ export interface Wider {
  * proves either.
  */
 export function judgePage(wider: Wider): "whole" | "unsure" | "cut" {
-  const { size, isLevel, isReached, anchors, isMet, nowNs, cutSize } = wider;
+  const { size, isLevel, isReached, anchors, isMet, nowNs, cutSize, isFull } = wider;
   if (isReached) return "whole";
   const isRecent = ({ ns }: Anchor) => nowNs === undefined || nowNs - ns < ANCHOR_VALID_NS;
   if (anchors.some((anchor) => isRecent(anchor) && !isMet(anchor.orderId))) return "cut";
   if (cutSize !== undefined && size >= cutSize) return "cut";
-  return size >= CUT_MIN && !isLevel ? "unsure" : "whole";
+  return isFull && !isLevel ? "unsure" : "whole";
 }

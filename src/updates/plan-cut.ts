@@ -11,6 +11,8 @@ export interface Found {
   /** How many changes the page held. */
   size: number;
   isMixed: boolean;
+  /** The page held a few changes, and nothing else speaks against it. */
+  isFew?: boolean;
   lacks?: readonly string[];
 }
 
@@ -44,15 +46,16 @@ function planFound({ standing, at, high, found }: CutFacts): Cut | undefined {
     const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
     return isLater ? { ...standing, high } : standing;
   }
-  const { verdict, size, isMixed, lacks } = found;
+  const { verdict, size, isMixed, isFew, lacks } = found;
   const isShown = verdict === "cut";
   if (standing === undefined)
-    return { since: at, size, stage: "open", after: 0, again: false, isShown, isMixed, lacks, high };
+    return { since: at, size, stage: "open", after: 0, again: false, isShown, isMixed, isFew, lacks, high };
   return {
     ...standing,
     again: true,
-    size: standing.size || size,
+    size: Math.max(standing.size, size),
     isMixed: standing.isMixed ?? isMixed,
+    isFew: standing.isFew && isFew,
     isShown: standing.isShown || isShown,
     high: high.ns > standing.high.ns ? high : standing.high,
   };

@@ -172,7 +172,8 @@ export class ReadPages {
       const { page, token, servedAt } =
         pages === 0 && first !== undefined ? first.read : await this.readPage(pass, asked.since);
       if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
-      notePage(pass, { page, askedNs: asked.ns, servedAt }, this.#completeness.findLacks(pass.metadata));
+      const lacks = this.#completeness.findLacks(pass.metadata);
+      notePage(pass, { page, askedNs: asked.ns, servedAt, lacks });
       if (tie !== undefined && provesCut(page, tie, rules)) await raiseTie(this.#context, tie, { pass, path });
       tie = undefined;
       const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);

@@ -25,7 +25,7 @@ import { type FollowRules, instantOf, isLater, isToken } from "./follow.ts";
 import { type Pass, STREAM, TIME_STREAM } from "./follow-pass.ts";
 import { type Ahead, loadLearned, saveAhead, saveLearned } from "./learned-rows.ts";
 import { settleLookBack } from "./look-back.ts";
-import { mergeAnchors } from "./page-cover.ts";
+import { type Anchor, mergeAnchors } from "./page-cover.ts";
 import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
 
 /** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
@@ -76,7 +76,8 @@ export class StorePass {
     const news = await readInTurns(this.#context.clock, {}, pass.changes.applyChange(isWhole), pass.signal);
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
-    const isQuiet = [watermark, cut, covered, swept].every((each) => each === undefined);
+    const anchors = this.#newAnchors(pass, end);
+    const isQuiet = [watermark, cut, covered, swept, anchors].every((each) => each === undefined);
     if (news.length === 0 && isQuiet && !learns && !settles) return;
     const askedFrom = this.#askedFrom(pass);
     await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
@@ -96,7 +97,7 @@ export class StorePass {
             saveWatermark(store, STREAM, watermark, pass.at);
           if (isLast && ahead !== undefined) saveAhead(store, ahead);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
-          if (isLast && (watermark !== undefined || cut !== undefined)) this.#saveAnchors(pass);
+          if (isLast && anchors !== undefined) saveAnchors(store, anchors);
           if (isLast && covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, pass.at);
           if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);
           if (isLast && settles) this.#settle(pass, end);
@@ -124,9 +125,13 @@ export class StorePass {
     return isLater(standing, position, this.#follow);
   }
 
-  #saveAnchors({ anchors, high }: Pass): void {
-    const { store } = this.#context;
-    if (high !== undefined) saveAnchors(store, mergeAnchors(loadAnchors(store), anchors, high.ns));
+  /** Also of changes that do not move the position: the order of one that was served is in every whole answer from before it. */
+  #newAnchors({ anchors, high }: Pass, { watermark, cut, isWhole }: PassEnd): readonly Anchor[] | undefined {
+    if (high === undefined || (!isWhole && watermark === undefined && cut === undefined)) return undefined;
+    const known = loadAnchors(this.#context.store);
+    const merged = mergeAnchors(known, anchors, high.ns);
+    const isSame = (anchor: Anchor, at: number) => anchor.orderId === known[at]?.orderId && anchor.ns === known[at].ns;
+    return merged.length === known.length && merged.every(isSame) ? undefined : merged;
   }
 
   /** Whether anything stands in the database that this end of a pass changes. */

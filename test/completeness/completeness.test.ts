@@ -9,7 +9,7 @@ import {
   findContradictions,
   findLacks,
   findMoreAfterEnd,
-  ignoreFields,
+  ignoreLacks,
   type LearnedMetadata,
   learnMetadata,
   learnWhole,
@@ -179,6 +179,11 @@ describe("what says that a page of changes is not whole", () => {
     ["one page", [], { ...two, totalPages: 1 }, []],
     ["a flag of a part", [], { ...two, partial: true }, [{ atLeast: 3, isTrusted: true }]],
     ["a flag that says no", [], { ...two, partial: false }, []],
+    ["a next page", [], { ...two, next: "/orders/updates?page=2" }, [{ atLeast: 3, isTrusted: false }]],
+    ["no next page", [], { ...two, next: null }, []],
+    ["more", [], { ...two, has_more: true }, [{ atLeast: 3, isTrusted: false }]],
+    ["the rest under a standard name", [], { ...two, "@odata.nextLink": "u" }, [{ atLeast: 3, isTrusted: false }]],
+    ["a next page beside the last one as well", [{ ...one, next: "/a" }], { ...two, next: "/b" }, []],
     ["nothing in the list", [], { orders: [], total: 5 }, []],
   ])("%s", (_, known, answer, expected) => {
     expect(findLacks(wholes(...known), metadataOf(answer))).toMatchObject(expected);
@@ -189,7 +194,14 @@ describe("what says that a page of changes is not whole", () => {
     const answer = metadataOf({ ...two, total: 5, pages: 3, partial: true });
     const keys = findLacks(NOTHING_LEARNED, answer).map(({ key }) => key);
     expect(keys).toHaveLength(3);
-    expect(findLacks(ignoreFields(NOTHING_LEARNED, keys), answer)).toEqual([]);
+    expect(findLacks(ignoreLacks(NOTHING_LEARNED, keys), answer)).toEqual([]);
+    // What was missing may have been known.
+    expect(findLacks(ignoreLacks(wholes({ ...one, total: 1 }), keys), answer)).toMatchObject([{ atLeast: 5 }]);
+  });
+
+  it("is sure where a last page said that none follows", () => {
+    const known = learnMetadata(NOTHING_LEARNED, metadataOf({ ...one, next: null }), true);
+    expect(findLacks(known, metadataOf({ ...two, next: "/b" }))).toMatchObject([{ isTrusted: true }]);
   });
 });
 

@@ -94,7 +94,9 @@ describe.each(some(FEEDS, 2))("with %s history that carries %s in %s order", (hi
     test.change(id, { lines: [{ sku: "B", quantity: "2.500", price: "10.00" }] });
     await test.poll();
     expect(storedLines(test, id)).toEqual(servedLines(test, id));
-    await expectSettled(test, whole ? 0 : 2);
+    // Three changes that do not rise are the most that any answer held: they may be as many as one holds, and the order is read once.
+    const isSearched = whole && history === "log" && order !== "ascending";
+    await expectSettled(test, whole ? Number(isSearched) : 2);
   });
 
   it("a state that comes back under its own old timestamp, as from a backup of the service, is settled by one snapshot", async () => {

@@ -147,6 +147,105 @@ describe("a service that answers so many of the newest changes", () => {
   });
 });
 
+/** Fewer than ten, newest first: nothing in the page itself tells it from all that a quiet service has. */
+const FEW: Updates = { keeps: "newest", order: "descending", pageLimit: 5 };
+
+describe("a service that answers a few of the newest changes", () => {
+  it.each(["link", "total", "pages"] as const)(
+    "loses none of the first bulk action where it says so: %s",
+    async (counts) => {
+      const test = await start(60, { ...FEW, counts });
+      changeAll(test, "cancelled");
+      await pass(test);
+      expect(search(test)).toHaveLength(1);
+      await finish(test);
+      expect(withStatus(test, "cancelled")).toBe(60);
+      // What it says has been seen to be true.
+      await test.poll(3_600_000);
+      const before = test.watermark();
+      changeAll(test, "refunded");
+      await pass(test);
+      expect([held(test), test.watermark()]).toEqual(["cut", before]);
+      await finish(test);
+      expect(withStatus(test, "refunded")).toBe(60);
+      expect(held(test)).toBeNull();
+    },
+  );
+
+  it.each([3, 5, 9])("loses none of the first bulk action where it says nothing: %i a page", async (pageLimit) => {
+    const test = await start(60, { ...FEW, pageLimit });
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect(search(test)).toHaveLength(1);
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+  });
+
+  it("loses none where changes were seen that have not moved the position", async () => {
+    const updates = { ...FEW, pageLimit: 2, created: true };
+    const test = await startFollowed(60, { service: { precision: "s", updates } });
+    const before = test.watermark();
+    await test.poll();
+    expect(test.watermark()).toBe(before);
+    for (const id of test.ids.toReversed()) test.change(id, { status: "cancelled" });
+    await pass(test);
+    expect(held(test)).toBe("cut");
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+  });
+
+  it("loses none where every change that was known is in the page", async () => {
+    const test = await start(60, FEW);
+    const last = test.ids.slice(-3);
+    for (const id of last) test.change(id, { status: "accepted" });
+    await test.poll();
+    await finish(test);
+    await test.poll(3_600_000);
+    changeAll(test, "cancelled");
+    await test.poll();
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+  });
+
+  it("is asked no more once it has told all: what is beside the list counts older changes", async () => {
+    const test = await start(60, { ...FEW, counts: "total" });
+    await settleIn(test);
+    changeAll(test, "cancelled");
+    await test.poll();
+    await finish(test);
+    const before = test.snapshots();
+    for (const id of test.ids.slice(0, 5)) {
+      test.change(id, { status: "refunded" });
+      await test.poll();
+      expect(search(test)).toEqual([]);
+    }
+    expect(test.snapshots() - before).toBe(5);
+  });
+});
+
+describe("a quiet service that answers a few changes at a time, newest first, and all of them", () => {
+  itSome(1)<[string, Updates]>([
+    ["without a word", {}],
+    ["with a link", { counts: "link" }],
+    ["with the number of them", { counts: "total" }],
+    ["with the number of pages", { counts: "pages" }],
+    ["with the number of all orders", { counts: "orders" }],
+  ])("is searched a bounded number of times: %s", async (_, updates) => {
+    const test = await start(40, { order: "descending", pageLimit: 1_000, ...updates });
+    let searches = 0;
+    // Always the same few: no change that is known lies outside the page.
+    for (let hour = 0; hour < 30; hour++) {
+      await test.poll(3_600_000);
+      changeAll(test, hour % 2 === 0 ? "packed" : "accepted", test.ids.slice(0, 4));
+      await pass(test);
+      if (search(test).length > 0) searches += 1;
+      await finish(test);
+      expect(cut(test)).toEqual([]);
+    }
+    expect(searches).toBeLessThanOrEqual(3);
+  });
+});
+
 describe("nothing is missing, and nothing is told or read", () => {
   const whole: readonly (readonly [string, Updates])[] = [
     ["oldest first, so many a page", { order: "ascending", pageLimit: 20 }],

@@ -3,11 +3,16 @@ import { describe, expect, it } from "vitest";
 import { readTimestamp } from "../../src/answers/timestamp.ts";
 import {
   addAnchor,
+  type FewWhole,
+  fallsTo,
   isRising,
   judgePage,
+  mayBeLimit,
   mayLackAny,
   mayLackOldest,
   mergeAnchors,
+  noteFewWhole,
+  type PageSizes,
   planNarrower,
   showsHole,
   type Wider,
@@ -130,6 +135,7 @@ describe("what a wider answer says of such a page", () => {
     isMet: () => true,
     nowNs: 9n,
     cutSize: undefined,
+    isFull: true,
   };
   it.each<[string, Partial<Wider>, string]>([
     ["it reaches down", { isReached: true, isMet: () => false }, "whole"],
@@ -138,10 +144,43 @@ describe("what a wider answer says of such a page", () => {
     ["it proves nothing", {}, "unsure"],
     ["nothing is known yet", { anchors: [] }, "unsure"],
     ["all of one time, and it proves nothing", { isLevel: true }, "whole"],
-    ["few changes, and it proves nothing", { size: 9 }, "whole"],
+    ["fewer than the service answers, and it proves nothing", { size: 9, isFull: false }, "whole"],
+    ["few changes, and it never answered more", { size: 9 }, "unsure"],
     ["few changes, and as few were cut before", { size: 9, cutSize: 9 }, "cut"],
   ])("%s", (_, more, expected) => {
     expect(judgePage({ ...wider, ...more })).toBe(expected);
+  });
+});
+
+describe("whether a page may be as full as the limit", () => {
+  it.each<[string, number, PageSizes, boolean]>([
+    ["ten or more always", 10, { pageMax: 100 }, true],
+    ["a few, and it never answered more", 3, { pageMax: 3 }, true],
+    ["a few, and it has answered more", 3, { pageMax: 4 }, false],
+    ["two are in some order by chance", 2, { pageMax: 2 }, false],
+    ["larger searches found nothing", 4, { pageMax: 4, fewWhole: { size: 5, times: 1 } }, false],
+    ["two such searches found nothing", 4, { pageMax: 4, fewWhole: { size: 4, times: 2 } }, true],
+    ["three such searches found nothing", 4, { pageMax: 4, fewWhole: { size: 4, times: 3 } }, false],
+    ["smaller searches found nothing", 4, { pageMax: 4, fewWhole: { size: 3, times: 3 } }, true],
+  ])("%s", (_, size, sizes, expected) => {
+    expect(mayBeLimit(size, sizes)).toBe(expected);
+  });
+
+  it("counts the searches for the largest page", () => {
+    const noted = [3, 4, 3, 4].reduce<FewWhole | undefined>((known, size) => noteFewWhole(known, size), undefined);
+    expect(noted).toEqual({ size: 4, times: 2 });
+  });
+});
+
+describe("a page that falls to what is covered", () => {
+  it.each([
+    ["it does", [9, 8, 5], true],
+    ["it does not reach it", [9, 8, 7], false],
+    ["it rises in between", [9, 4, 8], false],
+    ["two fall by chance", [9, 5], false],
+    ["some have no time", [9, undefined, 5], true],
+  ] as const)("%s: %j", (_, timestamps, expected) => {
+    expect(fallsTo(page(...timestamps), 5n)).toBe(expected);
   });
 });
 

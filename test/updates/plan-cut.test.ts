@@ -39,12 +39,17 @@ describe("the search for changes that were left out", () => {
       { found: { ...cut, verdict: "unsure", lacks: ["k"] } },
       { isShown: false, lacks: ["k"] },
     ],
+    [
+      "is one of a few changes no more where a larger page begins it again",
+      { standing: { ...standing, size: 4, isFew: true }, found: { ...cut, isFew: false } },
+      { size: 30, isFew: false },
+    ],
     ["goes on, up to what was served since", { standing }, { ...standing, high: high(9n) }],
     ["goes on as it was where nothing later came", { standing, high: high(3n) }, standing],
     [
       "begins once more behind its end",
       { standing, found: cut },
-      { stage: "closed", after: 7, again: true, isShown: true, high: high(9n) },
+      { stage: "closed", after: 7, again: true, isShown: true, size: 30, high: high(9n) },
     ],
     ["never loses what was served before", { standing, found: cut, high: high(3n) }, { again: true, high: high(5n) }],
     [
