@@ -22,7 +22,7 @@ export function declaredMessages(): Declared[] {
       id: `${area}.${plain}`,
       area,
       name: plain,
-      params: [...types.matchAll(/(\w+)(\??): ([^;]+)/g)].map(
+      params: [...types.matchAll(/(\w+)(\??):\s+(?:\| )?([^;]+)/g)].map(
         ([, name = "", optional, type = ""]) =>
           [name, `${type.trim()}${optional === "?" ? " | undefined" : ""}`] as const,
       ),
@@ -50,7 +50,7 @@ export function drawParams({ id, params }: Declared): fc.Arbitrary<Record<string
 }
 
 function drawType(type: string, place: string): fc.Arbitrary<unknown> {
-  const draws = type.split(" | ").map((one) => {
+  const draws = type.split(/\s+\|\s+/).map((one) => {
     const literal = /^"(.*)"$/.exec(one)?.[1];
     const drawn = literal === undefined ? BY_TYPE[one] : fc.constant(literal);
     if (drawn === undefined) throw new TypeError(`${place} has the type ${one}, which nothing can be drawn for.`);
