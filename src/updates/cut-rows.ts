@@ -66,9 +66,10 @@ export function deleteCut(store: Store): void {
   deleteMeta(store, "cut");
 }
 
-/** Orders whose read nobody's record asked for and that were not tried yet. */
+/** Orders whose read nobody's record asked for and that were not tried yet. One that the service has said it does not have waits for minutes. */
 export function countRequestedReads(store: Store): number {
-  return onlyValue(store, "SELECT count(*) FROM owed_reads WHERE record = '' AND attempts = 0");
+  const isMissing = "order_id IN (SELECT order_id FROM missing_orders)";
+  return onlyValue(store, `SELECT count(*) FROM owed_reads WHERE record = '' AND attempts = 0 AND NOT ${isMissing}`);
 }
 
 /** The `order_key` behind which the newest `count` closed orders stand. */

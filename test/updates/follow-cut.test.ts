@@ -120,6 +120,19 @@ describe("a service that answers so many of the newest changes", () => {
     expect(withStatus(test, "refunded")).toBe(60);
   });
 
+  it("does not wait for an order that the service does not have any more", async () => {
+    const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
+    const [gone = "", ...others] = test.ids;
+    changeAll(test, "delivered", others);
+    await test.poll();
+    await finish(test);
+    await test.poll(3_600_000);
+    test.sandbox.service.deleteOrder(gone);
+    changeAll(test, "refunded", others);
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect(withStatus(test, "refunded")).toBe(59);
+  });
+
   it("goes on with the search after a restart", async () => {
     const test = await start(150, { keeps: "newest", order: "descending", pageLimit: 20 });
     await settleIn(test);
