@@ -8,7 +8,6 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { LearnedTopic } from "../pass/learned-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import {
@@ -31,6 +30,7 @@ import {
   namesOrders,
   withEmptyRecords,
 } from "./list-metadata.ts";
+import { LISTS } from "./list-rows.ts";
 import { OrdersBesideList } from "./orders-beside-list.ts";
 import {
   ANY_BATCH,
@@ -49,13 +49,10 @@ import {
   learnSizes,
   learnWhole,
   mayCountWaiting,
-  NOTHING_LEARNED,
   noteEmptyRecords,
   saysMore,
   waitForRest,
 } from "./plan-completeness.ts";
-
-const LISTS = new LearnedTopic<LearnedMetadata>("list", NOTHING_LEARNED);
 
 type Endpoint = "orders" | "updates";
 
@@ -355,16 +352,6 @@ export function isListDoubted(store: Store, area: string): boolean {
   if (area !== "orders" && area !== "updates") return false;
   const learned = LISTS.load(store, area);
   return acceptDoubted(learned) !== learned;
-}
-
-/** Batches that were confirmed although they may have held more; undefined where there are none of which nobody was told. */
-export function loadShort(store: Store): LearnedMetadata["short"] {
-  return LISTS.load(store, "orders").short;
-}
-
-export function markShortSeen(store: Store): void {
-  const { short: _, ...learned } = LISTS.load(store, "orders");
-  LISTS.save(store, "orders", learned);
 }
 
 /** A person has looked at what the answers say. */

@@ -60,8 +60,6 @@ export interface LearnedMetadata {
   short?: { batches: number; at: string; what: string };
 }
 
-export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
-
 /** The key of {@link LearnedMetadata.emptySince} for whatever batch it is. */
 export const ANY_BATCH = "any";
 const EMPTY_SINCE_MAX = 20;

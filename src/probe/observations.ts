@@ -4,7 +4,7 @@
  * already is no second row and no write.
  */
 
-import { loadShort, markShortSeen } from "../completeness/check-completeness.ts";
+import { loadShort, markShortSeen } from "../completeness/list-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { listRows, updateRows } from "../database/queries.ts";
 import { observations } from "../database/schema.ts";

@@ -4,6 +4,7 @@ import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { countEmptyRecords, describeFields, readMetadataInSlices } from "../../src/completeness/list-metadata.ts";
+import { NOTHING_LEARNED } from "../../src/completeness/list-rows.ts";
 import {
   acceptDoubted,
   findContradictions,
@@ -13,7 +14,6 @@ import {
   type LearnedMetadata,
   learnMetadata,
   learnWhole,
-  NOTHING_LEARNED,
   noteEmptyRecords,
 } from "../../src/completeness/plan-completeness.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/order-mapping.ts";
