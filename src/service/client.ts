@@ -260,7 +260,8 @@ export class ServiceClient {
     if (!isQuery && !isWhole && !isPath) return undefined;
     const url = new URL(link, own);
     const named = url.pathname.replace(/\/$/, "");
-    const isOwn = named.endsWith(path) || (named !== "" && own.pathname.endsWith(named));
+    // A proxy adds the beginning of a path. One of its segments alone may be another resource's.
+    const isOwn = named.endsWith(path) || (named.lastIndexOf("/") > 0 && own.pathname.endsWith(named));
     return isOwn && url.username === "" && url.password === "" ? [...url.searchParams] : "elsewhere";
   }
 
