@@ -47,7 +47,8 @@ async function shopWithHostileOrders(): Promise<{ shop: Shop; raw: string[] }> {
 describe("hostile text in orders and in the ERP's tables", () => {
   it("leads to no request outside the known paths, and is kept as it was sent", async () => {
     const { shop, raw } = await shopWithHostileOrders();
-    expect((await shop.command("sync")).code).toBe(2);
+    // Records are quarantined, and orders that they may be of are read: the mock service serves a raw order in batches alone.
+    expect(await shop.command("sync")).toMatchObject({ code: 1, out: expect.stringContaining("13 quarantined") });
     for (const text of TEXTS)
       shop.write("INSERT INTO stock (sku, quantity) VALUES (?, 1) ON CONFLICT DO NOTHING", text);
     await shop.command("sync");
