@@ -104,12 +104,18 @@ function findOwed(db: Database.Database, scene: Scene): string[] {
   const count = (from: string) => (db.prepare(`SELECT count(*) AS n FROM ${from}`).get() as { n: number }).n;
   return inWords([
     ["batches are owed a confirm", count("batches WHERE state <> 'confirmed'")],
-    ["orders are owed a read", count("owed_reads")],
+    ["orders are owed a read", countOwedReads(db, scene)],
     // One that a crash cut off before it left is marked as lost until the next batch comes round: nobody can tell it.
     ["hand-outs are open", count("pull_mark WHERE is_open = 1")],
     ["values of stock are owed", count("feed_outbox")],
     ["values of stock differ from the site", differingStock(db, scene)],
   ]);
+}
+
+/** One that the service itself answers broken is read again for a day. */
+function countOwedReads(db: Database.Database, { badIds }: Scene): number {
+  const ids = db.prepare<[], string>("SELECT order_id FROM owed_reads").pluck().all();
+  return ids.filter((id) => !badIds.has(id)).length;
 }
 
 function inWords(counts: readonly (readonly [what: string, n: number])[]): string[] {
