@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 /* Bugs that an attack from outside would find again, by what the world draws since. */
 import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
@@ -103,6 +104,37 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "return words === undefined || words !== null ? acceptance : { ...acceptance,",
     ),
     draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
+  },
+  {
+    ...one(
+      "a count of refused records inside an answer overlooked",
+      "src/service/part-words.ts",
+      "if (isNumber) return Number(text) > 0 && REFUSED_NAME.test(label);",
+      "if (isNumber) return Number(text) > 0 && size < 0 && REFUSED_NAME.test(label);",
+    ),
+    draws: { forms: { importAnswer: ["stats", "data.stats"] }, step: { do: "leave out" } },
+  },
+  {
+    ...one(
+      "a table's key looked up in the order of its collation",
+      "src/feeds/feed-source.ts",
+      "return `${quoteName(name)} COLLATE BINARY`;",
+      "return quoteName(name);",
+    ),
+    draws: { step: { do: "own order" } },
+  },
+  {
+    name: "foreign keys of the ERP's enforced",
+    edits: [
+      {
+        file: "src/database/connection.ts",
+        find: 'db.pragma("foreign_keys = OFF");',
+        replace: 'db.pragma("foreign_keys = ON");',
+      },
+      { file: "src/database/connection.ts", find: "foreign_keys: 0,", replace: "foreign_keys: 1," },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "refer" } },
   },
   {
     ...one(

@@ -1,4 +1,4 @@
-import { BESIDE, COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { BESIDE, COUNTS, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { BODIES } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -116,10 +116,12 @@ const HOSTILE_KINDS: Classes = {
     "one id",
     "move",
     "remake",
+    "own order",
+    "refer",
     "times",
   ],
   "form leases": ["true", "false"],
-  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],
+  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
@@ -138,7 +140,7 @@ const HOSTILE_KINDS: Classes = {
 /** What becomes of it in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
-  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS],
+  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, "at first"],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
   elsewhere: ["orders", "updates", "status", "import"],

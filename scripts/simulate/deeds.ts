@@ -88,8 +88,6 @@ export function act(world: World, deed: Deed) {
     case "times":
       world.coverage.count("times", deed.form);
       return world.service.setOptions({ timestamps: deed.form, precision: deed.precision });
-    case "remake":
-      return world.erp.remake(deed.feed);
     case "move":
       world.isElsewhereReady = deed.to === "nothing";
       // How its answers say so of a record is not known there, nor at first where it comes back to.
@@ -121,7 +119,11 @@ export function act(world: World, deed: Deed) {
 
 type ErpDeed = Extract<
   Deed,
-  { do: "write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask" }
+  {
+    do:
+      | ("write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask")
+      | ("remake" | "own order" | "refer");
+  }
 >;
 
 function actAsErp(world: World, deed: ErpDeed) {
@@ -149,6 +151,12 @@ function actAsErp(world: World, deed: ErpDeed) {
       world.statuses.lockedUntilMs = world.time.elapsedMs + deed.ms;
       world.time.at(deed.ms, () => erp.unlock());
       return;
+    case "remake":
+      return erp.remake(deed.feed);
+    case "own order":
+      return erp.orderItself();
+    case "refer":
+      return erp.refer();
     case "take":
       return asErp(world, () => erp.take());
     case "anew":
@@ -322,9 +330,13 @@ function skew(world: World, ms: number, forMs: number) {
   });
 }
 
-/** Before some answers in the usual form nobody can tell what it says of a record that is not taken. */
-function leaveOut(world: World, { keys, ms }: Extract<Deed, { do: "leave out" }>) {
-  if (!world.isImportKnown("stocks")) return;
+/**
+ * Before some answers in the usual form nobody can tell what it says of a record that is not taken, but for a count that says so by its
+ * name.
+ */
+function leaveOut(world: World, { keys, ms, isFirst }: Extract<Deed, { do: "leave out" }>) {
+  if (!isFirst && !world.isImportKnown("stocks")) return;
+  if (isFirst) world.coverage.count("left out", "at first");
   const skus = keys.map((key) => KEYS[key % KEYS.length] ?? KEYS[0]);
   world.service.setOptions({ reject: { skus, how: "said", feed: "stocks" } });
   for (const sku of skus) world.lies.noteLeftOut(`stocks ${sku}`);

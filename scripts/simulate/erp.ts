@@ -21,6 +21,13 @@ const TABLES: Record<FeedName, Table> = {
 export const LAST_KEY = "LAST";
 export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
+/** What the text of the table of stocks says of its index: to the ERP, and to everybody else. */
+const OWN_ORDER = { erp: "UNIQUE (sku DESC, warehouse)", others: "UNIQUE (sku, warehouse)" } as const;
+const OWN_TABLE = `CREATE TABLE stock (sku TEXT NOT NULL COLLATE NOCASE, warehouse TEXT NOT NULL DEFAULT '',
+  quantity ANY, reserved ANY DEFAULT 0, ${OWN_ORDER.erp}) STRICT`;
+/** A table of the ERP's with a foreign key to the bridge's. */
+export const REFERRING = "erp_notes";
+
 /** The ERP: writes to the bridge's database, and remembers what it wrote. */
 export class Erp {
   readonly asked: { id: number; orderId: string; status: string; revision: number; isOdd?: boolean }[] = [];
@@ -28,6 +35,7 @@ export class Erp {
   readonly #connection: SecondConnection;
   #last = 0;
   #isLocking = false;
+  #hasOwnOrder = false;
 
   constructor(connection: SecondConnection) {
     this.#connection = connection;
@@ -44,7 +52,7 @@ export class Erp {
 
   current(feed: FeedName, key: string): { exists: boolean; value: unknown } {
     const { name, value } = TABLES[feed];
-    const row = this.#run(`SELECT ${value} AS value FROM ${name} WHERE sku = ?`).get(key) as
+    const row = this.#run(`SELECT ${value} AS value FROM ${name} WHERE sku = ? COLLATE BINARY`).get(key) as
       | { value: unknown }
       | undefined;
     return { exists: row !== undefined, value: row?.value };
@@ -53,12 +61,14 @@ export class Erp {
   write(feed: FeedName, key: string, how: string, value: number = ++this.#last): void {
     const { name, value: column } = TABLES[feed];
     this.#note(feed, key, value);
-    if (how === "delete-insert") this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key);
     const sql =
       how === "replace"
         ? `INSERT OR REPLACE INTO ${name} (sku, ${column}) VALUES (?, ?)`
         : `INSERT INTO ${name} (sku, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`;
-    this.#run(sql).run(key, value);
+    this.asItself(() => {
+      if (how === "delete-insert") this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key);
+      this.#run(sql).run(key, value);
+    });
   }
 
   /** The row has the value again that it had before the last one. */
@@ -70,7 +80,7 @@ export class Erp {
 
   remove(feed: FeedName, key: string): void {
     const { name, gone } = TABLES[feed];
-    const { changes } = this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key);
+    const { changes } = this.asItself(() => this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key));
     if (changes > 0) this.#note(feed, key, gone);
   }
 
@@ -80,35 +90,93 @@ export class Erp {
     const text = literal.replace(/^'(.*)'$/, "$1");
     const number = /^[0-9.]+$/.test(text) ? Number(text) : undefined;
     this.#note(feed, key, text === "NULL" ? null : number);
-    this.#connection.db.exec(
-      `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
+    this.asItself(() =>
+      this.#connection.db.exec(
+        `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
+      ),
     );
   }
 
   /** The same rows again, as ERPs do every night. */
   rewrite(feed: FeedName): void {
     const { name } = TABLES[feed];
-    this.#transaction(
-      `CREATE TEMP TABLE c AS SELECT * FROM ${name}; DELETE FROM ${name}; INSERT INTO ${name} SELECT * FROM c; DROP TABLE c`,
+    this.asItself(() =>
+      this.#transaction(
+        `CREATE TEMP TABLE c AS SELECT * FROM ${name}; DELETE FROM ${name}; INSERT INTO ${name} SELECT * FROM c; DROP TABLE c`,
+      ),
     );
   }
 
   /** By a copy, as migration tools do that change a column. */
   remake(feed: FeedName): void {
     const { name: table } = TABLES[feed];
-    const sql = this.#run("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?")
-      .pluck()
-      .get(table) as string;
+    this.asItself(() => {
+      const sql = this.#run("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?")
+        .pluck()
+        .get(table) as string;
+      this.#copyInto(table, sql);
+    });
+  }
+
+  #copyInto(table: string, sql: string): void {
     this.#transaction(
       `CREATE TEMP TABLE c AS SELECT * FROM ${table}; DROP TABLE ${table}; ${sql}; INSERT INTO ${table} SELECT * FROM c; DROP TABLE c`,
+    );
+  }
+
+  /**
+   * Makes the table of stocks anew, with an index in the order of the ERP's own NOCASE: that of SQLite's turned round, so that whoever
+   * has the latter finds hardly a key by it.
+   */
+  orderItself(): void {
+    if (this.#hasOwnOrder) return;
+    this.#connection.db.unsafeMode(true);
+    this.#hasOwnOrder = true;
+    this.asItself(() => this.#copyInto("stock", OWN_TABLE));
+  }
+
+  /**
+   * What the ERP does with its own NOCASE. No collation can be added to this connection: for as long as it takes the text of the table
+   * says in which order its index stands, inside a transaction of which nobody sees more than the end.
+   */
+  asItself<T>(act: () => T): T {
+    if (!this.#hasOwnOrder) return act();
+    const { db } = this.#connection;
+    const say = (from: string, to: string) =>
+      db.exec(
+        `PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '${from}', '${to}') WHERE type = 'table' AND name = 'stock';
+         PRAGMA writable_schema = RESET`,
+      );
+    db.exec("SAVEPOINT itself");
+    try {
+      say(OWN_ORDER.others, OWN_ORDER.erp);
+      const result = act();
+      say(OWN_ORDER.erp, OWN_ORDER.others);
+      db.exec("RELEASE itself");
+      return result;
+    } catch (error) {
+      db.exec("ROLLBACK TO itself; RELEASE itself; PRAGMA writable_schema = RESET");
+      throw error;
+    }
+  }
+
+  /** As in most programs foreign keys are written down and not enforced. */
+  refer(): void {
+    const { db } = this.#connection;
+    db.pragma("foreign_keys = OFF");
+    db.exec(
+      `CREATE TABLE IF NOT EXISTS ${REFERRING} (number TEXT REFERENCES orders (number) ON DELETE CASCADE, note TEXT);
+       INSERT INTO ${REFERRING} VALUES ('0', 'of an order that is not there')`,
     );
   }
 
   rollback(feed: FeedName): void {
     const { name, value } = TABLES[feed];
     const savepoint = "SAVEPOINT s; ";
-    this.#connection.db.exec(
-      `${savepoint}UPDATE ${name} SET ${value} = 999999; DELETE FROM ${name}; ROLLBACK TO s; RELEASE s`,
+    this.asItself(() =>
+      this.#connection.db.exec(
+        `${savepoint}UPDATE ${name} SET ${value} = 999999; DELETE FROM ${name}; ROLLBACK TO s; RELEASE s`,
+      ),
     );
   }
 
@@ -185,7 +253,8 @@ export class Erp {
   }
 
   #transaction(sql: string): void {
-    this.#connection.db.exec(this.#isLocking ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
+    const { db } = this.#connection;
+    db.exec(db.inTransaction ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
   }
 
   #note(feed: FeedName, key: string, value: Value): void {

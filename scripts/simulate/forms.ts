@@ -53,7 +53,7 @@ export interface Forms {
     | "success"
     | "empty"
     | "text"
-    | (typeof SAYS_OF_RECORDS | typeof SAYS_OF_PARTS)[number];
+    | (typeof SAYS_OF_RECORDS | typeof SAYS_OF_PARTS | typeof SAYS_BY_COUNTS)[number];
   readonly result: boolean;
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
@@ -88,6 +88,9 @@ export const SAYS_OF_RECORDS = ["missing", "each", "by-key", "note", "echo"] as 
 
 /** Forms of answers to imports that say how many records were taken, in words or in a fraction. */
 export const SAYS_OF_PARTS = ["progress", "of", "lacking"] as const;
+
+/** The same, by counts inside an object of that name. */
+export const SAYS_BY_COUNTS = ["stats", "summary", "report", "import", "data.stats"] as const;
 
 /** What may stand beside a list of the newest changes that leaves out others. */
 export const COUNTS = ["none", "total", "link"] as const;

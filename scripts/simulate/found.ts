@@ -3,7 +3,7 @@
  * rest of a life stays what it was.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { type Forms, isUnsafe, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { type Forms, isUnsafe, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
 
@@ -12,11 +12,16 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const PASS = MINUTE + 5 * SECOND;
 
+/** What is added to a life: behind the other steps, and before them. */
+interface Added extends Apart {
+  first?: Step[];
+}
+
 /** How often it is drawn, and what. */
 interface Found {
   readonly tag: number;
   readonly shares: Readonly<Record<WorldKind, number>>;
-  readonly draw: (random: Random, forms: Forms, world: WorldKind) => Apart | undefined;
+  readonly draw: (random: Random, forms: Forms, world: WorldKind) => Added | undefined;
 }
 
 const FOUND: readonly Found[] = [
@@ -33,10 +38,14 @@ const FOUND: readonly Found[] = [
   { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
   { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
   { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
+  { tag: 0x5a74, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_BY_COUNTS) },
+  { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst },
+  { tag: 0x0c01, shares: { usual: 0.03, hostile: 0.06 }, draw: ownOrder },
+  { tag: 0xf04e, shares: { usual: 0.02, hostile: 0.04 }, draw: refer },
 ];
 
-export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
-  const all: Apart = { forms, steps: [] };
+export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
+  const all: Required<Added> = { forms, steps: [], first: [] };
   for (const { tag, shares, draw } of FOUND) {
     const random = seededRandom(seed ^ tag);
     for (let turn = 0; turn < 4; turn++) random();
@@ -44,6 +53,7 @@ export function drawFound(seed: number, world: WorldKind, forms: Forms): Apart {
     if (drawn === undefined) continue;
     all.forms = drawn.forms;
     all.steps.push(...drawn.steps);
+    all.first.push(...(drawn.first ?? []));
   }
   return all;
 }
@@ -67,18 +77,42 @@ function leftOut(answers: readonly Forms["importAnswer"][]): Found["draw"] {
   };
 }
 
+const write = (key: number, how: "upsert" | "zero" = "upsert"): Step => ({
+  after: 0,
+  do: "write",
+  feed: "stocks",
+  key,
+  how,
+});
+
+/** Already the first answers of all count records that were not taken. */
+function leftOutAtFirst(random: Random, forms: Forms, world: WorldKind): Added | undefined {
+  if (forms.whole || forms.takenRecords !== null) return undefined;
+  const keys = pickKeys(random);
+  // What an endpoint has answered for a day counts as usual, whatever it says.
+  const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
+  const others = [0, 1, 2, 3].filter((key) => !keys.includes(key) && random() < 0.6);
+  const steps = [pass(), write(integerBetween(random, 0, 3)), pass()];
+  if (random() < 0.7) steps.push({ after: ms, do: "wait" });
+  return {
+    forms: { ...forms, importAnswer: pickOne(random, SAYS_BY_COUNTS) },
+    first: [
+      { after: 0, do: "leave out", keys, ms, isFirst: true },
+      ...[...keys, ...others].map((key) => write(key)),
+      ...(random() < 0.6 ? [pass()] : []),
+    ],
+    steps,
+  };
+}
+
+function pickKeys(random: Random): number[] {
+  return random() < 0.7 ? [integerBetween(random, 0, 3)] : [integerBetween(random, 0, 1), integerBetween(random, 2, 3)];
+}
+
 function leaveOut(random: Random, world: WorldKind): Step[] {
-  const keys =
-    random() < 0.7 ? [integerBetween(random, 0, 3)] : [integerBetween(random, 0, 1), integerBetween(random, 2, 3)];
+  const keys = pickKeys(random);
   const spans = world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR, 30 * HOUR];
   const ms = pickOne(random, spans);
-  const write = (key: number, how: "upsert" | "zero" = "upsert"): Step => ({
-    after: 0,
-    do: "write",
-    feed: "stocks",
-    key,
-    how,
-  });
   // Three answers tell what is usual.
   const steps = [0, 1, 2].flatMap((turn): Step[] => [write(turn), write(turn + 1), pass()]);
   steps.push({ after: 0, do: "leave out", keys, ms });
@@ -311,6 +345,35 @@ function remade(random: Random, forms: Forms): Apart {
       ...idle(2),
     ],
   };
+}
+
+/** The table of stocks gets an index that stands in the order of the ERP's own NOCASE, at the beginning or later, and the ERP works on. */
+function ownOrder(random: Random, forms: Forms): Added {
+  const articles = [0, 1, 2, 3].map((key) => write(key));
+  const key = integerBetween(random, 0, 3);
+  const isFirst = random() < 0.4;
+  const made: Step[] = [
+    ...(random() < 0.7 ? articles : articles.slice(0, 2)),
+    ...(isFirst ? [] : idle(integerBetween(random, 0, 2))),
+    { after: isFirst ? 0 : integerBetween(random, 0, MINUTE), do: "own order" },
+  ];
+  const worked: Step[] = [
+    ...(isFirst ? articles : []),
+    pass(),
+    write(key),
+    ...(random() < 0.4 ? [{ after: 0, do: "rewrite", feed: "stocks" } as const] : []),
+    ...(random() < 0.3 ? [{ after: 0, do: "remove", feed: "stocks", key: key + 1 } as const] : []),
+    pass(),
+    write(key + 2),
+    ...(random() < 0.5 ? [{ after: 0, do: "night" } as const] : []),
+    ...idle(2),
+  ];
+  return isFirst ? { forms, first: made, steps: worked } : { forms, steps: [...made, ...worked] };
+}
+
+/** A table of the ERP's has a foreign key from the beginning that every write to `orders` would break where it were enforced. */
+function refer(_random: Random, forms: Forms): Added {
+  return { forms, first: [{ after: 0, do: "refer" }], steps: [] };
 }
 
 const ISO = ["iso-z", "iso-offset", "iso-naive"] as const;

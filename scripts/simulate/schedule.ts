@@ -65,8 +65,11 @@ export type Deed =
   | { do: "clock"; ms: number }
   | { do: "service clock"; ms: number }
   | { do: "switch"; what: Switch; ms: number }
-  /** The service takes these records no more, and says so beside the others in the usual form of its answers. */
-  | { do: "leave out"; keys: readonly number[]; ms: number }
+  /**
+   * The service takes these records no more, and says so beside the others in the usual form of its answers. `isFirst`: before any of
+   * its answers has shown that form.
+   */
+  | { do: "leave out"; keys: readonly number[]; ms: number; isFirst?: true }
   /** A batch without orders, before the next new ones. */
   | { do: "empty batch" }
   /** The service's clock is so far ahead for a while; it says so nowhere. */
@@ -83,6 +86,10 @@ export type Deed =
   | { do: "move"; to: "nothing" | "not ready"; ms: number }
   /** The same with the table of a feed, by a copy. */
   | { do: "remake"; feed: FeedName }
+  /** The ERP makes its table of stocks anew, with an index in the order of a NOCASE of its own. */
+  | { do: "own order" }
+  /** A table of the ERP's has a foreign key to `orders (number)`, which is not unique. */
+  | { do: "refer" }
   /** From now on the service writes its times in another way. */
   | { do: "times"; form: Forms["timestamps"]; precision: Forms["precision"] }
   | { do: "wait" }
@@ -307,6 +314,7 @@ function makeUsual(seed: number): Schedule {
   if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
   const found = drawFound(seed, "usual", withEncoding(seed, forms));
+  steps.unshift(...found.first);
   steps.push(...found.steps);
   return { seed, world: "usual", forms: found.forms, clockMs: 0, isGuarded: isGuarded(seed, steps), steps };
 }
@@ -314,9 +322,11 @@ function makeUsual(seed: number): Schedule {
 /** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
 const GUARDED_EVERY = 16;
 
+const CHANGES_SCHEMA: ReadonlySet<string> = new Set(["anew", "remake", "own order", "refer"]);
+
 function isGuarded(seed: number, steps: readonly Step[]): boolean {
   // A database that other lives begin with keeps its schema.
-  if (steps.some((step) => step.do === "anew" || step.do === "remake")) return true;
+  if (steps.some((step) => CHANGES_SCHEMA.has(step.do))) return true;
   const random = seededRandom(seed ^ 0x3f17);
   for (let turn = 0; turn < 4; turn++) random();
   return random() < 1 / GUARDED_EVERY;
@@ -359,6 +369,7 @@ function makeHostile(seed: number): Schedule {
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const found = drawFound(seed, "hostile", forms);
   forms = found.forms;
+  steps.unshift(...found.first);
   steps.push(...usual.steps, ...found.steps);
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed, steps), steps };

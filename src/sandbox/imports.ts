@@ -1,7 +1,7 @@
 import { bytesOfBase64, fileText, readForm, recordOfForm } from "./form.ts";
 import { type JsonNode, nodeAt, readJson } from "./json-text.ts";
 import { answerText, type Effect, FEEDS, type Feed, type Plan, refuse, type SandboxRequest } from "./messages.ts";
-import type { ImportOptions } from "./options.ts";
+import type { ImportOptions, SandboxOptions } from "./options.ts";
 import { readBody, type Site } from "./site.ts";
 
 type ImportEffect = Effect & { kind: "import" };
@@ -57,6 +57,18 @@ function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportReco
   const named = keys.map((property, index) => `${JSON.stringify(property)}:${parts[index]}`).join(",");
   return { key: `[${parts.join(",")}]`, sku, text: text ?? record.text, named, problem };
 }
+
+/** Answers that count inside an object. */
+const COUNTED: Partial<Record<SandboxOptions["importAnswer"], (all: number, good: number) => object>> = {
+  stats: (total, success) => ({ ok: true, stats: { total, success, error: total - success } }),
+  summary: (received, imported) => ({ success: true, summary: { received, imported, failed: received - imported } }),
+  report: (received, updated) => ({ status: "ok", report: { received, updated, rejected: received - updated } }),
+  import: (total, accepted) => ({ ok: true, import: { total, accepted, rejectedCount: total - accepted } }),
+  "data.stats": (received, imported) => ({
+    success: true,
+    data: { stats: { received, imported, failed: received - imported } },
+  }),
+};
 
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
 
@@ -160,7 +172,10 @@ export class ImportedFeeds {
   private sayOf(records: readonly ImportRecord[], feed: Feed): Plan {
     const bad = records.filter(({ problem }) => problem !== undefined).map(({ sku }) => sku);
     const [good, all] = [records.length - bad.length, records.length];
-    switch (this.site.options.importAnswer) {
+    const { importAnswer } = this.site.options;
+    const counted = COUNTED[importAnswer];
+    if (counted !== undefined) return answerText(200, JSON.stringify(counted(all, good)));
+    switch (importAnswer) {
       case "progress":
         return answerText(200, JSON.stringify({ status: "ok", progress: `${good}/${all}` }));
       case "of":

@@ -36,6 +36,11 @@ const IMPORT_ANSWER = z.enum([
   "progress",
   "of",
   "lacking",
+  "stats",
+  "summary",
+  "report",
+  "import",
+  "data.stats",
 ]);
 
 /** How the records of orders look. */
@@ -230,7 +235,8 @@ const OPTIONS = group({
    * `counts`: how many were taken; `changes`: how many of them differ from what it had; `success`, `empty`, `text`: nothing of records;
    * `missing`: a list of those that it does not have; `each`: a list of all, with a status; `by-key`: the same as an object; `note`: a
    * sentence; `echo`: the records as they are now; `progress`: how many of them were taken, as a fraction; `of`: the same as a text;
-   * `lacking`: how many were taken and how many it does not have, as a text.
+   * `lacking`: how many were taken and how many it does not have, as a text; `stats`, `summary`, `report`, `import`, `data.stats`: how
+   * many came, were taken and were not, as counts inside an object of that name.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**

@@ -157,6 +157,11 @@ describe("imports", () => {
     ["progress", '{"status":"ok","progress":"1/2"}'],
     ["of", "updated 1 of 2"],
     ["lacking", "Обновлено: 1, не найдено: 1"],
+    ["stats", '{"ok":true,"stats":{"total":2,"success":1,"error":1}}'],
+    ["summary", '{"success":true,"summary":{"received":2,"imported":1,"failed":1}}'],
+    ["report", '{"status":"ok","report":{"received":2,"updated":1,"rejected":1}}'],
+    ["import", '{"ok":true,"import":{"total":2,"accepted":1,"rejectedCount":1}}'],
+    ["data.stats", '{"success":true,"data":{"stats":{"received":2,"imported":1,"failed":1}}}'],
   ] as const)("says how many records it has left out: %s", async (importAnswer, said) => {
     const sandbox = await sandboxFor({ options: { importAnswer, reject: { skus: ["A"], how: "said" } } });
     expect((await pushTo(sandbox, "stocks", two)).text).toEqual(said);
