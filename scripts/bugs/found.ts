@@ -131,7 +131,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
         find: 'db.pragma("foreign_keys = OFF");',
         replace: 'db.pragma("foreign_keys = ON");',
       },
-      { file: "src/database/connection.ts", find: "foreign_keys: 0,", replace: "foreign_keys: 1," },
+      { file: "src/database/connection.ts", find: "foreign_keys: 0,", replace: "" },
     ],
     foundBy: "simulation",
     draws: { step: { do: "refer" } },

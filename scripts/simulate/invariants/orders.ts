@@ -21,7 +21,7 @@ interface EventRow {
 interface LostRecord {
   total?: unknown;
   unnumbered?: unknown;
-  items?: { price?: unknown }[];
+  items?: { price?: unknown }[] | null;
   status?: unknown;
 }
 
@@ -226,8 +226,8 @@ export class OrderInvariants {
   #isBelievedSoon(payload: string): boolean {
     const { versions, time } = this.#scene;
     if (time.elapsedMs - versions.lostSinceMs > SOON_MS || versions.hadOdd || !versions.isOfLost(payload)) return false;
-    const { total, unnumbered, items = [], status, ...others } = JSON.parse(payload) as LostRecord;
-    const hasLost = total === null || unnumbered !== undefined || items.some(({ price }) => price === null);
+    const { total, unnumbered, items, status, ...others } = JSON.parse(payload) as LostRecord;
+    const hasLost = total === null || unnumbered !== undefined || items?.some(({ price }) => price === null);
     const hasElsewhere = "state" in others || "positions" in others;
     // Of a cancelled order there may be nothing left.
     if (status === "cancelled" || !(hasLost || hasElsewhere)) return false;
