@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 /* Bugs that an attack from outside would find again, by what the world draws since. */
+import { LINKS } from "../simulate/forms.ts";
+import { OTHERWISE } from "../simulate/hostile/grammar.ts";
 import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
 const BATCHES = "src/batches/batch-rows.ts";
@@ -153,6 +155,51 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "return [...waiting.slice(0, 0), ...held, ...unnamed, ...unstored];",
     ),
     draws: { step: { do: "cancel" } },
+  },
+  {
+    ...one(
+      "a cancellation under another name overlooked until its order is read",
+      "src/updates/kept-words.ts",
+      "return [...waiting, ...held, ...unnamed, ...unstored];",
+      "return [...waiting, ...held, ...unnamed.slice(0, 0), ...unstored];",
+    ),
+    draws: { step: { do: "lie", lie: { body: "named otherwise" } } },
+  },
+  {
+    ...one(
+      "a cancellation with an earlier time overlooked until its order is read",
+      "src/updates/kept-words.ts",
+      "if (status === undefined || cancelled.has(status)) {",
+      "if (status === undefined || (cancelled.has(status) && !isOld)) {",
+    ),
+    draws: { step: { do: "lie", lie: { body: "named otherwise", ageMs: OTHERWISE.indexOf("time") } } },
+  },
+  {
+    ...one(
+      "the orders that a record of a batch may be of not read at once",
+      "src/orders/ingest-orders.ts",
+      'if (mapping.source === "snapshot") return;',
+      'if (mapping.source !== "update") return;',
+    ),
+    draws: { step: { do: "lie", lie: { on: "orders", body: "named otherwise" } } },
+  },
+  {
+    ...one(
+      "a link to the next page of a batch by another host taken for none",
+      "src/service/client.ts",
+      "if (!isQuery && !isWhole && !isPath) return undefined;",
+      "if (isWhole || (!isQuery && !isPath)) return undefined;",
+    ),
+    draws: { forms: { pages: [2, 3], link: LINKS.filter((link) => link.includes("//")) } },
+  },
+  {
+    ...one(
+      "a link to the next page of a batch that leads elsewhere taken for none",
+      "src/service/client.ts",
+      '[...url.searchParams] : "elsewhere";',
+      "[...url.searchParams] : undefined;",
+    ),
+    draws: { step: { do: "links elsewhere" } },
   },
   {
     ...one(

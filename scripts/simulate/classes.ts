@@ -1,5 +1,5 @@
-import { BESIDE, COUNTS, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
-import { BODIES } from "./hostile/grammar.ts";
+import { BESIDE, COUNTS, LINKS, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
 
@@ -119,8 +119,11 @@ const HOSTILE_KINDS: Classes = {
     "own order",
     "refer",
     "times",
+    "links elsewhere",
   ],
   "form leases": ["true", "false"],
+  "form pages": [2, 3],
+  "form link": LINKS,
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
@@ -146,6 +149,10 @@ const HOSTILE_MET: Classes = {
   elsewhere: ["orders", "updates", "status", "import"],
   "one id": ["nil", "known"],
   cancelled: ["before it is stored"],
+  "named otherwise": [
+    ...OTHERWISE.map((how) => `updates ${how}`),
+    ...OTHERWISE.filter((how) => how !== "time").map((how) => `orders ${how}`),
+  ],
   "late list": ["a change and its order"],
   restored: ["several orders go back", "one order goes back at most"],
 };

@@ -85,6 +85,11 @@ export function act(world: World, deed: Deed) {
     case "forget confirms":
       world.service.setOptions({ confirmsForgotten: true });
       return void world.time.at(deed.ms, () => world.service.setOptions({ confirmsForgotten: false }));
+    case "links elsewhere": {
+      world.service.setOptions({ batchPages: { link: deed.link } });
+      const { link } = world.forms;
+      return void world.time.at(deed.ms, () => world.service.setOptions({ batchPages: { link } }));
+    }
     case "times":
       world.coverage.count("times", deed.form);
       return world.service.setOptions({ timestamps: deed.form, precision: deed.precision });
@@ -246,17 +251,19 @@ export function changeOrder(
   versions.note(id, timestampMs);
 }
 
-/** The next page of the changes is slow. */
-function cancelOrder(world: World, { order, askedAfterMs, slowMs }: Extract<Deed, { do: "cancel" }>) {
+function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }: Extract<Deed, { do: "cancel" }>) {
   const { service, versions, erp, time } = world;
-  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const open = service.orders().flatMap((each) => (each.handedOut && !each.confirmed ? each.id : []));
+  const living = versions.ids.filter(
+    (id) => service.statusOf(id) !== undefined && (isOpen !== true || open.includes(id)),
+  );
   const id = living[order % Math.max(1, living.length)];
   if (id === undefined) return;
   service.changeOrder(id, { status: "cancelled" });
   versions.note(id);
   world.statuses.onCalledCancelled(id, () => {
     world.coverage.count("cancelled", "before it is stored");
-    world.fates.unshift({ on: "updates", fate: { kind: "slow", ms: slowMs } });
+    if (slowMs > 0) world.fates.unshift({ on: slow, fate: { kind: "slow", ms: slowMs } });
     time.at(askedAfterMs, () => {
       erp.ask(id, "accepted");
       world.life?.trigger(({ runner }) => runner.name === "statuses");
@@ -371,7 +378,7 @@ export function endFaults(world: World) {
   world.races = [];
   world.racesAfter = [];
   world.erp.unlock();
-  world.service.setOptions({ confirmsForgotten: false });
+  world.service.setOptions({ confirmsForgotten: false, batchPages: { link: world.forms.link } });
   world.lies.endPassing();
   for (const what of Object.keys(SWITCHED_ON) as Switch[]) turnOff(world, what);
 }

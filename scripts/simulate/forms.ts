@@ -79,6 +79,9 @@ export interface Forms {
   readonly lagStamp: "order" | "entry";
   /** Each hand-out of a batch has a name of its own. */
   readonly leases: boolean;
+  /** How many orders one page of a batch holds, and the address that the link to the next one names. */
+  readonly pages: 2 | 3 | null;
+  readonly link: string;
   /** In which the ERP has made the file. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
@@ -94,6 +97,17 @@ export const SAYS_BY_COUNTS = ["stats", "summary", "report", "import", "data.sta
 
 /** What may stand beside a list of the newest changes that leaves out others. */
 export const COUNTS = ["none", "total", "link"] as const;
+
+/** Addresses of `GET /orders`, as a service behind a proxy may write them. */
+export const LINKS = [
+  "/api/v1/1c/orders",
+  "/api/v1/1c/orders/",
+  "https://127.0.0.1:8080/api/v1/1c/orders",
+  "http://orders.internal/api/v1/1c/orders",
+  "//shop.example/api/v1/1c/orders",
+  "/shop/api/v1/1c/orders",
+  "http://127.0.0.1:8080/1c/orders",
+] as const;
 
 export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 
@@ -170,6 +184,8 @@ export function chooseForms(random: Random): Forms {
     lagMs: 0,
     lagStamp: "order",
     leases: false,
+    pages: null,
+    link: LINKS[0],
     encoding: "UTF-8",
     timed: false,
     emptySince: one("refused", "beginning"),
@@ -194,6 +210,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     batchTwice: forms.twice,
     batchBeside: forms.beside,
     batchLeases: forms.leases,
+    batchPages: { size: forms.pages, link: forms.link },
     confirmForm: forms.confirm,
     confirmRepeated: forms.confirmRepeated,
     emptyForm: forms.empty,

@@ -3,7 +3,8 @@
  * rest of a life stays what it was.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { type Forms, isUnsafe, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { type Forms, isUnsafe, LINKS, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
 
@@ -42,6 +43,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst },
   { tag: 0x0c01, shares: { usual: 0.03, hostile: 0.06 }, draw: ownOrder },
   { tag: 0xf04e, shares: { usual: 0.02, hostile: 0.04 }, draw: refer },
+  { tag: 0x0c4e, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledOtherwise },
+  { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -237,6 +240,7 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
     do: "cancel",
     order,
     askedAfterMs: integerBetween(random, 10, 2 * SECOND),
+    slow: "updates",
     slowMs: integerBetween(random, 3 * SECOND, 12 * SECOND),
   };
   return {
@@ -249,6 +253,88 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(2),
       ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/**
+ * A customer cancels; the changes, and the batches that are served again, name their orders otherwise or bear an earlier time, while single
+ * orders fail or are slow, and the ERP asks for a status meanwhile.
+ */
+function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
+  // No order is ever as new as a record whose time is that of the list alone.
+  if (forms.lagStamp === "entry") return undefined;
+  const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
+  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
+  // Of a batch with a name of its own each time, whose orders nobody can name, nothing tells that it was there before.
+  const isOpen = namesBatch && !forms.leases && random() < 0.7;
+  // A whole record with another time is another version of its order. Of a log one record under an id that is none takes another's place.
+  const hows = OTHERWISE.filter(
+    (each) =>
+      (each !== "time" || !(isOpen || forms.carry === "whole")) && (each !== "braces" || forms.history === "latest"),
+  );
+  const how = OTHERWISE.indexOf(pickOne(random, hows));
+  const lie = { of: "all", span: { ms }, retryAfter: null } as const;
+  const renames = (on: "orders" | "updates"): Step => {
+    return {
+      after: 0,
+      do: "lie",
+      lie: { ...lie, on, status: 200, body: "named otherwise", when: "after", ageMs: how },
+    };
+  };
+  const fails = (on: "confirm" | "updates" | "snapshot"): Step => {
+    const status = on === "updates" ? 500 : 503;
+    return { after: 0, do: "lie", lie: { ...lie, on, status, body: "refusal", when: "before", ageMs: 0 } };
+  };
+  const isSlow = random() < 0.4;
+  const cancel: Step = {
+    after: integerBetween(random, 0, MINUTE),
+    do: "cancel",
+    order: integerBetween(random, 0, 3),
+    askedAfterMs: integerBetween(random, 10, 2 * SECOND),
+    slow: "snapshot",
+    slowMs: isSlow ? integerBetween(random, 3 * SECOND, 12 * SECOND) : 0,
+    ...(isOpen ? { isOpen } : {}),
+  };
+  const again: Step[] = [random() < 0.5 ? fails("confirm") : { after: 0, do: "forget confirms", ms }];
+  return {
+    forms,
+    steps: [
+      orders(4),
+      pass(),
+      // One that names its order as usual.
+      change(random),
+      ...idle(3),
+      ...(isOpen ? [...again, orders(2), pass(), renames("orders")] : []),
+      isOpen && random() < 0.5 ? fails("updates") : renames("updates"),
+      ...(isSlow ? [] : [fails("snapshot")]),
+      cancel,
+      ...(random() < 0.5 ? [change(random)] : []),
+      ...idle(2),
+      ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/** Batches come in pages, whose links name other addresses than the one that is configured, or lead elsewhere for a while. */
+function inPages(random: Random, forms: Forms): Apart | undefined {
+  // A confirm that names orders covers no other page.
+  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
+  if (!namesBatch || forms.limited === "orders" || forms.beside !== "nothing") return undefined;
+  const ms = pickOne(random, [3 * MINUTE, 12 * MINUTE]);
+  const link = pickOne(random, ["/api/v1/1c/orders/pages", "http://orders.internal/pages"]);
+  const elsewhere: Step[] = random() < 0.3 ? [{ after: 0, do: "links elsewhere", link, ms }] : [];
+  return {
+    forms: { ...forms, pages: pickOne(random, [2, 3]), link: pickOne(random, LINKS), batchSize: 5, twice: "no" },
+    steps: [
+      orders(5),
+      ...idle(2),
+      ...elsewhere,
+      orders(integerBetween(random, 3, 5)),
+      pass(),
+      ...(random() < 0.5 ? [orders(integerBetween(random, 1, 5)), change(random)] : []),
+      pass(),
+      ...(elsewhere.length > 0 ? [{ after: ms, do: "wait" } as const] : []),
     ],
   };
 }

@@ -21,7 +21,7 @@ const UNCONNECTED: ReadonlySet<Fate["kind"] | undefined> = new Set<Fate["kind"]>
 /** Lies whose ids can be read, whatever became of the rest. */
 const HAS_IDS: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["cp1251", "changing record", "no lines", "no lines in one", "no value", "status elsewhere"] as const),
-  ...(["lines elsewhere", "part"] as const),
+  ...(["lines elsewhere", "part", "named otherwise"] as const),
 ]);
 
 /** One request as it left the bridge. */
@@ -48,6 +48,8 @@ export type Told =
       isTrue: boolean;
       /** Its ids and records can be read, whatever became of the rest. */
       isReadable: boolean;
+      /** What it would say if its records named their orders as usual; undefined where they do, or where it says something else. */
+      shown: string | undefined;
     }
   | { kind: "nothing"; effect: "none" | "unknown" };
 
@@ -234,6 +236,8 @@ class Exchange {
     const isSuccess = status >= 200 && status < 300;
     const isTrue = isWhole && isSuccess && response !== undefined && body.equals(asSent(response.body));
     const isReadable = isTrue || (fate?.kind === "lie" && HAS_IDS.has(fate.lie.body) && isSuccess);
+    const isNamed = fate?.kind === "lie" && fate.lie.body === "named otherwise" && isSuccess && !isTrue;
+    const shown = isNamed ? response?.body.toString("utf8") : undefined;
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
     time.at(downMs, () => {
       if (this.#isOver || this.#sent.life.isDead) return;
@@ -243,7 +247,8 @@ class Exchange {
       if (fate?.kind === "drip") return;
       if (fate?.kind === "cut") return this.#fail(networkError("UND_ERR_SOCKET"), "unknown");
       this.#isOver = true;
-      this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: body.toString("utf8"), isTrue, isReadable });
+      const text = body.toString("utf8");
+      this.#line.onTold(this.#sent, { kind: "answer", ...this.#head, body: text, isTrue, isReadable, shown });
       this.#handler.onResponseEnd?.(this.#controller, {});
     });
   }
@@ -265,7 +270,7 @@ class Exchange {
     const isRefused = this.#head !== undefined && this.#head.status >= 300;
     const told: Told =
       isRefused && this.#head !== undefined
-        ? { kind: "answer", ...this.#head, body: "", isTrue: false, isReadable: false }
+        ? { kind: "answer", ...this.#head, body: "", isTrue: false, isReadable: false, shown: undefined }
         : { kind: "nothing", effect };
     this.#line.onTold(this.#sent, told);
     this.#handler.onResponseError?.(this.#controller, error);

@@ -76,8 +76,11 @@ export type Deed =
   | { do: "skew"; ms: number; forMs: number }
   /** Confirms are answered well, and forgotten. */
   | { do: "forget confirms"; ms: number }
-  /** The customer cancels an order; the ERP asks for another status for it so long after an answer for the changes has said so. */
-  | { do: "cancel"; order: number; askedAfterMs: number; slowMs: number }
+  /**
+   * The customer cancels an order, where `isOpen` one of a batch that is not confirmed; the ERP asks for another status for it so long after
+   * an answer has said so, while the next page of the changes or the read of the order is slow.
+   */
+  | { do: "cancel"; order: number; askedAfterMs: number; slow: "updates" | "snapshot"; slowMs: number; isOpen?: true }
   /** A tool of the ERP's makes a table anew: it renames the old one, makes the new one, copies the rows and drops the old one. */
   | { do: "anew"; table: SharedTable }
   /** New orders bear one id: the nil UUID, or that of an order which is known. Half of them are made so much later. */
@@ -90,6 +93,8 @@ export type Deed =
   | { do: "own order" }
   /** A table of the ERP's has a foreign key to `orders (number)`, which is not unique. */
   | { do: "refer" }
+  /** The links to the next pages of batches lead to another path for a while. */
+  | { do: "links elsewhere"; link: string; ms: number }
   /** From now on the service writes its times in another way. */
   | { do: "times"; form: Forms["timestamps"]; precision: Forms["precision"] }
   | { do: "wait" }

@@ -73,6 +73,16 @@ function besideList(orders: readonly StoredOrder[], size: number, options: Sandb
   }
 }
 
+/** What leads to the next page of the batch that was handed out as that one; null on its last page. */
+function nextPage(
+  { place, page, orders }: { place: number; page: number; orders: number },
+  { batchPages: { size, link }, shape }: SandboxOptions,
+): Property[] {
+  if (size === null || shape.batch.length === 0) return [];
+  const next = page * size < orders ? JSON.stringify(`${link}?batch=${place}&page=${page + 1}`) : "null";
+  return [{ path: [...shape.batch.slice(0, -1), "next"], text: next }];
+}
+
 /** What a confirm names, after its form has been read. */
 type Named = { readonly batches: readonly Batch[]; readonly orders: readonly StoredOrder[]; readonly known: boolean };
 
@@ -102,8 +112,12 @@ export class HandOuts {
     return this.emptyOnes > 0 || this.open.some(({ isEmpty }) => isEmpty);
   }
 
-  planHandOut(): Plan {
+  planHandOut(query: string): Plan {
     const { options } = this.site;
+    const { size } = options.batchPages;
+    const asked = new URLSearchParams(query);
+    const paged = size === null ? undefined : this.batches[Number(asked.get("batch") ?? "none")];
+    if (size !== null && paged !== undefined) return this.planPage(paged, { size, page: Number(asked.get("page")) });
     const due = this.nextBatch();
     if (due === undefined) {
       const empty = emptyAnswer(options.shape.batch, this.site);
@@ -111,19 +125,33 @@ export class HandOuts {
       return answerText(empty.status, body);
     }
     const { batch, orders } = due;
-    const served = this.servedRecords(orders);
+    const served = this.servedRecords(size === null ? orders : orders.slice(0, size));
     const list = `[${served.map(({ text }) => text).join(",")}]`;
     const bare = options.shape.batch.length === 0;
     const id = options.batchLeases && this.open.includes(batch) ? this.nextName() : batch.id;
     const properties: Property[] = [{ path: options.shape.batch, text: list }];
     if (id !== null) properties.unshift({ path: options.shape.batchId, text: id });
     properties.push(...besideList(orders, served.length, options));
+    const place = this.open.includes(batch) ? this.batches.indexOf(batch) : this.batches.length;
+    properties.push(...nextPage({ place, page: 1, orders: orders.length }, options));
     return {
       ...answerText(200, bare ? list : writeObject(properties)),
       served,
       effect: { kind: "handed-out", batchId: id, orderIds: [...new Set(orders.map((order) => order.id))] },
       commit: () => this.handOut(batch, orders, id),
     };
+  }
+
+  /** A later page of a batch that was handed out. */
+  private planPage(batch: Batch, { size, page }: { size: number; page: number }): Plan {
+    const { options } = this.site;
+    const served = this.servedRecords(batch.orders.slice((page - 1) * size, page * size));
+    const properties: Property[] = [
+      ...(batch.id === null ? [] : [{ path: options.shape.batchId, text: batch.id }]),
+      { path: options.shape.batch, text: `[${served.map(({ text }) => text).join(",")}]` },
+      ...nextPage({ place: this.batches.indexOf(batch), page, orders: batch.orders.length }, options),
+    ];
+    return { ...answerText(200, writeObject(properties)), served };
   }
 
   planConfirm(request: SandboxRequest): Plan {

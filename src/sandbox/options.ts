@@ -183,6 +183,12 @@ const OPTIONS = group({
   batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
   /** Each hand-out of a batch names it anew; every name of it is good for a confirm. */
   batchLeases: z.boolean().default(false),
+  batchPages: group({
+    /** How many orders one page of a batch holds; null: a batch has no pages. */
+    size: whole(1).nullable().default(null),
+    /** The address that a link to the next page names; what it asks for stands behind it. */
+    link: text.default("/api/v1/1c/orders"),
+  }),
   /** Confirms are answered well, and forgotten. */
   confirmsForgotten: z.boolean().default(false),
   /**

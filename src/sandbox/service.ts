@@ -242,7 +242,7 @@ export class SandboxService {
     }
     switch (route.kind) {
       case "orders":
-        return this.handOuts.planHandOut();
+        return this.handOuts.planHandOut(route.query);
       case "confirm":
         return this.handOuts.planConfirm(request);
       case "updates":

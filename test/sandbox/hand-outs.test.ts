@@ -39,6 +39,21 @@ describe("hand-outs", () => {
     expect(idsOf(await get(sandbox))).toEqual([]);
   });
 
+  it("hands out a batch in pages, each with a link to the next, and confirms them as one", async () => {
+    const batchPages = { size: 2, link: "https://orders.internal/api/v1/1c/orders" };
+    const { sandbox, ids, idsOf } = await withOrders(5, { batchSize: 3, batchPages });
+    const first = await get(sandbox);
+    expect(first.json.next).toBe("https://orders.internal/api/v1/1c/orders?batch=0&page=2");
+    const second = await get(sandbox, "?batch=0&page=2");
+    expect([idsOf(first), idsOf(second)]).toEqual([ids.slice(0, 2), ids.slice(2, 3)]);
+    expect(second.json).toMatchObject({ batch_id: "batch-1", next: null });
+    expect(idsOf(await get(sandbox))).toEqual(ids.slice(0, 2));
+    expect((await post(sandbox, CONFIRM, { batch_id: "batch-1" })).status).toBe(200);
+    expect(sandbox.ledger.confirmedOrderIds()).toEqual(new Set(ids.slice(0, 3)));
+    const last = await get(sandbox);
+    expect([idsOf(last), last.json.next]).toEqual([ids.slice(3), null]);
+  });
+
   it("hands out a batch without orders until it is confirmed", async () => {
     const { sandbox, ids, idsOf } = await withOrders(1);
     sandbox.service.createEmptyBatch();

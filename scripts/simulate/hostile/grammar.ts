@@ -47,10 +47,15 @@ export const BODIES = [
   "empty otherwise",
   /** Changes have their id under another key, or do not say at all whose they are. */
   ...(["id elsewhere", "no id"] as const),
+  /** Records name their orders otherwise than usual, or bear an earlier time (`OTHERWISE`). */
+  "named otherwise",
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
 ] as const;
 
 export type LieBody = (typeof BODIES)[number];
+
+/** By another key, in braces, by the number alone, or with a time of an hour before. */
+export const OTHERWISE = ["key", "braces", "number", "time"] as const;
 
 /**
  * Which records: all, every second one, one, or those of one feed; what asks for no record in particular is met as every
@@ -121,6 +126,7 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "empty otherwise": ["orders", "updates"],
   "id elsewhere": ["updates"],
   "no id": ["updates"],
+  "named otherwise": ["orders", "updates"],
   "next empty": ["updates"],
   "next null": ["updates"],
   "next zero": ["updates"],
@@ -180,6 +186,7 @@ export function lacksIds({ body }: Lie): boolean {
 /** These begin after what makes them known: they are drawn with it. */
 const APART: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["cached with its date", "no value", "status elsewhere", "lines elsewhere", "part", "empty otherwise"] as const),
+  "named otherwise",
 ]);
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);

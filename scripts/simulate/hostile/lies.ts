@@ -2,10 +2,11 @@
 import type { SandboxRequest, SandboxResponse } from "../../../src/sandbox/messages.ts";
 import type { Route } from "../../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../../src/sandbox/service.ts";
+import { readTimestamp, writeTimestamp } from "../../../src/sandbox/timestamps.ts";
 import { KEYS } from "../erp.ts";
 import type { Forms } from "../forms.ts";
 import type { Asked } from "../schedule.ts";
-import { HOUR_MS, isCached, isOfBefore, type Lie, lacksValues, MINUTE_MS, mayLast } from "./grammar.ts";
+import { HOUR_MS, isCached, isOfBefore, type Lie, lacksValues, MINUTE_MS, mayLast, OTHERWISE } from "./grammar.ts";
 
 export const PAGE =
   "<!doctype html><html><head><title>502</title></head><body>The site is being updated.</body></html>";
@@ -332,6 +333,8 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from(text.replaceAll('"order_id":', '"id":'));
     case "no id":
       return Buffer.from(text.replace(/"(order_id|number)":"[^"]*",?/g, ""));
+    case "named otherwise":
+      return Buffer.from(namedOtherwise(text, lie, scene));
     case "no lines":
     case "no lines in one":
       return Buffer.from(withoutLines(text, scene.number, lie.body === "no lines in one"));
@@ -430,6 +433,35 @@ export const EMPTY_WORDS = [
   ],
   ...['"meta":{"state":"rebuilding"}', '"notice":"Сведения готовятся"'],
 ] as const;
+
+const ID = /"order_id":"([0-9a-f-]{36})"/gi;
+
+function namedOtherwise(text: string, { ageMs, on }: Lie, { service, forms }: Scene): string {
+  const { options } = service;
+  switch (OTHERWISE[ageMs]) {
+    case "key":
+      return text.replaceAll('"order_id":', '"id":');
+    case "braces":
+      return text.replace(ID, '"order_id":"{$1}"');
+    case "time":
+      return text.replace(/"updated_at":(?:"([^"]*)"|([\d.]+))/g, (member, quoted?: string, digits?: string) => {
+        const us = readTimestamp(quoted ?? digits ?? "", "any", options);
+        return us === undefined ? member : `"updated_at":${writeTimestamp(us - HOUR_MS * 1000, options)}`;
+      });
+    default:
+      return text.replace(ID, (member, id: string) => {
+        const number = numberIn(service.newestText(id.toLowerCase()));
+        if (number === undefined) return member;
+        // Whole records have it beside.
+        return on === "orders" || forms.carry === "whole" ? '"kind":"order"' : `"number":${JSON.stringify(number)}`;
+      });
+  }
+}
+
+function numberIn(text = "{}"): string | undefined {
+  const { number } = JSON.parse(text) as { number?: unknown };
+  return typeof number === "string" ? number : undefined;
+}
 
 const LINES = '"items":[';
 

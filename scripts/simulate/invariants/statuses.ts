@@ -22,6 +22,8 @@ interface Called {
   readonly atMs: number;
   /** An answer has shown the order itself since. */
   isRead: boolean;
+  /** The record named its order otherwise than usual, or bore an earlier time. */
+  readonly isUnsure: boolean;
 }
 
 interface Effect {
@@ -44,6 +46,8 @@ const IS_OF_SAME =
   "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
 /** What is younger is no older than what the next request would bring; with the seconds that a date leaves out. */
 const DATE_FRESH_MS = 65_000;
+/** Whether a record that does not name its order is one of it, only the order shows: nothing waits longer than for a day. */
+const UNSURE_FOR_MS = 23 * 3_600_000;
 /** How often a request that waits in a queue may be carried out: it is repeated after an hour and after a day. */
 const QUEUED_MAX = 3;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
@@ -111,6 +115,8 @@ export class StatusInvariants {
   /** What the running program was told of orders. */
   readonly #called = new Map<string, Called>();
   readonly #onCalled = new Map<string, () => void>();
+  /** Some changes have named their orders as usual. */
+  #areChangesKnown = false;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -140,7 +146,7 @@ export class StatusInvariants {
     if (asked?.status !== "cancelled" && this.#isCalledCancelled(orderId))
       this.#scene.fail(
         12,
-        `request ${number} leaves for an order that the changes call cancelled, and that was not read since`,
+        `request ${number} leaves for an order that an answer has called cancelled, and that was not read since`,
       );
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
@@ -185,31 +191,37 @@ export class StatusInvariants {
     if ((route.kind === "updates" || route.kind === "orders") && told.isTrue) this.#closeShown(told.body);
   }
 
-  /** Once, as soon as an answer for the changes says so. */
+  /** Once, as soon as an answer says so. */
   onCalledCancelled(orderId: string, then: () => void): void {
     this.#onCalled.set(orderId, then);
   }
 
   #noteCalled({ route }: Sent, told: Told): void {
     if (told.kind !== "answer") return;
-    const { status, isTrue, body } = told;
+    const { status, isTrue, body, shown } = told;
     const read = this.#called.get((route.orderId ?? "").toLowerCase());
     // Whatever it shows: the program goes by it.
     if (route.kind === "snapshot" && read !== undefined && (status < 300 || status === 404 || status === 410))
       read.isRead = true;
-    if (!isTrue || body === "") return;
-    if (route.kind === "orders")
-      for (const { order_id } of recordsIn(parsed(body))) this.#called.delete(String(order_id).toLowerCase());
-    if (route.kind === "updates") for (const record of recordsIn(parsed(body))) this.#noteChange(record);
+    const text = isTrue ? body : (shown ?? "");
+    if (text === "" || (route.kind !== "orders" && route.kind !== "updates")) return;
+    // Where no change had its id at the configured place yet, nothing tells such an answer from a wrong configuration: it is not understood.
+    if (!isTrue && route.kind === "updates" && !this.#areChangesKnown) return;
+    const records = recordsIn(parsed(text));
+    if (isTrue && route.kind === "updates") this.#areChangesKnown ||= records.length > 0;
+    for (const record of records) {
+      if (route.kind === "orders" && isTrue) this.#called.delete(String(record.order_id).toLowerCase());
+      else this.#noteChange(record, !isTrue);
+    }
   }
 
-  #noteChange({ order_id, status, updated_at }: ReturnType<typeof recordsIn>[number]): void {
+  #noteChange({ order_id, status, updated_at }: ReturnType<typeof recordsIn>[number], isUnsure: boolean): void {
     if (typeof status !== "string") return;
     const orderId = String(order_id).toLowerCase();
     const timestamp = String(updated_at);
     const before = this.#called.get(orderId);
     if (before === undefined || isBefore(before.timestamp, timestamp))
-      this.#called.set(orderId, { status, timestamp, atMs: this.#scene.time.elapsedMs, isRead: false });
+      this.#called.set(orderId, { status, timestamp, atMs: this.#scene.time.elapsedMs, isRead: false, isUnsure });
     else if (!isBefore(timestamp, before.timestamp) && status !== before.status) before.status = null;
     if (this.#called.get(orderId)?.status !== "cancelled") return;
     this.#onCalled.get(orderId)?.();
@@ -221,6 +233,7 @@ export class StatusInvariants {
     const { auditor, time, versions } = this.#scene;
     const called = this.#called.get(orderId);
     if (called?.status !== "cancelled" || called.isRead || called.atMs >= time.elapsedMs) return false;
+    if (called.isUnsure && time.elapsedMs - called.atMs > UNSURE_FOR_MS) return false;
     if (versions.odd.has(orderId) || auditor.prepare(OWN_CANCELLATION).get(orderId) !== undefined) return false;
     const stored = auditor.prepare(STORED).get(orderId) as { status: string; timestamp: string | null } | undefined;
     if (stored === undefined || stored.status === "cancelled") return false;
