@@ -145,7 +145,7 @@ export function loadSourcePage(store: Store, rules: FeedRules, after: PageEnd | 
   };
 }
 
-/** What a table is kept by, and unique by: its rowid, or its primary key with the collations of that. */
+/** What a table is kept by, and unique by: its rowid, or its primary key. */
 function orderOf(store: Store, rules: FeedRules): { name: string; collation: string }[] {
   const columns = store
     .prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)")
@@ -153,19 +153,22 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
     .map(({ name }) => name.toLowerCase());
   const rowid = ["rowid", "_rowid_", "oid"].find((name) => !columns.includes(name));
   const primary = store
-    .prepare<{ name: string; coll: string }>(
-      `SELECT x.name, x.coll FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
+    .prepare<{ name: string }>(
+      `SELECT x.name FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
        WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 ORDER BY x.seqno`,
     )
     .all({ table: rules.table });
   if (primary.length > 0) {
     const plain = primary.map(({ name }) => ({ name, collation: "" }));
-    const named = primary.map(({ coll, name }) => ({ name, collation: ` COLLATE ${quoteName(coll)}` }));
-    return isFollowed(store, rules, plain) ? plain : named;
+    return isFollowed(store, rules, plain) ? plain : primary.map(({ name }) => byBytes(name));
   }
   if (rowid !== undefined) return [{ name: rowid, collation: "" }];
   // Somebody has taken all three names: the key it is, as far as it distinguishes rows.
-  return rules.keys.map((name) => ({ name, collation: " COLLATE BINARY" }));
+  return rules.keys.map(byBytes);
+}
+
+function byBytes(name: string): { name: string; collation: string } {
+  return { name, collation: " COLLATE BINARY" };
 }
 
 /**

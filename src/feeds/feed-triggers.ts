@@ -6,6 +6,7 @@ import { m } from "../messages/messages.ts";
  */
 
 import { tableProblem } from "../config/source-text.ts";
+import { onlyRow } from "../database/only-row.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -22,7 +23,7 @@ const OPERATIONS = ["insert", "update", "move", "delete", "replace", "displace"]
 
 /**
  * Whether triggers can note the changes of a feed's rows, or its rows must be read and compared: those of a view, of a
- * virtual table, of a SELECT, of another file, of a table with a computed key, and of one without an index that finds its key that is too large for
+ * virtual table, of a SELECT, of another file, of a table with a computed key or in the order of a collation, and of one without an index that finds its key that is too large for
  * one to be made.
  * @throws BridgeError `table_missing` where it is a table of this database that is not there or lacks a column.
  */
@@ -43,7 +44,15 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
       .all(rules.table)
       .map(({ name }) => name),
   );
-  return isKeyComputed(store, rules) || isTooLarge(store, rules) ? "scanned" : "tracked";
+  if (isKeyComputed(store, rules) || isKeptByWords(store, rules)) return "scanned";
+  return isTooLarge(store, rules) ? "scanned" : "tracked";
+}
+
+/** WITHOUT ROWID and in the order of a collation, which an ERP may have replaced: no search finds each row of it then. */
+function isKeptByWords(store: Store, rules: FeedRules): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
+    WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 AND x.coll <> 'BINARY') AS "is"`;
+  return onlyRow(store.prepare<{ is: number }>(sql).get({ table: rules.table })).is === 1;
 }
 
 /** A key that is computed whenever it is read: with the functions of whoever reads it, of which an ERP may have replaced one. */
