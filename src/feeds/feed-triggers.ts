@@ -23,8 +23,8 @@ const OPERATIONS = ["insert", "update", "move", "delete", "replace", "displace"]
 
 /**
  * Whether triggers can note the changes of a feed's rows, or its rows must be read and compared: those of a view, of a
- * virtual table, of a SELECT, of another file, of a table with a computed key or in the order of a collation, and of one without an index that finds its key that is too large for
- * one to be made.
+ * virtual table, of a SELECT, of another file, of a table with a computed key or in the order of a collation, and of a
+ * table without an index that finds its key that is too large for one to be made.
  * @throws BridgeError `table_missing` where it is a table of this database that is not there or lacks a column.
  */
 export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
@@ -37,27 +37,25 @@ export function readSourceKind(store: Store, rules: FeedRules): SourceKind {
     .get(rules.table);
   if (object === undefined) throw missingTable(rules);
   if (object.type === "view" || /^CREATE\s+VIRTUAL/i.test(object.sql)) return "scanned";
+  const columns = readTableColumns(store, rules);
   checkColumns(
     rules,
-    store
-      .prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)")
-      .all(rules.table)
-      .map(({ name }) => name),
+    columns.map(({ name }) => name),
   );
-  if (isKeyComputed(store, rules) || isKeptByWords(store, rules)) return "scanned";
+  if (isKeyComputed(rules, columns) || isOrderedByCollation(store, rules)) return "scanned";
   return isTooLarge(store, rules) ? "scanned" : "tracked";
 }
 
 /** WITHOUT ROWID and in the order of a collation, which an ERP may have replaced: no search finds each row of it then. */
-function isKeptByWords(store: Store, rules: FeedRules): boolean {
+function isOrderedByCollation(store: Store, rules: FeedRules): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM pragma_table_list(@table) t, pragma_index_list(@table) i, pragma_index_xinfo(i.name) x
     WHERE t.schema = 'main' AND t.wr = 1 AND i.origin = 'pk' AND x.key = 1 AND x.coll <> 'BINARY') AS "is"`;
   return onlyRow(store.prepare<{ is: number }>(sql).get({ table: rules.table })).is === 1;
 }
 
 /** A key that is computed whenever it is read: with the functions of whoever reads it, of which an ERP may have replaced one. */
-function isKeyComputed(store: Store, rules: FeedRules): boolean {
-  const computed = readTableColumns(store, rules).filter(({ hidden }) => hidden === 2);
+function isKeyComputed(rules: FeedRules, columns: readonly TableColumn[]): boolean {
+  const computed = columns.filter(({ hidden }) => hidden === 2);
   return computed.some(({ name }) => rules.keys.some((key) => key.toLowerCase() === name.toLowerCase()));
 }
 
