@@ -90,10 +90,7 @@ export class BatchReader {
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
-    const head = readHeadMetadata(answer);
-    const places = { list: rules.batchOrders, mapping: rules.batch, ignored: [rules.batchId], head };
-    const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements?.length ?? 0 }, places);
-    const metadata = await readInTurns(clock, answer, reading, signal);
+    const metadata = await this.#readMetadata(answer, list, signal);
     const unusual = await this.#completeness.judge(metadata, signal);
     if (list.elements === undefined) {
       await this.#completeness.readNamed(metadata, () => new Set(), signal);
@@ -118,6 +115,18 @@ export class BatchReader {
     const shortfall = isWhole ? undefined : await this.#completeness.judgeBatch(judged, served, signal);
     const error = list.error === undefined ? shortfall : reportedError(list.error);
     return { ...read, head: answer, error, next: next?.query };
+  }
+
+  /** What the answer says beside its list. */
+  async #readMetadata(
+    answer: Parameters<typeof readHeadMetadata>[0] & Pick<ServiceAnswer, "body" | "limits" | "readWithinMs">,
+    { root, elements, mended }: AnswerList,
+    signal: AbortSignal,
+  ): Promise<ListMetadata> {
+    const { batchOrders: list, batch: mapping, batchId } = this.#rules;
+    const places = { list, mapping, ignored: [batchId], head: readHeadMetadata(answer) };
+    const reading = readMetadataInSlices(mended?.bytes ?? answer.body, { root, size: elements?.length ?? 0 }, places);
+    return await readInTurns(this.#context.clock, answer, reading, signal);
   }
 
   async #readRecords(
@@ -154,14 +163,7 @@ export class BatchReader {
     const bytes = list.mended?.bytes ?? answer.body;
     const batchId = readBatchId(bytes, list.root, { ...rules, batchIdRequired: false });
     const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
-    const places = {
-      list: rules.batchOrders,
-      mapping: rules.batch,
-      ignored: [rules.batchId],
-      head: readHeadMetadata(answer),
-    };
-    const reading = readMetadataInSlices(bytes, { root: list.root, size: list.elements.length }, places);
-    const next = this.#findNext(await readInTurns(clock, answer, reading, signal), batchId ?? "");
+    const next = this.#findNext(await this.#readMetadata(answer, list, signal), batchId ?? "");
     const error = list.error === undefined ? partOf(next) : reportedError(list.error);
     return { ...read, head: answer, error, next: next?.query };
   }
