@@ -337,9 +337,13 @@ export function loadPresent(store: Store, rules: FeedRules): KeyedRecord[] {
   return loadRecords(store, rules, "record FROM feed_sent WHERE feed_id = ? AND gone = 0");
 }
 
-/** What rows that are not acknowledged may have put on the site: their requests left, and no answer came. */
-export function loadUnknown(store: Store, rules: FeedRules): KeyedRecord[] {
-  return loadRecords(store, rules, `doubt_record AS record ${UNKNOWN_OUTCOME}`);
+/**
+ * What rows that are not acknowledged may have put on the site: their requests left, and no answer came, or one that is no
+ * acceptance (`isAnswered`).
+ */
+export function loadUnknown(store: Store, rules: FeedRules, { isAnswered }: { isAnswered: boolean }): KeyedRecord[] {
+  const until = `doubt_until_ms IS ${isAnswered ? "" : "NOT "}0`;
+  return loadRecords(store, rules, `doubt_record AS record ${UNKNOWN_OUTCOME} AND ${until}`);
 }
 
 interface KeyedRecord {

@@ -42,8 +42,11 @@ export async function sendWhole(
 export function wholeTable({ store }: FeedContext, rules: FeedRules, waiting: readonly OutboxRow[]): Entry[] {
   const seen = new Set(waiting.map(nameOf));
   const isNew = (one: { key: readonly string[] }) => !seen.has(nameOf(one)) && seen.add(nameOf(one));
-  // What may be on the site stays there until its own time to go: acknowledged rows, and those whose answer never came.
-  const kept = [...loadPresent(store, rules), ...loadUnknown(store, rules)].filter(isNew);
+  // What may be on the site stays there until its own time to go: a value whose request was never answered before the acknowledged one, which is older;
+  // a refused value only where nothing was acknowledged.
+  const unanswered = loadUnknown(store, rules, { isAnswered: false });
+  const refused = loadUnknown(store, rules, { isAnswered: true });
+  const kept = [...unanswered, ...loadPresent(store, rules), ...refused].filter(isNew);
   const entries = [
     ...kept.map((entry) => ({ ...entry, row: undefined })),
     ...parentsFirst(waiting.filter((row) => !row.gone)).map(entryOf),

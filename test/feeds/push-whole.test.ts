@@ -96,6 +96,19 @@ describe("a feed whose requests are the whole table", () => {
     expect([level("S-1"), level("S-2")]).toEqual([10, 5]);
   });
 
+  it("keeps a row that goes away as it was sent last, although that was never answered", async () => {
+    const { erp, run, sandbox, level, clock } = await startWhole();
+    fillStock(erp, 40);
+    await run("stocks");
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-1'");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    await run("stocks");
+    clock.advance(IMPORT_TIMEOUT_MS);
+    erp.exec("DELETE FROM stock WHERE sku <= 'S-3'; UPDATE stock SET quantity = 9 WHERE sku = 'S-9'");
+    await run("stocks");
+    expect([level("S-1"), level("S-2"), level("S-9")]).toEqual([4, 10, 9]);
+  });
+
   it("is held, with the service's words, where the table is refused", async () => {
     const { erp, run, holds, rows, quarantined, sandbox } = await startWhole();
     fillStock(erp, 10);
@@ -104,6 +117,29 @@ describe("a feed whose requests are the whole table", () => {
     expect([holds(), quarantined()]).toEqual([[{ area: "stocks", reason: "refused" }], []]);
     expect(rows("SELECT detail FROM holds")[0]).toEqual({ detail: expect.stringContaining("more than 5 records") });
     expect(rows("SELECT chunk FROM feeds WHERE name = 'stocks'")).toEqual([{ chunk: null }]);
+  });
+
+  it("keeps a refused record in the table as it was accepted last", async () => {
+    const settings = {
+      imports: { stocks: { ...WHOLE.imports.stocks, result: { rejected: "$.errors", key: "$.sku" } } },
+    };
+    const { erp, run, sandbox, requests } = await startFeeds({ settings, sandbox: REPLACE });
+    fillStock(erp, 5);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-1"], how: "per-record" } });
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-1'");
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-2'");
+    requests();
+    await run("stocks");
+    const quantities = requests().map(({ records }) => records.map(({ sku, quantity }) => [sku, quantity]));
+    expect(quantities[0]).toEqual(
+      expect.arrayContaining([
+        ["S-1", 10],
+        ["S-2", 3],
+      ]),
+    );
   });
 
   it("quarantines single records that the answer names, also ones that had not changed", async () => {
