@@ -363,6 +363,23 @@ const OF_FILES: readonly PlantedBug[] = [
 
 /** What a person approves, changes or repairs has exactly that effect. */
 const OF_PERSONS: readonly PlantedBug[] = [
+  {
+    name: "an approval lets go what the guard has not shown",
+    edits: [
+      {
+        file: "src/feeds/feed-rows.ts",
+        find: 'mark(String(UNSHOWN), round, "(gone = 0 OR away_since_ms <= @away)")',
+        replace: 'mark(String(UNSHOWN), round, "TRUE")',
+      },
+      {
+        file: "src/feeds/feed-rows.ts",
+        find: 'mark(round, String(UNSHOWN), "gone = 1 AND NOT away_since_ms <= @away")',
+        replace: 'mark(round, String(UNSHOWN), "FALSE")',
+      },
+    ],
+    draws: { forms: { guard: true, whole: false }, step: { do: "empty", how: "remove" } },
+    foundBy: "simulation",
+  },
   hostile(
     "history removed by the machine's clock alone",
     "src/daemon/prune-history.ts",
