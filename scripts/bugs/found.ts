@@ -187,8 +187,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a link to the next page of a batch by another host taken for none",
       "src/service/client.ts",
-      "if (!isQuery && !isWhole && !isPath) return undefined;",
-      "if (isWhole || (!isQuery && !isPath)) return undefined;",
+      'if (!link.includes("?") && !isWhole && !isPath) return undefined;',
+      'if (isWhole || (!link.includes("?") && !isPath)) return undefined;',
     ),
     draws: { forms: { pages: [2, 3], link: LINKS.filter((link) => link.includes("//")) } },
   },

@@ -254,13 +254,15 @@ export class ServiceClient {
    */
   queryOf(path: string, link: string): [string, string][] | "elsewhere" | undefined {
     const own = new URL(this.#pathOf({ path }), this.#base.origin);
-    const isQuery = link.includes("?") && URL.canParse(link, own.href);
-    const isWhole = /^(?:https?:)?\/\/[^/]/i.test(link) && URL.canParse(link, own.href);
-    const isPath = link.startsWith(own.pathname.slice(0, own.pathname.indexOf("/", 1) + 1));
-    if (!isQuery && !isWhole && !isPath) return undefined;
-    const url = new URL(link, own);
+    const url = URL.parse(link, own.href);
+    if (url === null) return undefined;
+    const isWhole = /^(?:https?:)?\/\/[^/]/i.test(link);
+    // A proxy takes or adds the beginning of a path, so that it may begin with each of its segments. A token may have slashes too.
+    const [, first = "/"] = /^\/([^/]+)\//.exec(link) ?? [];
+    const isPath = own.pathname.split("/").includes(first) || url.pathname.startsWith(`${own.pathname}/`);
+    if (!link.includes("?") && !isWhole && !isPath) return undefined;
     const named = url.pathname.replace(/\/$/, "");
-    // A proxy adds the beginning of a path. One of its segments alone may be another resource's.
+    // One segment alone may be another resource's.
     const isOwn = named.endsWith(path) || (named.lastIndexOf("/") > 0 && own.pathname.endsWith(named));
     return isOwn && url.username === "" && url.password === "" ? [...url.searchParams] : "elsewhere";
   }

@@ -150,6 +150,7 @@ describe("a batch whose answer names a next page", () => {
   it.each<[string, object]>([
     ["another path", { next: "/api/v1/1c/orders/updates?page=2" }],
     ["another path of the service alone", { next: "/api/v1/1c/orders/pages/2" }],
+    ["another path, its beginning taken by a proxy", { next: "/orders/pages/2" }],
     ["another path of another host", { next: "https://orders.internal/pages/2" }],
     ["credentials", { next: `http://a:b@127.0.0.1${PATH}?page=2` }],
   ])("is stored and not confirmed where the link leads elsewhere: %s", async (_, beside) => {

@@ -93,6 +93,38 @@ describe("a request", () => {
   });
 });
 
+describe("a link in an answer, behind an address with a path of its own", () => {
+  const read = (link: string) => clientFor("https://shop.example/base/").queryOf("/api/v1/1c/orders", link);
+
+  it.each([
+    "/base/api/v1/1c/orders/pages/2",
+    "/api/v1/1c/orders/pages/2",
+    "/1c/orders/pages/2",
+    "/orders/pages/2",
+    "/api/v1/1c/orders/pages/2?size=2",
+    "https://shop.internal/orders/pages/2",
+    "orders/pages/2",
+    "./orders/2",
+    "../1c/orders/2",
+  ])("leads elsewhere where it has another path: %s", (link) => {
+    expect(read(link)).toBe("elsewhere");
+  });
+
+  it.each([
+    "/base/api/v1/1c/orders?page=2",
+    "/api/v1/1c/orders/?page=2",
+    "/1c/orders?page=2",
+    "?page=2",
+    "orders?page=2",
+  ])("asks at the configured address: %s", (link) => {
+    expect(read(link)).toEqual([["page", "2"]]);
+  });
+
+  it.each(["c2Vjb25k", "/9j/4AAQSkZJRg==", "orders", "/orders", "b/2", "pages/2", "//[", ""])("is none: %s", (link) => {
+    expect(read(link)).toBeUndefined();
+  });
+});
+
 describe("an answer that is not to be trusted", () => {
   it.each([301, 302, 303, 307, 308])("is not followed to another host at %s", async (status) => {
     const visits: unknown[] = [];
