@@ -24,7 +24,9 @@ export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Set
   const owned = { own: ownNames(migrationsFolder), erpTables: ERP_TABLES };
   const triggers = takeOffTriggers(options);
   addColumns(options);
-  if (continues) to.db.pragma(`user_version = ${from.pragma("user_version", { simple: true })}`);
+  if (continues)
+    for (const name of ["user_version", "application_id"])
+      to.db.pragma(`${name} = ${from.pragma(name, { simple: true })}`);
   const known = listOrderKeys(options);
   const keys = carryOrders(options);
   carryEvents(options, keys, known);

@@ -6,7 +6,7 @@
 
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
-import { APPLICATION_ID, inspectDatabase, loadMigrations } from "../database/migrations.ts";
+import { inspectDatabase, isBridgeDatabase, loadMigrations } from "../database/migrations.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { compareReach, type Reached } from "../database/progress.ts";
 import { reachedBy } from "../database/progress-note.ts";
@@ -47,8 +47,7 @@ export function examineCopy(work: string, file: string): CopyFacts {
   let db: Database.Database | undefined;
   try {
     db = new Database(work, { fileMustExist: true });
-    if (db.pragma("application_id", { simple: true }) !== APPLICATION_ID || !hasTable(db, "orders"))
-      throw notOurs(file);
+    if (!isBridgeDatabase(db) || !hasTable(db, "orders")) throw notOurs(file);
     const { problems } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
     if (problems.length > 0) throw damaged(file, problems.join("; "));
     return factsOf(db);

@@ -15,7 +15,7 @@ import { refuseForeignTables, schemaNames } from "./file-checks.ts";
 import { namesMadeBy } from "./made-objects.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
-/** "ERPB": marks the file as ours for `file(1)` and for ourselves. */
+/** "ERPB": marks the file for `file(1)`. The ERP may write another one, so {@link isBridgeDatabase} does not depend on it. */
 export const APPLICATION_ID = 0x45525042;
 
 export interface Migration {
@@ -122,7 +122,7 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   const applied = loadApplied(db);
   const id = db.pragma("application_id", { simple: true });
   const hashes = new Set(known.map((migration) => migration.hash));
-  const recognised = id === APPLICATION_ID || applied.some(({ hash }) => hashes.has(hash));
+  const recognised = isBridgeDatabase(db) || applied.some(({ hash }) => hashes.has(hash));
   if (!recognised && (applied.length > 0 || id !== 0)) {
     throw new BridgeError("database_refused", m.database.foreignDatabase({ file }), {
       hint: m.database.ownFile,
@@ -133,6 +133,13 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   return planMigrations(known, applied);
 }
 
+/** Whether a bridge works on this file, this one or another: by its mark, or by tables that no other program has together. */
+export function isBridgeDatabase(db: Database.Database): boolean {
+  if (db.pragma("application_id", { simple: true }) === APPLICATION_ID) return true;
+  const tables = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('${MIGRATIONS_TABLE}', 'pull_mark', 'feed_sent')`;
+  return db.prepare<[], number>(tables).pluck().get() === 3;
+}
+
 /**
  * Whether the bridge has made its tables in a file: any program makes a file by opening a database that is not there. A file that
  * cannot be read counts as its own: the one who opens it says why. Not while a connection of this process is open on it.
@@ -141,7 +148,7 @@ export function isOwnDatabase(file: string): boolean {
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
-    return db.pragma("application_id", { simple: true }) === APPLICATION_ID;
+    return isBridgeDatabase(db);
   } catch {
     return true;
   } finally {

@@ -8,7 +8,7 @@ import { isUtf8 } from "node:buffer";
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
-import { APPLICATION_ID } from "../database/migrations.ts";
+import { isBridgeDatabase } from "../database/migrations.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import type { Message } from "../messages/message.ts";
@@ -137,7 +137,7 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
     db.pragma("query_only = ON");
     db.pragma("trusted_schema = OFF");
     db.pragma("cell_size_check = ON");
-    if (rules.query === null && tableProblem(rules.table, isBridges(db)) !== null) throw ownTable(rules);
+    if (rules.query === null && tableProblem(rules.table, isBridgeDatabase(db)) !== null) throw ownTable(rules);
     const isThere =
       rules.query !== null ||
       db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) !== undefined;
@@ -172,11 +172,6 @@ export function checkNewTable(rules: SourceRules, statements: readonly string[])
 /** Opening a pipe waits for its writer, and opening a device may have effects. Opening it reports what is not there. */
 function refuseSpecial(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new SourceProblem(m.feeds.notOrdinaryFile);
-}
-
-/** Whether a bridge works on this file, this one or another. */
-function isBridges(db: Database.Database): boolean {
-  return db.pragma("application_id", { simple: true }) === APPLICATION_ID;
 }
 
 function isView(db: Database.Database, name: string): boolean {

@@ -32,7 +32,13 @@ function dump(scene: Scene): unknown {
     ];
   });
   const sequences = scene.rows("SELECT name, seq FROM sqlite_sequence WHERE name LIKE 'my\\_%' ESCAPE '\\' ORDER BY 1");
-  return { objects, rows, sequences, version: scene.rows("PRAGMA user_version") };
+  return {
+    objects,
+    rows,
+    sequences,
+    version: scene.rows("PRAGMA user_version"),
+    id: scene.rows("PRAGMA application_id"),
+  };
 }
 
 const FEED = { imports: { stocks: { table: "my_stock" } } } as never;
@@ -103,7 +109,7 @@ describe("what a restore brings over of the ERP's", () => {
        DROP TRIGGER my_trigger; CREATE TRIGGER my_trigger AFTER INSERT ON my_goods BEGIN UPDATE my_goods SET b = 2; END;
        CREATE VIEW my_new AS SELECT * FROM my_view; CREATE TRIGGER my_instead INSTEAD OF INSERT ON my_new BEGIN SELECT 1; END;
        DROP TABLE my_former; INSERT INTO my_words VALUES ('after'); CREATE VIRTUAL TABLE my_places USING rtree(id, x0, x1); INSERT INTO my_places VALUES (1, 2, 3);
-       INSERT INTO my_goods VALUES (1, 2, 3); PRAGMA user_version = 2`,
+       INSERT INTO my_goods VALUES (1, 2, 3); PRAGMA user_version = 2; PRAGMA application_id = 7`,
     );
     expect(dump(scene)).toEqual(outcome.was);
     expect(scene.rows("SELECT w FROM my_words WHERE my_words MATCH 'after'")).toEqual([{ w: "after" }]);

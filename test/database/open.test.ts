@@ -4,8 +4,10 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, st
 import path from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { examineCopy } from "../../src/backup/examine.ts";
 import { type OpenMode, openReadOnly } from "../../src/database/connection.ts";
 import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
+import { isOwnDatabase, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { asBridgeError } from "../../src/database/sqlite-errors.ts";
 import type { Store } from "../../src/database/store.ts";
@@ -109,6 +111,15 @@ describe("opening", () => {
     const store = open();
     expect(store.migrated.backup).toBeDefined();
     expect(store.db.prepare("SELECT x FROM goods").pluck().all()).toEqual([1]);
+  });
+
+  it.each([0, 1_313_820_229])("takes a file for its own in which the ERP has set application_id to %i", (id) => {
+    const first = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
+    first.db.pragma(`application_id = ${id}`);
+    first.close();
+    expect(isOwnDatabase(file)).toBe(true);
+    stores.push(openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" }));
+    expect(examineCopy(file, file).orders).toBe(0);
   });
 
   it.each<[string, () => void, string]>([
