@@ -1,19 +1,4 @@
-/**
- * How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a
- * watermark.
- */
-export interface TimestampForm {
-  readonly kind: "iso" | "unix" | "unix_ms" | "unix_us" | "http";
-  /** The smallest part before the fraction. `day` and `minute` only in `iso`. */
-  readonly precision: "day" | "minute" | "second";
-  /** Digits after the decimal point. */
-  readonly fraction: number;
-  readonly point: "." | ",";
-  /** As written: `Z`, `+03:00`, `+0300`, `+03` (a blank before it included), or empty where the time names no zone. */
-  readonly zone: string;
-  /** Between date and time: `T`, `t`, a blank, or empty without a time. */
-  readonly separator: string;
-}
+import { EPOCH_DIGITS, type TimestampForm, unitNs } from "./timestamp-form.ts";
 
 export interface Timestamp {
   /** Nanoseconds since 1970-01-01 UTC. */
@@ -28,16 +13,6 @@ export interface ServedTimestamp extends Timestamp {
   readonly text: string;
 }
 
-/** To the second in UTC: how times are written where the service has shown none of its own. */
-export const ISO_FORM: TimestampForm = {
-  kind: "iso",
-  precision: "second",
-  fraction: 0,
-  point: ".",
-  zone: "Z",
-  separator: "T",
-};
-
 const SECOND_NS = 1_000_000_000n;
 const MINUTE_NS = 60n * SECOND_NS;
 /** More than any form has. */
@@ -51,9 +26,6 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?( ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?)?$/;
 const EPOCH = /^([1-9]\d{9}|[1-9]\d{12}|[1-9]\d{15})(?:\.(\d{1,9}))?$/;
 const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
-/** Digits of a second that stand before an epoch's decimal point. */
-const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
-
 /**
  * Reads a service's time: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`, an offset,
  * or none; a date alone), an HTTP date, or epoch digits (10 seconds, 13 milliseconds, 16 microseconds, with a fraction down
@@ -178,36 +150,6 @@ function formatEpoch(instantNs: bigint, form: TimestampForm): string {
 
 function fractionText(nanos: bigint, width: number, form: TimestampForm): string {
   return form.fraction === 0 ? "" : `${form.point}${nanos.toString().padStart(width, "0").slice(0, form.fraction)}`;
-}
-
-/** No zone is further from UTC, on either side. */
-export const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;
-
-/** Whether one of the two forms names no zone and the other one does: which of two such times is the later one may be understood wrongly. */
-export function isZoneUnclear(a: TimestampForm | undefined, b: TimestampForm | undefined): boolean {
-  return a !== undefined && b !== undefined && namesZone(a) !== namesZone(b);
-}
-
-/** By how much the instants of two forms may be understood wrongly. */
-export function doubtNs(a: TimestampForm | undefined, b: TimestampForm | undefined): bigint {
-  return isZoneUnclear(a, b) ? OFFSET_MAX_NS : 0n;
-}
-
-/** Whether the same instants are written alike by both, but for the number of digits. */
-export function isSameWay(a: TimestampForm, b: TimestampForm): boolean {
-  return a.kind === b.kind && a.zone === b.zone && a.separator === b.separator;
-}
-
-function namesZone({ kind, zone }: TimestampForm): boolean {
-  return kind !== "iso" || zone !== "";
-}
-
-/** One unit of the last digit that the form writes, in nanoseconds: the least step from one timestamp to the next. */
-export function unitNs(form: TimestampForm): bigint {
-  if (form.precision === "day") return BigInt(DAY_S) * SECOND_NS;
-  if (form.precision === "minute") return 60n * SECOND_NS;
-  const before = form.kind === "unix_ms" || form.kind === "unix_us" ? EPOCH_DIGITS[form.kind] : 0;
-  return 10n ** BigInt(9 - before - form.fraction);
 }
 
 /** Steps in which clocks of timestamps go, the longest first. */

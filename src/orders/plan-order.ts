@@ -1,7 +1,8 @@
 import { type JsonPath, parsePath } from "../answers/json-path.ts";
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
-import { isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
+import { isStrictlyNewer, parseTimestamp } from "../answers/timestamp.ts";
+import { isZoneUnclear } from "../answers/timestamp-form.ts";
 import type { LineValues, OrderValues } from "../records/order-mapping.ts";
 
 /** What is stored of an order, as far as a decision needs it. */

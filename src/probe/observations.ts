@@ -4,6 +4,7 @@
  * already is no second row and no write.
  */
 
+import { describeForm } from "../answers/timestamp-form.ts";
 import { loadShort, markShortSeen } from "../completeness/list-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { listRows, updateRows } from "../database/queries.ts";
@@ -12,7 +13,7 @@ import type { Store } from "../database/store.ts";
 import { listAdoptedForms, markFormsSeen } from "../pass/answer-form-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { OrderSource } from "../records/order-mapping.ts";
-import { describeForm } from "../updates/learn-form.ts";
+
 import {
   loadAhead,
   loadCalledCancelled,

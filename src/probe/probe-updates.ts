@@ -4,7 +4,8 @@ import { m } from "../messages/messages.ts";
  * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
  */
 
-import { formatTimestamp, ISO_FORM, parseTimestamp } from "../answers/timestamp.ts";
+import { formatTimestamp, parseTimestamp } from "../answers/timestamp.ts";
+import { ISO_FORM } from "../answers/timestamp-form.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/follow.ts";

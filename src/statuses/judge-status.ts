@@ -2,7 +2,8 @@
  * What answers and the order itself say of a status that was sent: whether it was taken, is to be sent again, or is refused. Pure.
  */
 
-import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp } from "../answers/timestamp.ts";
+import { unitNs } from "../answers/timestamp-form.ts";
 import { ServiceError } from "../service/service-error.ts";
 
 /** What a failed request says of the status it carried. */

@@ -5,17 +5,19 @@
 import {
   beforeSetBack,
   beforeUnit,
-  doubtNs,
   formatTimestamp,
-  ISO_FORM,
-  isZoneUnclear,
-  OFFSET_MAX_NS,
   parseTimestamp,
   readTimestamp,
   type ServedTimestamp,
+} from "../answers/timestamp.ts";
+import {
+  doubtNs,
+  ISO_FORM,
+  isZoneUnclear,
+  OFFSET_MAX_NS,
   type TimestampForm,
   unitNs,
-} from "../answers/timestamp.ts";
+} from "../answers/timestamp-form.ts";
 import { type Learned, learnPageForm } from "./learn-form.ts";
 
 /** How `since` is written in requests. */

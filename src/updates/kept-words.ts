@@ -5,7 +5,8 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { isOlder, isStrictlyNewer, isZoneUnclear, parseTimestamp } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer, parseTimestamp } from "../answers/timestamp.ts";
+import { isZoneUnclear } from "../answers/timestamp-form.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import type { Store } from "../database/store.ts";
 import { isUnnamed, mayBeOf } from "../orders/named-orders.ts";

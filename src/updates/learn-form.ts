@@ -1,15 +1,8 @@
 /*
  * How the service writes its times, learned from its changes and orders. All of it is pure.
  */
-import {
-  isSameWay,
-  isZoneUnclear,
-  OFFSET_MAX_NS,
-  parseTimestamp,
-  type ServedTimestamp,
-  type TimestampForm,
-  unitNs,
-} from "../answers/timestamp.ts";
+import { parseTimestamp, type ServedTimestamp } from "../answers/timestamp.ts";
+import { isSameWay, isZoneUnclear, OFFSET_MAX_NS, type TimestampForm, unitNs } from "../answers/timestamp-form.ts";
 import type { FewWhole } from "./page-cover.ts";
 import type { SinceLimits } from "./since-limits.ts";
 
@@ -167,10 +160,4 @@ function noteOther(
 function isPlausible(time: ServedTimestamp | undefined, now: bigint | undefined): time is ServedTimestamp {
   if (time === undefined || time.instantNs < EPOCH_FIRST_NS) return false;
   return now === undefined || time.instantNs <= now + OFFSET_MAX_NS + SECOND_NS;
-}
-
-/** @example "iso Z", "iso date", "unix_ms" */
-export function describeForm({ kind, precision, zone }: TimestampForm): string {
-  if (kind !== "iso") return kind;
-  return `iso ${precision === "day" ? "date" : zone.trim() || "without a zone"}`;
 }

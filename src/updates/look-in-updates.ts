@@ -7,7 +7,8 @@ import { readScalar } from "../answers/json-text.ts";
  */
 
 import { resolvePath } from "../answers/json-path.ts";
-import { readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { readTimestamp } from "../answers/timestamp.ts";
+import { unitNs } from "../answers/timestamp-form.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";

@@ -4,7 +4,8 @@
  * one. What it brings is stored. Where it shows a later change than the first form does, the two change places, and the search goes on.
  * No position moves here.
  */
-import { OFFSET_MAX_NS, type ServedTimestamp, type TimestampForm } from "../answers/timestamp.ts";
+import type { ServedTimestamp } from "../answers/timestamp.ts";
+import { describeForm, OFFSET_MAX_NS, type TimestampForm } from "../answers/timestamp-form.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { stopsPass } from "../pass/holds.ts";
@@ -14,7 +15,7 @@ import { asError } from "../platform/errors.ts";
 import { loadCut } from "./cut-rows.ts";
 import { type FollowRules, instantOf, isLater, planFirstAsk } from "./follow.ts";
 import { beginPass, type Pass, STREAM } from "./follow-pass.ts";
-import { describeForm, type OtherForm } from "./learn-form.ts";
+import type { OtherForm } from "./learn-form.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
 import type { ReadPages } from "./read-pages.ts";
 import type { StorePass } from "./store-pass.ts";

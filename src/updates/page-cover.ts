@@ -3,7 +3,8 @@
  * a page leaves out the oldest; one whose pages are in an order of their own, as that of ids, leaves out any. A position that
  * moved over such a page would lose them. All of it is pure; `judge-pages.ts` asks, `plan-position.ts` decides.
  */
-import { type ServedTimestamp, unitNs } from "../answers/timestamp.ts";
+import type { ServedTimestamp } from "../answers/timestamp.ts";
+import { unitNs } from "../answers/timestamp-form.ts";
 
 /** A change that is covered: its order must be in every whole answer from before it, with this timestamp or a later one. */
 export interface Anchor {

@@ -7,7 +7,8 @@
 
 import { JsonSyntaxError } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isStrictlyNewer, readTimestamp, unitNs } from "../answers/timestamp.ts";
+import { isStrictlyNewer, readTimestamp } from "../answers/timestamp.ts";
+import { unitNs } from "../answers/timestamp-form.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

@@ -7,8 +7,8 @@ import {
   isStrictlyNewer,
   parseTimestamp,
   type Timestamp,
-  unitNs,
 } from "../../src/answers/timestamp.ts";
+import { unitNs } from "../../src/answers/timestamp-form.ts";
 
 function timestamp(text: string, zone = "UTC"): Timestamp {
   const parsed = parseTimestamp(text, zone);

@@ -1,4 +1,5 @@
-import { formatTimestamp, parseTimestamp, readTimestamp, type TimestampForm } from "../../src/answers/timestamp.ts";
+import { formatTimestamp, parseTimestamp, readTimestamp } from "../../src/answers/timestamp.ts";
+import type { TimestampForm } from "../../src/answers/timestamp-form.ts";
 import {
   type Asked,
   type FollowRules,

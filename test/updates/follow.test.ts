@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseTimestamp, readTimestamp } from "../../src/answers/timestamp.ts";
+import { describeForm } from "../../src/answers/timestamp-form.ts";
 import {
   type FollowRules,
   isToken,
@@ -9,7 +10,7 @@ import {
   planSweep,
   raiseHigh,
 } from "../../src/updates/follow.ts";
-import { describeForm, learnForm, learnFromOrders, noteFormer } from "../../src/updates/learn-form.ts";
+import { learnForm, learnFromOrders, noteFormer } from "../../src/updates/learn-form.ts";
 import { showsMore } from "../../src/updates/look-other.ts";
 
 const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };

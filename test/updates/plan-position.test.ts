@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TimestampForm } from "../../src/answers/timestamp.ts";
+import type { TimestampForm } from "../../src/answers/timestamp-form.ts";
 import { instantOf } from "../../src/updates/follow.ts";
 import { type PositionFacts, planPosition } from "../../src/updates/plan-position.ts";
 
