@@ -70,24 +70,22 @@ function countSince(store: Store, sql: string): { count: number; since: string |
  * Batches whose confirm the service has refused, those that no confirm can name and those whose confirm is too large apart; and how
  * often the service has served the unnamed one that came last: so often at least.
  */
-function countRefusedBatches(store: Store) {
-  const { unnamed, newest, large, others } = onlyRow(
-    store
-      .prepare<{ unnamed: number; newest: number | null; large: number; others: number }>(
-        `SELECT count(*) FILTER (WHERE last_error IS @unnamed) AS unnamed,
-           max(id) FILTER (WHERE last_error IS @unnamed) AS newest,
-           count(*) FILTER (WHERE last_error IS @large) AS large,
-           count(*) FILTER (WHERE last_error IS NOT @unnamed AND last_error IS NOT @large) AS others
-         FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND ${OF_ACCOUNT}`,
-      )
-      .get({ unnamed: String(m.orders.unnamedBatch), large: String(m.orders.confirmTooLarge) }),
-  );
-  const served = loadMetaJson<ServedUnnamed>(store, "unnamed");
-  return {
-    refusedBatches: others,
-    largeConfirms: large,
-    unnamedBatches: { count: unnamed, times: served?.batch === newest ? served.times : 1 },
-  };
+function countRefusedBatches(store: Store): Pick<Facts, "refusedBatches" | "largeConfirms" | "unnamedBatches"> {
+  const facts = { refusedBatches: 0, largeConfirms: 0, unnamedBatches: { count: 0, times: 1 } };
+  const rows = store
+    .prepare<{ why: string | null; count: number; newest: number }>(
+      `SELECT last_error AS why, count(*) AS count, max(id) AS newest FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND ${OF_ACCOUNT} GROUP BY last_error`,
+    )
+    .all();
+  for (const { why, count, newest } of rows) {
+    if (why === String(m.orders.unnamedBatch)) {
+      const served = loadMetaJson<ServedUnnamed>(store, "unnamed");
+      facts.unnamedBatches = { count, times: served?.batch === newest ? served.times : 1 };
+    } else if (why === String(m.orders.confirmTooLarge)) facts.largeConfirms = count;
+    else facts.refusedBatches += count;
+  }
+  return facts;
 }
 
 const OWED_READS = (query: Query) => {

@@ -1,6 +1,6 @@
 import type { Store } from "../database/store.ts";
 import { acceptFresh } from "../service/answer-form.ts";
-import { FORMS } from "./answer-form-rows.ts";
+import { FORMS } from "./answer-forms.ts";
 
 /** Those of these endpoints that have answered in a form which nobody has accepted. */
 export function listUnaccepted(store: Store, endpoints: readonly string[]): string[] {

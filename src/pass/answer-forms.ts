@@ -27,12 +27,17 @@ import {
   learnUsual,
   withShown,
 } from "../service/answer-form.ts";
-import { type AnswerForm, describeForm, type LearnedForms } from "../service/known-forms.ts";
+import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/known-forms.ts";
 import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf } from "../service/said-of-records.ts";
 import { shortWords } from "../service/service-error.ts";
-import { FORMS } from "./answer-form-rows.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
+
+/**
+ * By endpoint. Written in the transaction that settles the request; after a crash before it the request goes again and its answer is
+ * read anew.
+ */
+export const FORMS = new LearnedTopic<LearnedForms>("forms", NOTHING_LEARNED);
 
 export interface JudgedAnswer {
   form: AnswerForm;

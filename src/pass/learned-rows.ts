@@ -9,7 +9,7 @@ import type { Store } from "../database/store.ts";
 const ENDPOINTS_MAX = 12;
 
 /** `forms` and `counts` of the answers to POSTs, `list`: what stands beside a list, `changes`: how changes are followed. */
-type TopicName = (typeof learnedAnswers.$inferSelect)["topic"];
+export type TopicName = (typeof learnedAnswers.$inferSelect)["topic"];
 
 export class LearnedTopic<T extends object> {
   readonly #topic: TopicName;

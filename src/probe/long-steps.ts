@@ -2,7 +2,7 @@
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 
-interface LongSteps {
+export interface LongSteps {
   /** One of the timestamps, and when they were noticed; both are missing where nothing was noticed. */
   text?: string;
   at?: string;
@@ -12,20 +12,10 @@ interface LongSteps {
 const TOPIC = new LearnedTopic<LongSteps>("changes", {});
 const PLACE = "steps";
 
-export function loadLongSteps(store: Store): LongSteps {
-  return TOPIC.load(store, PLACE);
-}
-
 /** Inside a transaction. Returns whether they were noticed for the first time. */
 export function noteLongSteps(store: Store, text: string | undefined, at: string): boolean {
-  const isTold = loadLongSteps(store).text !== undefined;
+  const isTold = TOPIC.load(store, PLACE).text !== undefined;
   if (isTold === (text !== undefined)) return false;
   TOPIC.save(store, PLACE, text === undefined ? {} : { text, at, isSeen: false });
   return !isTold;
-}
-
-/** A person has seen it. */
-export function markLongStepsSeen(store: Store): void {
-  const steps = loadLongSteps(store);
-  if (steps.text !== undefined) TOPIC.save(store, PLACE, { ...steps, isSeen: true });
 }

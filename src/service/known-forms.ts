@@ -70,19 +70,6 @@ export function nameOf(name: string): string {
   return name.slice(0, name.lastIndexOf(" "));
 }
 
-/** Forms that count for nothing but their time, and that nobody has looked at since. */
-export function listAdopted({ known }: LearnedForms): { form: AnswerForm; at: string }[] {
-  return known.flatMap((form) => (form.adoptedAt === undefined || form.isSeen ? [] : [{ form, at: form.adoptedAt }]));
-}
-
-/** A person has looked at them. What follows from the return of the usual form stays as it is. */
-export function markSeen(learned: LearnedForms): LearnedForms {
-  return {
-    ...learned,
-    known: learned.known.map((form) => (form.adoptedAt === undefined ? form : { ...form, isSeen: true })),
-  };
-}
-
 /** For a person, in no language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
 export function describeForm({ kind, names, verdicts }: AnswerForm): string {
   const [first = ""] = names;

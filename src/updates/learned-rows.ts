@@ -12,17 +12,6 @@ export function loadLearned(store: Store): Learned {
   return CHANGES.load(store, "updates");
 }
 
-/** A person has seen that times name no zone any more, or are served in two forms. */
-export function markTimesSeen(store: Store): void {
-  const learned = loadLearned(store);
-  const { zoneLost, other } = learned;
-  saveLearned(store, {
-    ...learned,
-    ...(zoneLost !== undefined && { zoneLost: { ...zoneLost, isSeen: true } }),
-    ...(other !== undefined && { other: { ...other, isSeen: true } }),
-  });
-}
-
 export function saveLearned(store: Store, learned: Learned): void {
   CHANGES.save(store, "updates", learned);
 }
@@ -34,13 +23,6 @@ export function loadSetBack(store: Store): SetBack {
 
 export function saveSetBack(store: Store, setBack: SetBack): void {
   saveMetaJson(store, "set_back", setBack);
-}
-
-/** A person has seen it. */
-export function markSetBackSeen(store: Store): void {
-  const { noticed, ...rest } = loadSetBack(store);
-  if (noticed === undefined) return;
-  saveSetBack(store, { ...rest, noticed: { ...noticed, isSeen: true } });
 }
 
 /** A service without `Date`, and a watermark that went ahead of this machine's clock. */
@@ -64,12 +46,6 @@ export function saveAhead(store: Store, ahead: Ahead): void {
   saveMetaJson(store, "ahead", ahead);
 }
 
-/** A person has seen it. */
-export function markAheadSeen(store: Store): void {
-  const ahead = loadAhead(store);
-  if (ahead !== undefined) saveAhead(store, { ...ahead, isSeen: true });
-}
-
 /** Orders that a change calls cancelled, and whose own answer for the same version says another status: by that status, the first of each. */
 export type CalledCancelled = Readonly<Record<string, { orderId: string; at: string; isSeen?: true }>>;
 
@@ -85,13 +61,4 @@ export function saveCalledCancelled(store: Store, order: { status: string; order
   const called = loadCalledCancelled(store);
   if (status in called || Object.keys(called).length >= CALLED_MAX) return;
   saveMetaJson(store, "called_cancelled", { ...called, [status]: first });
-}
-
-/** A person has seen them. */
-export function markCalledSeen(store: Store): void {
-  const seen = Object.entries(loadCalledCancelled(store)).map(([status, first]) => [
-    status,
-    { ...first, isSeen: true },
-  ]);
-  if (seen.length > 0) saveMetaJson(store, "called_cancelled", Object.fromEntries(seen));
 }

@@ -1,0 +1,173 @@
+/*
+ * Notices that stand in what was learned of the service, because answers are compared with it there: how each is shown, and
+ * how it is marked as read.
+ */
+import { describeForm as describeTimes } from "../answers/timestamp-form.ts";
+import type { LearnedMetadata } from "../completeness/plan-completeness.ts";
+import { loadMetaJson, type MetaKey, saveMetaJson } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { LearnedTopic, type TopicName } from "../pass/learned-rows.ts";
+import { isoTime } from "../platform/ports.ts";
+import { describeForm, type LearnedForms } from "../service/known-forms.ts";
+import type { Learned } from "../updates/learn-form.ts";
+import type { Ahead, CalledCancelled } from "../updates/learned-rows.ts";
+import type { SetBack } from "../updates/plan-set-back.ts";
+import type { LongSteps } from "./long-steps.ts";
+import { type Observation, plainName } from "./observation.ts";
+
+export interface Notice extends Observation {
+  firstSeenAt: string;
+}
+
+/** A place where something is learned. `markRead` changes the value that it is given. */
+interface Place<T> {
+  load(store: Store): T | undefined;
+  save(store: Store, value: T): void;
+  list(value: T): Notice[];
+  markRead(value: T): void;
+}
+
+interface Notices {
+  list(store: Store): Notice[];
+  markRead(store: Store): void;
+}
+
+function noticesAt<T>({ load, save, list, markRead }: Place<T>): Notices {
+  return {
+    list: (store) => {
+      const value = load(store);
+      return value === undefined ? [] : list(value);
+    },
+    markRead: (store) => {
+      const value = load(store);
+      if (value === undefined) return;
+      const before = JSON.stringify(value);
+      markRead(value);
+      if (JSON.stringify(value) !== before) save(store, value);
+    },
+  };
+}
+
+type Rules<T> = Pick<Place<T>, "list" | "markRead">;
+
+function inMeta<T>(key: MetaKey, rules: Rules<T>): Notices {
+  return noticesAt({
+    load: (store) => loadMetaJson<T>(store, key),
+    save: (store, value) => saveMetaJson(store, key, value),
+    ...rules,
+  });
+}
+
+function inTopic<T extends object>(topic: TopicName, endpoint: string, rules: Rules<Partial<T>>): Notices {
+  const learned = new LearnedTopic<Partial<T>>(topic, {});
+  return noticesAt({
+    load: (store) => learned.load(store, endpoint),
+    save: (store, value) => learned.save(store, endpoint, value),
+    ...rules,
+  });
+}
+
+interface Readable {
+  isSeen?: boolean | undefined;
+}
+
+function isUnread<T extends Readable>(noticed: T | undefined): noticed is T {
+  return noticed !== undefined && noticed.isSeen !== true;
+}
+
+function markSeen(...noticed: readonly (Readable | undefined)[]): void {
+  for (const one of noticed) if (one !== undefined) one.isSeen = true;
+}
+
+/** Forms of answers to POSTs that count as acceptances for nothing but their time. */
+const FORMS = new LearnedTopic<Partial<LearnedForms>>("forms", {});
+const formsOf = (endpoint: string) =>
+  inTopic<LearnedForms>("forms", endpoint, {
+    list: ({ known = [] }) =>
+      known.flatMap((form) => {
+        const { adoptedAt: at } = form;
+        if (at === undefined || form.isSeen) return [];
+        const name = `${plainName(endpoint)} ${plainName(describeForm(form))}`;
+        return [{ kind: "answer", name, sample: `since ${at}`, firstSeenAt: at }];
+      }),
+    // What follows from the return of the usual form stays as it is.
+    markRead: ({ known = [] }) => markSeen(...known.filter(({ adoptedAt }) => adoptedAt !== undefined)),
+  });
+
+const NOTICES: readonly Notices[] = [
+  // The service went back to an earlier state.
+  inMeta<SetBack>("set_back", {
+    list: ({ noticed }) => {
+      if (!isUnread(noticed)) return [];
+      const sample = "several orders had lost their newest version";
+      return [{ kind: "return", name: isoTime(noticed.keptMs), sample, firstSeenAt: isoTime(noticed.atMs) }];
+    },
+    markRead: ({ noticed }) => markSeen(noticed),
+  }),
+  // The times of orders name no zone any more, or those of orders and changes are written in two ways.
+  inTopic<Learned>("changes", "updates", {
+    list: ({ form, other, zoneLost }) => {
+      if (isUnread(zoneLost)) {
+        const { at, timezone } = zoneLost;
+        return [{ kind: "zone", name: at, sample: `understood as ${timezone}`, firstSeenAt: at }];
+      }
+      if (zoneLost !== undefined || form === undefined || !isUnread(other)) return [];
+      const sample = `changes are followed as ${describeTimes(form)}`;
+      return [{ kind: "times", name: describeTimes(other.form), sample, firstSeenAt: other.at }];
+    },
+    markRead: ({ zoneLost, other }) => markSeen(zoneLost, other),
+  }),
+  // The times of orders go in long steps.
+  inTopic<LongSteps>("changes", "steps", {
+    list: ({ text, at = "", isSeen }) => {
+      if (text === undefined || isSeen) return [];
+      const sample = "a second change with the same timestamp may come an hour late";
+      return [{ kind: "steps", name: plainName(text), sample, firstSeenAt: at }];
+    },
+    markRead: (steps) => markSeen(steps.text === undefined ? undefined : steps),
+  }),
+  // The watermark went ahead of this machine's clock, and the service sends no time to compare with.
+  inMeta<Ahead>("ahead", {
+    list: ({ at, watermark, isProven, isSeen }) => {
+      if (isSeen) return [];
+      const sample = isProven ? "later changes lay before it" : "changes are asked for from before it as well";
+      return [{ kind: "ahead", name: plainName(watermark), sample, firstSeenAt: at }];
+    },
+    markRead: (ahead) => markSeen(ahead),
+  }),
+  // A change and the order itself call the same version by two names.
+  inMeta<CalledCancelled>("called_cancelled", {
+    list: (called) =>
+      Object.entries(called).flatMap(([status, { orderId, at, isSeen }]) => {
+        const name = plainName(`${orderId}: ${status}`);
+        return isSeen ? [] : [{ kind: "cancelled", name, sample: "a change of it says cancelled", firstSeenAt: at }];
+      }),
+    markRead: (called) => markSeen(...Object.values(called)),
+  }),
+  // Batches that were confirmed beside what may say that they held more: counted from the last time that they were marked as read.
+  inTopic<LearnedMetadata>("list", "orders", {
+    list: ({ short }) => {
+      if (short === undefined) return [];
+      const { batches, at, what } = short;
+      const sample = `${batches} since the last notice was read`;
+      return [{ kind: "short", name: plainName(`${at} ${what}`), sample, firstSeenAt: at }];
+    },
+    markRead: (learned) => {
+      delete learned.short;
+    },
+  }),
+];
+
+function allOf(store: Store): Notices[] {
+  return [...FORMS.list(store).map(({ endpoint }) => formsOf(endpoint)), ...NOTICES];
+}
+
+/** Those that no person has read. */
+export function listNotices(store: Store): Notice[] {
+  return allOf(store).flatMap((notices) => notices.list(store));
+}
+
+/** A person has read them. */
+export function markNoticesRead(store: Store): void {
+  for (const notices of allOf(store)) notices.markRead(store);
+}
