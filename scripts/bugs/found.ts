@@ -213,7 +213,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "orders that were marked while no trigger stood left in the queue",
-      "src/database/own-objects.ts",
+      "src/database/make-own.ts",
       "if (isThere && made.some(isNoted)) mendQueue(db);",
       "if (isThere && made.length === 0) mendQueue(db);",
     ),

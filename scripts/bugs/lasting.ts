@@ -283,8 +283,8 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     "",
   ]),
   direct("old refusals", "refused confirms counted among the newest alone", "src/health/fact-rows.ts", [
-    "FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND ${OF_ACCOUNT}`",
-    "FROM batches INDEXED BY batches_refused WHERE state = 'refused' AND ${OF_ACCOUNT} AND id > (SELECT max(id) FROM batches) - 20000`",
+    "FROM batches INDEXED BY batches_refused\n       WHERE state = 'refused' AND ${OF_ACCOUNT} GROUP BY last_error`",
+    "FROM batches INDEXED BY batches_refused\n       WHERE state = 'refused' AND ${OF_ACCOUNT} AND id > (SELECT max(id) FROM batches) - 20000 GROUP BY last_error`",
   ]),
 ];
 

@@ -7,16 +7,15 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "./migrations.ts";
-import { onlyRow } from "./only-row.ts";
+import { makeAgain } from "./make-own.ts";
 import {
   describeOwn,
   FEED_TABLES,
   inspectOwn,
-  makeAgain,
   type OwnObjects,
   type OwnState,
-  ownObjectsOf,
+  ownObjects,
+  schemaVersion,
 } from "./own-objects.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
@@ -31,9 +30,6 @@ export interface ErpObject {
 
 /** The ERP's own to write: what it puts on these is its own affair. */
 export const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", ...FEED_TABLES]);
-
-/** Read once in a process. */
-let migrations: readonly Migration[] | undefined;
 
 interface Look {
   schema: number;
@@ -54,8 +50,7 @@ export class ErpObjects {
   constructor(store: Store, configured: Readonly<Record<string, string>> = {}) {
     this.#store = store;
     this.#configured = configured;
-    migrations ??= loadMigrations(MIGRATIONS_FOLDER);
-    this.#own = ownObjectsOf(store.db, migrations);
+    this.#own = ownObjects(store.db);
     const tables = [...this.#own.values()].filter(({ type, name }) => type === "table" && !ERP_TABLES.has(name));
     this.#tables = JSON.stringify(tables.map(({ name }) => name));
   }
@@ -86,9 +81,7 @@ export class ErpObjects {
   }
 
   #look(): Look {
-    const { schema_version: schema } = onlyRow(
-      this.#store.prepare<{ schema_version: number }>("PRAGMA schema_version").get(),
-    );
+    const schema = schemaVersion(this.#store);
     if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find(), own: this.#inspect() };
     return this.#known;
   }

@@ -1,18 +1,18 @@
 /*
  * The bridge's own tables, triggers, indexes and views: whether they are as the migrations make them. A tool that makes a table of the
  * ERP's anew, to add a column for instance, drops those of that table without a word, and SQLite's RENAME writes other names into
- * triggers and views: marks would take nothing out of the queue, and the ERP could read nothing. What differs is made again, but for
- * tables: their rows are the ERP's.
+ * triggers and views: marks would take nothing out of the queue, and the ERP could read nothing. `make-own.ts` makes again what differs.
  */
 
 import type Database from "better-sqlite3";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { encodingOf, type MadeObject, objectsMadeBy } from "./made-objects.ts";
-import { type Migration, statementsOf } from "./migrations.ts";
-import { quoteName } from "./quote-name.ts";
+import { loadMigrations, MIGRATIONS_FOLDER, type Migration, statementsOf } from "./migrations.ts";
+import { onlyRow } from "./only-row.ts";
 import * as schema from "./schema.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
+import type { Store } from "./store.ts";
 
 /** The ERP's own to make as it likes: a feed reports itself what it lacks there. */
 export const FEED_TABLES: ReadonlySet<string> = new Set(["stock", "prices", "products", "images"]);
@@ -32,6 +32,15 @@ export function ownObjectsOf(db: Database.Database, migrations: readonly Migrati
   const own = objectsMadeBy(statementsOf(migrations), encoding);
   known.set(migrations, (known.get(migrations) ?? new Map<string, OwnObjects>()).set(encoding, own));
   return own;
+}
+
+/** Read once in a process. */
+let shipped: readonly Migration[] | undefined;
+
+/** What this version's migrations make. */
+export function ownObjects(db: Database.Database): OwnObjects {
+  shipped ??= loadMigrations(MIGRATIONS_FOLDER);
+  return ownObjectsOf(db, shipped);
 }
 
 export interface OwnState {
@@ -84,7 +93,7 @@ export function inspectOwn(
 
 function isReadable(db: Database.Database, view: string): boolean {
   try {
-    return db.prepare(`SELECT 1 FROM ${quoteName(view)}`).reader;
+    return db.prepare(`SELECT 1 FROM ${view}`).reader;
   } catch (error) {
     if (faultCodeOf(error) !== "SQLITE_ERROR") throw error;
     return false;
@@ -123,77 +132,14 @@ function lackOf({ name, columns, key }: OwnTable, there: readonly Column[]): str
   return keyed.sort().join() === key.toSorted().join() ? [] : [`${name} (PRIMARY KEY)`];
 }
 
-/**
- * Before what is pending changes these objects, and for a command that writes. What hinders it hinders what follows as well, which
- * reports it.
- */
-export function restoreAtOpening(db: Database.Database, applied: readonly Migration[], isNewest: boolean): void {
-  if (applied.length === 0) return;
-  const look = () => inspectOwn(db, ownObjectsOf(db, applied), isNewest ? {} : { tables: [] });
-  try {
-    if (look().changed.length > 0) db.transaction(() => makeAgain(db, look())).immediate();
-  } catch {
-    // The transaction has left nothing.
-  }
+/** Another one where any object was made, changed or dropped. */
+export function schemaVersion(store: Store): number {
+  return onlyRow(
+    store.prepare<{ version: number }>("SELECT schema_version AS version FROM pragma_schema_version").get(),
+  ).version;
 }
 
 /** In one line, for a person; empty where all is as it should be. */
 export function describeOwn({ changed, lacking }: OwnState): string {
   return [...lacking, ...changed.map(({ name }) => name)].join(", ");
-}
-
-/**
- * Makes again what can be made, inside a write transaction, and works out what it would have kept: which orders the ERP has still to
- * take, and that of the requests made meanwhile it is unknown which revision the ERP had read. Gives the names of what it made: a
- * table of the ERP's may have one, and a view that would read nothing is left as it is.
- */
-export function makeAgain(db: Database.Database, { changed, lacking }: OwnState): string[] {
-  const made = changed.filter((object) => tryToMake(db, object));
-  const names = made.map(({ name }) => name);
-  const isThere = !lacking.some((lack) => /^erp_orders\b/.test(lack));
-  const isNoted = ({ type, table }: MadeObject) => type === "trigger" && (table === "orders" || table === "erp_orders");
-  if (isThere && made.some(isNoted)) mendQueue(db);
-  if (names.includes("status_requests_known"))
-    db.exec("UPDATE status_requests SET known_revision = 0 WHERE known_revision IS NULL AND state = 'pending'");
-  if (names.includes("status_requests_mirror"))
-    db.exec(
-      `INSERT INTO mirror_changes (kind, key) SELECT 'request', request_id FROM mirror_requests WHERE request_id IS NOT NULL
-       ON CONFLICT DO NOTHING`,
-    );
-  return names;
-}
-
-/** Inside a write transaction. */
-export function tryToMake(db: Database.Database, { type, name, sql }: MadeObject): boolean {
-  try {
-    db.transaction(() => {
-      db.exec(`DROP ${type} IF EXISTS ${quoteName(name)}`);
-      db.exec(sql);
-      if (type === "view") db.prepare(`SELECT 1 FROM ${quoteName(name)}`);
-    })();
-    return true;
-  } catch (error) {
-    if (!/^SQLITE_(ERROR|CONSTRAINT)/.test(faultCodeOf(error) ?? "")) throw error;
-    return false;
-  }
-}
-
-/**
- * What the queue lacks, or has too much, by the orders and the marks of the ERP. An order that was put aside in a revision before its last
- * stays open where the queue has it as open: it changed since.
- */
-export function mendQueue(db: Database.Database): void {
-  db.exec(
-    `DELETE FROM erp_queue WHERE order_key IN (SELECT o.order_key FROM erp_orders e JOIN orders o ON o.order_id = lower(e.order_id)
-       WHERE e.state <> 'blocked' AND o.erp_revision <= e.seen_revision);
-     UPDATE erp_queue SET blocked = 0 WHERE blocked = 1 AND order_key NOT IN (
-       SELECT o.order_key FROM erp_orders e JOIN orders o ON o.order_id = lower(e.order_id) WHERE e.state = 'blocked');
-     UPDATE erp_queue SET blocked = 1, block_seen = e.seen_revision FROM erp_orders e JOIN orders o ON o.order_id = lower(e.order_id)
-       WHERE erp_queue.order_key = o.order_key AND e.state = 'blocked' AND o.erp_revision <= e.seen_revision;
-     INSERT INTO erp_queue (order_key, blocked, since, block_seen)
-     SELECT o.order_key, coalesce(e.state, '') = 'blocked', o.changed_at, iif(e.state = 'blocked', e.seen_revision, NULL)
-     FROM orders o LEFT JOIN erp_orders e ON e.order_id = o.order_id
-     WHERE e.state = 'blocked' OR o.erp_revision > coalesce(e.seen_revision, 0)
-     ON CONFLICT (order_key) DO NOTHING`,
-  );
 }

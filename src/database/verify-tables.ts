@@ -6,8 +6,8 @@
  */
 import type Database from "better-sqlite3";
 import { objectsMadeBy } from "./made-objects.ts";
-import { loadMigrations, MIGRATIONS_FOLDER, MIGRATIONS_TABLE } from "./migrations.ts";
-import { FEED_TABLES, type OwnObjects, ownObjectsOf } from "./own-objects.ts";
+import { MIGRATIONS_TABLE } from "./migrations.ts";
+import { FEED_TABLES, type OwnObjects, ownObjects } from "./own-objects.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 
 type Check = "integrity_check" | "quick_check";
@@ -33,7 +33,7 @@ export function verifyTables(db: Database.Database, check: Check, problemsMax: n
   const whole = runCheck(db, check, problemsMax);
   if (whole?.length === 0) return found;
   found.problems.push(...(whole ?? []).filter((words) => OF_PAGES.test(words)));
-  const own = ownObjectsOf(db, loadMigrations(MIGRATIONS_FOLDER));
+  const own = ownObjects(db);
   for (const table of listTables(db)) {
     if (found.problems.length >= problemsMax) break;
     const complaints = runCheck(db, check, table);

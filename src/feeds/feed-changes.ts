@@ -3,7 +3,7 @@
  * the site, and the hold that says what is wrong with the source. A table that was dropped, renamed or made again shows
  * in the state of the schema; after a crash everything is looked at anew.
  */
-import { onlyRow } from "../database/only-row.ts";
+import { schemaVersion } from "../database/own-objects.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
@@ -64,7 +64,7 @@ export class FeedChanges {
     const { store } = this.#context;
     const rules = this.#rules;
     // Read before anything else is: what the ERP changes from here on, between the transactions too, is looked at again.
-    const version = this.#readSchemaVersion();
+    const version = schemaVersion(this.#context.store);
     if (version === this.#schemaVersion) return;
     await applyRules(this.#context, rules, loadFeed(store, rules.name), signal);
     this.#kind = readSourceKind(store, rules);
@@ -188,11 +188,6 @@ export class FeedChanges {
     await commit(this.#context, signal, () =>
       saveHold(store, { area: name, reason: "table", since, nextProbeAt: null, detail }),
     );
-  }
-
-  #readSchemaVersion(): number {
-    return onlyRow(this.#context.store.prepare<{ schema_version: number }>("PRAGMA schema_version").get())
-      .schema_version;
   }
 
   async #rearm(isTracked: boolean, signal: AbortSignal): Promise<void> {

@@ -8,11 +8,10 @@ import { eq, getViewSelectedFields } from "drizzle-orm";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
-import { ErpObjects } from "../database/erp-objects.ts";
 import { journalSince } from "../database/foreign-journal.ts";
 import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
-import { describeOwn } from "../database/own-objects.ts";
+import { describeOwn, inspectOwn, ownObjects, schemaVersion } from "../database/own-objects.ts";
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
 import { type Query, select } from "../database/queries.ts";
@@ -194,13 +193,16 @@ function loadFlows(store: Store): Facts["flows"] {
   }));
 }
 
-const looks = new WeakMap<Store, ErpObjects>();
+const looks = new WeakMap<Store, { schema: number; changed: string }>();
 
-/** What another program has taken from the bridge's own tables and views, or changed. */
+/** What another program has taken from the bridge's own tables and views, or changed. Looked at again when the schema changes. */
 function loadChanged(store: Store): string {
-  const look = looks.get(store) ?? new ErpObjects(store);
-  looks.set(store, look);
-  return describeOwn(look.own());
+  const schema = schemaVersion(store);
+  const known = looks.get(store);
+  if (known?.schema === schema) return known.changed;
+  const changed = describeOwn(inspectOwn(store.db, ownObjects(store.db)));
+  looks.set(store, { schema, changed });
+  return changed;
 }
 
 const NONE = { count: 0, since: null };

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { namesMadeBy, objectsMadeBy } from "../../src/database/made-objects.ts";
 import { loadMigrations, MIGRATIONS_FOLDER, statementsOf } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
-import { inspectOwn, ownObjectsOf } from "../../src/database/own-objects.ts";
+import { inspectOwn, ownObjects } from "../../src/database/own-objects.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { startShop } from "../support/shop.ts";
@@ -71,7 +71,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     erp.exec(`PRAGMA encoding = '${encoding}'; CREATE TABLE erp_own (name TEXT)`);
     erp.close();
     using store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-    const own = ownObjectsOf(store.db, loadMigrations(MIGRATIONS_FOLDER));
+    const own = ownObjects(store.db);
     expect(inspectOwn(store.db, own)).toEqual({ changed: [], lacking: [] });
   });
 
@@ -191,7 +191,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     old.db.exec("DROP VIEW sync_status; DROP VIEW orders_pending; DROP TRIGGER orders_queue_new");
     old.close();
     using store = open(MIGRATIONS_FOLDER);
-    const own = ownObjectsOf(store.db, loadMigrations(MIGRATIONS_FOLDER));
+    const own = ownObjects(store.db);
     expect(inspectOwn(store.db, own)).toEqual({ changed: [], lacking: [] });
   });
 

@@ -10,11 +10,7 @@ import {
   learnUnusual,
   learnUsual,
 } from "../../src/service/answer-form.ts";
-import {
-  type AnswerForm,
-  type LearnedForms,
-  NOTHING_LEARNED,
-} from "../../src/service/known-forms.ts";
+import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../src/service/known-forms.ts";
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 2, 1);
