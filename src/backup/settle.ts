@@ -7,8 +7,8 @@
 
 import { saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
-import { onlyRow } from "../database/only-row.ts";
 import { mendQueue } from "../database/make-own.ts";
+import { onlyRow } from "../database/only-row.ts";
 import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
 import { quoteName } from "../database/quote-name.ts";
