@@ -36,14 +36,20 @@ export function digestWithoutId({ text, mapping }: OrderRecord): string | undefi
   return readJsonOr(() => contentDigest(bytes, scanJson(bytes), [mapping.paths.order_id]).toString("hex"));
 }
 
-/** Whether a record in which an order's id was found somewhere is of this order: by its number, its time of creation, or all else. */
+/**
+ * Whether a record that does not say whose it is is of this order: by its number, its time of creation and its lines, of which one of the first
+ * two is enough where the order's id stands in it somewhere, or by all else. Parts of an order may share their number and time.
+ */
 export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: string, timezone: string): boolean {
   const isEqual = (field: OrderField, isSame: (a: string, b: string) => boolean) => {
     const [a, b] = [fieldOf(record, field), fieldOf(order, field)];
     return a !== undefined && b !== undefined && a.trim() !== "" && isSame(a, b);
   };
-  if (isEqual("number", (a, b) => a === b)) return true;
-  if (isEqual("created_at", (a, b) => a === b || isSameInstant(a, b, timezone))) return true;
+  const isNumbered = isEqual("number", (a, b) => a === b);
+  const isAsOld = isEqual("created_at", (a, b) => a === b || isSameInstant(a, b, timezone));
+  if ((isNumbered || isAsOld) && findOrderIds(record.text, IDS_MAX).has(orderId)) return true;
+  const lines = isNumbered && isAsOld ? linesOf(record) : undefined;
+  if (lines !== undefined && lines === linesOf(order)) return true;
   const digest = digestWithoutId(withoutOrderId(record, orderId));
   return digest !== undefined && digest === digestWithoutId(withoutOrderId(order, orderId));
 }

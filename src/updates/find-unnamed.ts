@@ -1,6 +1,6 @@
 /*
- * Orders of held records that have no usable id, but hold one somewhere else or in another form. Their batch was confirmed, so
- * the service does not hand them out again: each UUID in such a record is asked for, and an answer that is the record's order
+ * Orders of held records that have no usable id, but hold one somewhere else or in another form, or the number of a stored order. Their batch
+ * was confirmed, so the service does not hand them out again: each of these orders is asked for, and an answer that is the record's order
  * is stored and releases it, in one transaction. Of a change every stored order that it may be of is read (`apply-change.ts` has requested
  * that when it came), and one that is not older than the change releases it. After a crash the same records are looked at again.
  */
@@ -91,13 +91,11 @@ export class FindUnnamed {
     if (record.payload === null || clock.monotonicMs() < wait.untilMs) return "none";
     const text = record.payload;
     const held = { text, mapping: this.#mappingOf(record.kind) };
-    const stored = record.kind === "change" ? findStoredOrders(store, held) : [];
+    const stored = findStoredOrders(store, held);
+    const named = [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
+    const others = named.filter(({ orderId }) => !stored.some((order) => order.orderId === orderId));
     // A change that names stored orders is one of theirs; otherwise any order that it names may be its own.
-    const named =
-      stored.length > 0
-        ? stored
-        : [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
-    const orders = named
+    const orders = (record.kind === "change" && stored.length > 0 ? stored : [...stored, ...others])
       // An order whose read is queued has a time of its own, and comes with it.
       .filter(({ orderId }) => loadQueuedRead(store, orderId) === undefined)
       .filter(({ orderId }) => record.kind === "change" || this.#mayBe(held, orderId));

@@ -66,6 +66,20 @@ describe("an order whose record has its id elsewhere or in another form", () => 
     expect([stored(test, first), stored(test, second)]).toEqual([true, true]);
   });
 
+  it("is found by its number, its time of creation and its lines, also where it was stored before and the record says more", async () => {
+    const test = await startFollowed(2);
+    const { service } = test.sandbox;
+    const [id] = test.ids as [string];
+    const text = service.newestText(id)!.replace(`"${id}"`, '{"kind":"order"}');
+    const part = text.replaceAll(/"quantity":\s*[^,}]+/g, '"quantity":12345');
+    await serve(test, [text, part]);
+    for (let polls = 0; polls < 3; polls++) await test.poll(WAIT_MS);
+    expect(held(test)).toEqual([
+      { state: "released", reason: expect.stringContaining(`stored since as order ${id}`) },
+      { state: "held", reason: expect.any(String) },
+    ]);
+  });
+
   it("is not another order that the record names", async () => {
     const test = await startFollowed(2);
     const { service } = test.sandbox;
