@@ -106,7 +106,9 @@ export class PullOrders implements Job {
     const failure = pass.failure ?? pass.confirmFailure;
     if (pass.failure !== undefined || (failure !== undefined && !pass.isAnswered)) throw failure;
     const worked = Object.keys(pass.counts).length > 0;
-    const outcome = worked ? (drained && !more ? "done" : "more") : "idle";
+    // A service may hand out for ever what it has handed out before: only new orders are followed by others at once.
+    const isWaiting = !drained && (pass.counts["created"] !== undefined || this.#backlog !== undefined);
+    const outcome = worked ? (isWaiting || more ? "more" : "done") : "idle";
     return { outcome, counts: pass.counts, ...(failure !== undefined && { failure: asError(failure) }) };
   }
 

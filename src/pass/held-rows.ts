@@ -4,7 +4,6 @@
  * after a crash it is where it was before. SQL names the index, so that what is released costs nothing.
  */
 
-import { hash } from "node:crypto";
 import { bodyLength, loadBody } from "../database/body-parts.ts";
 import { findRow, select, updateRows } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
@@ -213,13 +212,6 @@ export function markQuarantined(store: Store, id: number, state: QuarantineRow["
 /** It was tried again and is bad for this reason now. */
 export function markStillBad(store: Store, id: number, reason: Message): void {
   updateRows(store, quarantine, { id }, { state: "held", reason: store.textOf(reason) });
-}
-
-/** The payload as it came, or undefined where the database could not keep it to the letter (bytes that are no UTF-8). */
-export function exactPayload({ payload, payloadHash }: QuarantinedRecord): Buffer | undefined {
-  if (payload === null) return undefined;
-  const bytes = Buffer.from(payload, "utf8");
-  return hash("sha256", bytes, "buffer").equals(payloadHash) ? bytes : undefined;
 }
 
 // ------------------------------------------------------------------------------------------------- unread batches

@@ -11,7 +11,7 @@ import {
   TEXT_BYTES_MAX,
   textOf,
 } from "../answers/json-text.ts";
-import { DEPTH_MAX } from "../answers/json-value.ts";
+import { canonicalJson, DEPTH_MAX } from "../answers/json-value.ts";
 import type { BrokenRecord, MendedJson } from "../answers/mend-json.ts";
 import { type ScannedJson, scanJson } from "../answers/scan-json.ts";
 import { atOnce, SLICE_RECORDS, type Slices } from "../answers/slices.ts";
@@ -40,6 +40,7 @@ export type AnswerRecord =
       reference: string | null;
       /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
       idLiteral: string | null;
+      /** Of the content, key order and white space aside, where that can be read: nothing else says that it is the same record. */
       hash: Buffer;
       /** More than one statement should hold: its bytes are kept in parts. */
       isLarge: boolean;
@@ -111,28 +112,33 @@ function readRecord(
   span: Span,
   { mapping, isSound }: { mapping: OrderMapping; isSound: boolean },
 ): AnswerRecord {
-  const digest = digestOf(bytes.subarray(span.start, span.end));
-  const bad = (reason: Message, reference: string | null, idLiteral: string | null): AnswerRecord => ({
-    ok: false,
-    span,
-    reason,
-    reference,
-    idLiteral,
-    hash: digest,
-    isLarge: false,
-  });
-  if (kindOf(bytes, span) !== "object")
-    return bad(m.orders.recordNotObject({ what: kindWords(kindOf(bytes, span)) }), null, null);
-  const id = readRecordId(bytes, span, mapping);
-  if ("reason" in id) return bad(id.reason, id.reference, id.idLiteral);
-  if (isSound) return { ok: true, span, ...id, hash: digest };
-  if (!isUtf8Span(bytes, span)) return bad(m.orders.recordNotUtf8, id.orderId, id.idLiteral);
+  const flaw = isSound ? undefined : flawOf(bytes, span);
+  const id =
+    kindOf(bytes, span) === "object"
+      ? readRecordId(bytes, span, mapping)
+      : {
+          reason: m.orders.recordNotObject({ what: kindWords(kindOf(bytes, span)) }),
+          reference: null,
+          idLiteral: null,
+        };
+  const written = digestOf(bytes.subarray(span.start, span.end));
+  const bad = (reason: Message, reference: string | null): AnswerRecord => {
+    // What is nested too deep, or has too many values, is not looked into.
+    const isReadable = flaw === undefined || flaw === m.orders.recordNotUtf8;
+    const hash = isReadable ? digestOf(canonicalJson(bytes, span)) : written;
+    return { ok: false, span, reason, reference, idLiteral: id.idLiteral, hash, isLarge: false };
+  };
+  if ("reason" in id) return bad(id.reason, id.reference);
+  return flaw === undefined ? { ok: true, span, ...id, hash: written } : bad(flaw, id.orderId);
+}
+
+/** Why a record cannot be used whatever its id is. */
+function flawOf(bytes: Buffer, span: Span): Message | undefined {
+  if (!isUtf8Span(bytes, span)) return m.orders.recordNotUtf8;
   // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
-  if (depthOf(bytes, span) > DEPTH_MAX)
-    return bad(m.orders.recordTooDeep({ max: DEPTH_MAX }), id.orderId, id.idLiteral);
-  if (scanJson(bytes.subarray(span.start, span.end)).values > RECORD_VALUES_MAX)
-    return bad(m.orders.recordTooManyValues({ max: RECORD_VALUES_MAX }), id.orderId, id.idLiteral);
-  return { ok: true, span, ...id, hash: digest };
+  if (depthOf(bytes, span) > DEPTH_MAX) return m.orders.recordTooDeep({ max: DEPTH_MAX });
+  const { values } = scanJson(bytes.subarray(span.start, span.end));
+  return values > RECORD_VALUES_MAX ? m.orders.recordTooManyValues({ max: RECORD_VALUES_MAX }) : undefined;
 }
 
 /** A record that is no JSON. Its id counts where nothing of the id itself is broken; all else of it counts nothing. */

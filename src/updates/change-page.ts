@@ -109,7 +109,7 @@ export class ChangePage {
     const hasTimestamp = record.ok || !record.isLarge || record.reference !== null;
     const text = hasTimestamp ? readTimestampText(body, record.span, mapping) : null;
     const timestamp = this.#inOneForm(readTimestamp(text, timezone));
-    const contentHash = hashContent(body, record);
+    const contentHash = record.ok ? digestOf(canonicalJson(body, record.span)) : record.hash;
     if (!record.ok) return { record, timestamp, contentHash, key: undefined };
     if (timestamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: timestamp.instantNs });
     const first = `${record.orderId}${changeKey(timestamp?.instantNs, contentHash, 0)}`;
@@ -129,17 +129,6 @@ function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
     a.zone === b.zone &&
     a.separator === b.separator
   );
-}
-
-function hashContent(body: Buffer, record: AnswerRecord): Buffer {
-  if (!record.ok && (record.isLarge || record.broken !== undefined)) return record.hash;
-  try {
-    return digestOf(canonicalJson(body, record.span));
-  } catch (error) {
-    if (record.ok) throw error;
-    // Nested too deep for any reader: then only the very same text is the same record.
-    return record.hash;
-  }
 }
 
 /** The pages of the pass before and of this one; what neither was served is forgotten. */

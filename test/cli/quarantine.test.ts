@@ -50,6 +50,14 @@ describe("quarantine retry", () => {
     expect((await t.command(settings, "quarantine", "retry", "--all")).out).toEqual(["Nothing is in quarantine."]);
   });
 
+  it("stores a record whose id the present mapping can read, however its keys are ordered", async () => {
+    const t = await withRecord(`{"status": "new","guid":"${ID}","items":[]}`);
+    expect(t.rows("SELECT reference, state FROM quarantine")).toEqual([{ reference: null, state: "held" }]);
+    const settings = { orders: { fields: { order_id: "$.guid" } } };
+    expect(await t.command(settings, "quarantine", "retry", "1")).toMatchObject({ exitCode: 0 });
+    expect(t.rows("SELECT status FROM orders WHERE order_id = ?", ID)).toEqual([{ status: "new" }]);
+  });
+
   it("never lets an old record replace a newer order", async () => {
     const t = await withRecord(`{"order_id":"${ID}","state":"new","updated_at":"2026-02-01T00:00:00Z","items":[]}`);
     t.sandbox.service.changeOrder(ID, {

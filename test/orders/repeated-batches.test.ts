@@ -53,17 +53,44 @@ describe("the same orders under a new batch id each time", () => {
     expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
   });
 
+  const shuffled = (order: object, turn: number) => {
+    const members = Object.entries(order);
+    const first = turn % members.length;
+    return Object.fromEntries([...members.slice(first), ...members.slice(0, first)]);
+  };
+
   it("are the same with their keys in another order", async () => {
     let turn = 0;
-    const t = await startLeased(200, (order) => {
-      const members = Object.entries(order);
-      const first = ++turn % members.length;
-      return Object.fromEntries([...members.slice(first), ...members.slice(0, first)]);
-    });
+    const t = await startLeased(200, (order) => shuffled(order, ++turn));
     await t.run("orders");
     expect(t.leases()).toBeLessThan(6);
     await poll(t, 10);
     expect(batchStates(t)).toHaveLength(3);
+  });
+
+  /** Once the service has named its orders. */
+  async function startUnnamed(write: (order: object, turn: number) => object) {
+    let turn = 0;
+    const t = await startLeased(200, (order) => (turn++ < 6 ? order : write({ ...order, order_id: undefined }, turn)));
+    while (turn < 6) await t.run("orders");
+    return { ...t, asked: t.leases() };
+  }
+
+  it("are the same where their records bear a number alone, with their keys in another order", async () => {
+    const t = await startUnnamed((order, turn) => shuffled({ ...order, number: "17" }, turn));
+    const rows = batchStates(t).length;
+    expect((await t.run("orders")).outcome).toBe("done");
+    expect(t.leases() - t.asked).toBeLessThan(6);
+    await poll(t, 10);
+    expect(batchStates(t).length - rows).toBeLessThan(4);
+    expect(t.rows("SELECT 1 FROM quarantine")).toHaveLength(1);
+  });
+
+  it("are asked for fifty times a minute at most where their records differ each time", async () => {
+    const t = await startUnnamed((order, turn) => ({ ...order, number: `${turn}` }));
+    const pass = await t.bridge.runners.get("orders")!.runNow(new AbortController().signal);
+    expect(pass?.outcome).toBe("done");
+    expect(t.leases() - t.asked).toBe(50);
   });
 
   it("are confirmed by the name under which they came last", async () => {
