@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { exampleConfig } from "../src/config/example.ts";
-import { configReference } from "../src/config/reference.ts";
 import { dictionary } from "./docs/dictionary.ts";
+import { configReference } from "./docs/reference.ts";
 import { RUSSIAN } from "./docs/reference-ru.ts";
 import { type Region, regions, withRegions } from "./docs/regions.ts";
 

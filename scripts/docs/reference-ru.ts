@@ -1,5 +1,5 @@
-import type { ReferenceWords } from "../../src/config/reference.ts";
 import { render } from "../../src/messages/message.ts";
+import type { ReferenceWords } from "./reference.ts";
 
 /** The words of docs/configuration.ru.md. Keys, types and meanings are messages of the program; the rest stands here. */
 

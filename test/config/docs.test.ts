@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { OPEN_QUESTIONS } from "../../scripts/docs/open-questions.ts";
+import { configReference } from "../../scripts/docs/reference.ts";
 import { describeConfig } from "../../src/config/describe.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { OPEN_QUESTIONS } from "../../src/config/open-questions.ts";
-import { configReference } from "../../src/config/reference.ts";
 import { MINIMAL, parse, SECRET, temporaryFile } from "./support.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");

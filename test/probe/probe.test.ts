@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { OPEN_QUESTIONS } from "../../src/config/open-questions.ts";
+import { OPEN_QUESTIONS } from "../../scripts/docs/open-questions.ts";
 import { loadable, proposalLines } from "../../src/config/proposal.ts";
 import { exploreService, probeService } from "../../src/daemon/ask-outside.ts";
 import { m } from "../../src/messages/messages.ts";

@@ -1,5 +1,5 @@
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
+import type { Message } from "../../src/messages/message.ts";
+import { m } from "../../src/messages/messages.ts";
 /**
  * What the interface document leaves open, question by question. `keys` are the keys whose defaults guess at the
  * answer (`*` for every feed); `note` says what the bridge does where no key can help.

@@ -1,6 +1,6 @@
-import type { Message } from "../messages/message.ts";
-import { type ConfigKey, describeConfig } from "./describe.ts";
-import { inline } from "./example.ts";
+import { type ConfigKey, describeConfig } from "../../src/config/describe.ts";
+import { inline } from "../../src/config/example.ts";
+import type { Message } from "../../src/messages/message.ts";
 import { OPEN_QUESTIONS } from "./open-questions.ts";
 
 /** The words around the keys. */
