@@ -256,9 +256,7 @@ function addBeginnings(program: Command, { say, add, act }: Tools): void {
     .action((options: Common & InitOptions & { clientSecret?: unknown }) => {
       if (options.clientSecret === undefined)
         return act(async () => (await import("./cli/init.ts")).init, options, options);
-      throw new BridgeError("usage", m.help.secretTyped, {
-        hint: m.help.secretElsewhere,
-      });
+      throw new BridgeError("usage", m.help.secretTyped, { hint: m.help.secretElsewhere });
     });
   add(program, "probe", m.help.probe, "probe")
     .option("--yes", say(m.help.probeYes))

@@ -94,9 +94,7 @@ function removePartial(target: string): void {
 
 function refuseTaken(file: string): void {
   if (!existsSync(file)) return;
-  throw new BridgeError("usage", m.backup.fileExists({ file }), {
-    hint: m.backup.otherName,
-  });
+  throw new BridgeError("usage", m.backup.fileExists({ file }), { hint: m.backup.otherName });
 }
 
 function nameFile(partial: string, target: string): void {

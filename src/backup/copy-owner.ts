@@ -13,10 +13,7 @@ export function readOwnerOfCopy(file: string): Owner {
   try {
     db = new Database(file, { readonly: true, fileMustExist: true });
     const read = db.prepare("SELECT value FROM meta WHERE key = ?").pluck();
-    return {
-      account: read.get("account") as string | undefined,
-      database: read.get("database") as string | undefined,
-    };
+    return { account: read.get("account") as string | undefined, database: read.get("database") as string | undefined };
   } catch {
     return { account: undefined, database: undefined };
   } finally {

@@ -107,9 +107,7 @@ export function examineReplaced(
     if (db === undefined && !existsSync(file)) return gone(undefined, m.backup.isGone);
     return gone(
       db,
-      m.backup.isUnreadable({
-        why: error instanceof BridgeError ? error.text : (faultCodeOf(error) ?? String(error)),
-      }),
+      m.backup.isUnreadable({ why: error instanceof BridgeError ? error.text : (faultCodeOf(error) ?? String(error)) }),
     );
   }
 }
@@ -194,29 +192,18 @@ const WITNESSES = [
 ];
 
 function notOurs(file: string, cause?: unknown): BridgeError {
-  return new BridgeError("database_refused", m.backup.notCopy({ file }), {
-    hint: m.backup.nameCopy,
-    cause,
-  });
+  return new BridgeError("database_refused", m.backup.notCopy({ file }), { hint: m.backup.nameCopy, cause });
 }
 
 function damaged(file: string, found: string | Message, cause?: unknown): BridgeError {
-  return new BridgeError("database_corrupt", m.backup.damaged({ file, found }), {
-    hint: m.backup.otherCopy,
-    cause,
-  });
+  return new BridgeError("database_corrupt", m.backup.damaged({ file, found }), { hint: m.backup.otherCopy, cause });
 }
 
 /** The usual hint of this code names a restore, which is what was just refused. */
 function newerReplaced(file: string, cause: BridgeError): BridgeError {
-  return new BridgeError("database_newer", m.backup.newerReplaced({ file }), {
-    hint: m.backup.installNewer,
-    cause,
-  });
+  return new BridgeError("database_newer", m.backup.newerReplaced({ file }), { hint: m.backup.installNewer, cause });
 }
 
 function otherAccount(file: string): BridgeError {
-  return new BridgeError("account_changed", m.backup.otherAccount({ file }), {
-    hint: m.backup.nameOwnCopy,
-  });
+  return new BridgeError("account_changed", m.backup.otherAccount({ file }), { hint: m.backup.nameOwnCopy });
 }

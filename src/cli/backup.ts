@@ -53,9 +53,7 @@ function refuseOwnName(target: string, database: string): void {
   const folder = path.dirname(target);
   const real = path.join(existsSync(folder) ? realpathSync(folder) : folder, path.basename(target));
   if (!isNameOfDatabase(real, database)) return;
-  throw new BridgeError("usage", m.restore.databaseName({ target }), {
-    hint: m.restore.otherName,
-  });
+  throw new BridgeError("usage", m.restore.databaseName({ target }), { hint: m.restore.otherName });
 }
 
 function stepOf({ step, share }: CopyProgress, bytes: number): Step {

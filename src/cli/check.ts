@@ -115,9 +115,7 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
   const { problems, erpComplaints } = verifyTables(store.db, isLong ? "quick_check" : "integrity_check", 1);
   const [found] = problems;
   if (found !== undefined) {
-    throw new BridgeError("database_corrupt", m.check.damaged({ file, found }), {
-      hint: m.check.restoreBackup,
-    });
+    throw new BridgeError("database_corrupt", m.check.damaged({ file, found }), { hint: m.check.restoreBackup });
   }
   const sound = isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
   if (erpComplaints.length === 0) return [sound];

@@ -59,9 +59,7 @@ function loadTyped(call: Call, secret: SecretNeed): LoadedConfig {
 export function requireDatabase(loaded: LoadedConfig): void {
   const file = loaded.config.database.path;
   if (!existsSync(file)) {
-    throw new BridgeError("database_refused", m.command.noDatabase({ file }), {
-      hint: m.command.databaseMade,
-    });
+    throw new BridgeError("database_refused", m.command.noDatabase({ file }), { hint: m.command.databaseMade });
   }
 }
 

@@ -64,9 +64,7 @@ export const init: Command<InitOptions> = async (call, options) => {
 
 function refuseExisting(file: string, { force }: InitOptions): void {
   if (force === true || !existsSync(file)) return;
-  throw new BridgeError("usage", m.init.alreadyThere({ file }), {
-    hint: m.init.tryIt({ flag: configFlag(file) }),
-  });
+  throw new BridgeError("usage", m.init.alreadyThere({ file }), { hint: m.init.tryIt({ flag: configFlag(file) }) });
 }
 
 interface Decision {
@@ -202,13 +200,9 @@ function writeFiles(file: string, made: { answers: Answers; found: Found }, { fo
     if (code === undefined) throw error;
     const name = dest ?? place ?? file;
     if (code === "EEXIST") {
-      throw new BridgeError("usage", m.init.notReplaced({ name }), {
-        hint: m.init.nameSecretFile,
-      });
+      throw new BridgeError("usage", m.init.notReplaced({ name }), { hint: m.init.nameSecretFile });
     }
-    throw new BridgeError("config_invalid", m.init.notWritten({ name, code }), {
-      hint: m.init.runAsOwner,
-    });
+    throw new BridgeError("config_invalid", m.init.notWritten({ name, code }), { hint: m.init.runAsOwner });
   }
   return kept.filter((name) => name !== undefined);
 }

@@ -16,9 +16,7 @@ export const order: Command<{ name: string }> = async (call, { name }) => {
   using store = readExisting(loaded);
   const stories = findOrders(store, name, ORDERS_MAX).map((orderId) => loadOrderStory(store, orderId));
   if (stories.length === 0) {
-    throw new BridgeError("usage", m.quarantine.noOrder({ name: shortWords(name) }), {
-      hint: m.quarantine.nameOrder,
-    });
+    throw new BridgeError("usage", m.quarantine.noOrder({ name: shortWords(name) }), { hint: m.quarantine.nameOrder });
   }
   if (call.json) {
     const orders = stories.map((story) => ({ ...story, timeline: tellOrder(story) }));

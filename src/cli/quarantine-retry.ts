@@ -22,9 +22,7 @@ export const quarantineRetry: Command<{ names: readonly string[]; all?: boolean 
   { names, all = false },
 ) => {
   if (all === names.length > 0) {
-    throw new BridgeError("usage", m.quarantine.nameRecords, {
-      hint: m.quarantine.seeList,
-    });
+    throw new BridgeError("usage", m.quarantine.nameRecords, { hint: m.quarantine.seeList });
   }
   const loaded = await load(call);
   using store = openExisting(loaded);

@@ -118,9 +118,7 @@ function hashOfBatch(store: Store, id: number): Buffer | undefined {
 export function parseName(text: string): RecordName {
   const match = /^(batch:)?([1-9]\d{0,14})$/.exec(text);
   if (match === null) {
-    throw new BridgeError("usage", m.quarantine.noName({ name: shortWords(text) }), {
-      hint: m.quarantine.howNamed,
-    });
+    throw new BridgeError("usage", m.quarantine.noName({ name: shortWords(text) }), { hint: m.quarantine.howNamed });
   }
   return { kind: match[1] === undefined ? "record" : "batch", id: Number(match[2]), text };
 }

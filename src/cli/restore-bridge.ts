@@ -396,18 +396,14 @@ function gapAlone(open: Message): Message {
 function verifyResult(store: Store): void {
   const [found] = verifyTables(store.db, "integrity_check", 1).problems;
   if (found === undefined) return;
-  throw new BridgeError("database_corrupt", m.restore.resultDamaged({ found }), {
-    hint: m.restore.checkMachine,
-  });
+  throw new BridgeError("database_corrupt", m.restore.resultDamaged({ found }), { hint: m.restore.checkMachine });
 }
 
 /** What another program writes into the file that it has open would stay behind in the replaced one. */
 function refuseOpen(database: string): void {
   const openers = listOpeners(database).map(({ pid, name }) => m.restore.opener({ name, pid }));
   if (openers.length === 0) return;
-  throw new BridgeError("instance_running", m.restore.open({ database, openers }), {
-    hint: m.restore.stopIt,
-  });
+  throw new BridgeError("instance_running", m.restore.open({ database, openers }), { hint: m.restore.stopIt });
 }
 
 /** Changes with every write of another program to the database that is replaced. */
@@ -420,9 +416,7 @@ function refuseWritten(replaced: Replaced & { state: "there" }, before: number, 
   const isWritten = wasWritten(replaced, before);
   replaced.db.close();
   if (!isWritten) return;
-  throw new BridgeError("database_busy", m.restore.writtenMeanwhile({ database }), {
-    hint: m.restore.stopErp,
-  });
+  throw new BridgeError("database_busy", m.restore.writtenMeanwhile({ database }), { hint: m.restore.stopErp });
 }
 
 /** It opens for whom the replaced file did: it gets that file's mode and, as far as this user may give it, its owner and group. */

@@ -15,9 +15,7 @@ export const restore: Command<{ file: string; yes?: boolean }> = async (call, { 
   const loaded = await load(call);
   const isAsking = yes !== true;
   if (isAsking && call.terminal.input?.isInteractive !== true) {
-    throw new BridgeError("usage", m.restore.nobodyToAsk, {
-      hint: m.restore.sayYes,
-    });
+    throw new BridgeError("usage", m.restore.nobodyToAsk, { hint: m.restore.sayYes });
   }
   const report = await restoreDatabase({
     loaded,

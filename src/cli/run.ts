@@ -188,9 +188,7 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
 }
 
 function goneError({ store }: Bridge): BridgeError {
-  return new BridgeError("database_refused", m.daemon.databaseGone({ path: store.path }), {
-    hint: m.daemon.bringBack,
-  });
+  return new BridgeError("database_refused", m.daemon.databaseGone({ path: store.path }), { hint: m.daemon.bringBack });
 }
 
 /** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */

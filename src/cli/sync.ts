@@ -148,14 +148,10 @@ function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[
 function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
   const [name] = names;
   if (names.length !== 1 || name === undefined || !(name in config.imports)) {
-    throw new BridgeError("usage", m.sync.onlyNeedsFeed, {
-      hint: m.sync.onlyExample,
-    });
+    throw new BridgeError("usage", m.sync.onlyNeedsFeed, { hint: m.sync.onlyExample });
   }
   if (config.imports[name as FeedName].scope === "whole") {
-    throw new BridgeError("usage", m.sync.sentWhole({ feed: name }), {
-      hint: m.sync.sendsTable({ feed: name }),
-    });
+    throw new BridgeError("usage", m.sync.sentWhole({ feed: name }), { hint: m.sync.sendsTable({ feed: name }) });
   }
 }
 
@@ -167,9 +163,7 @@ function sendAgain(
 ): void {
   const feeds = FEED_NAMES.filter((feed) => (names as readonly string[]).includes(feed));
   if (jobs.length === 0 || feeds.length < names.length || only !== undefined || dryRun === true) {
-    throw new BridgeError("usage", m.sync.againNeedsFeeds, {
-      hint: m.sync.againExample,
-    });
+    throw new BridgeError("usage", m.sync.againNeedsFeeds, { hint: m.sync.againExample });
   }
   using store = openExisting(loaded);
   refuseOtherAccount(store, loaded);
@@ -276,17 +270,13 @@ async function followDaemon(store: Store, id: number, { names, show }: Work): Pr
     if (finished || isGone) throw daemonEnded();
     if (!taken && performance.now() - startedMs > TAKEN_WITHIN_MS) {
       if (!store.write(() => cancelSyncRequest(store, id, isoTime(Date.now())))) continue;
-      throw new BridgeError("timed_out", m.sync.notTaken, {
-        hint: m.sync.seeWhy,
-      });
+      throw new BridgeError("timed_out", m.sync.notTaken, { hint: m.sync.seeWhy });
     }
   }
 }
 
 function daemonEnded(): BridgeError {
-  return new BridgeError("stopped", m.sync.daemonEnded, {
-    hint: m.sync.askAgain,
-  });
+  return new BridgeError("stopped", m.sync.daemonEnded, { hint: m.sync.askAgain });
 }
 
 /** Those that stop one of the jobs, and no others: a command does not end with what another area waits for. */

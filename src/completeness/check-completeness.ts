@@ -132,9 +132,7 @@ export class CompletenessCheck {
     throw new BridgeError(
       "answer_shape",
       m.orders.emptyContradicted({ path: this.#path, what: this.#describe(found) }),
-      {
-        hint: this.#hint,
-      },
+      { hint: this.#hint },
     );
   }
 
@@ -261,9 +259,7 @@ export class CompletenessCheck {
           what: this.#describe(found),
           ...(Number.isFinite(waitMs) && { hours: waitMs / HOUR_MS }),
         }),
-        {
-          hint: this.#hint,
-        },
+        { hint: this.#hint },
       );
     const emptyWords = this.#endpoint === "orders" ? m.orders.emptyRecords : m.updates.emptyRecords;
     return new BridgeError("answer_shape", emptyWords({ empty, size: metadata.size }), {

@@ -6,9 +6,7 @@ import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
 import { type Asked, readHere } from "./read-files.ts";
 import type { ReadFiles } from "./small-file.ts";
 
-const functions = {
-  read: (_call: HelperCall, asked: Asked): ReadFiles => readHere(asked),
-};
+const functions = { read: (_call: HelperCall, asked: Asked): ReadFiles => readHere(asked) };
 
 export type ConfigFunctions = typeof functions;
 

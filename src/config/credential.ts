@@ -40,9 +40,7 @@ export function findStaleCredential(handedOver: HandedOver | undefined): BridgeE
   const { file, atMs } = handedOver;
   const written = mtimeOf(file);
   if (written === undefined || written <= atMs + CLOCK_STEP_MS) return undefined;
-  return new BridgeError("config_invalid", m.config.staleCredential({ file }), {
-    hint: m.config.restartForCredential,
-  });
+  return new BridgeError("config_invalid", m.config.staleCredential({ file }), { hint: m.config.restartForCredential });
 }
 
 function mtimeOf(file: string): number | undefined {

@@ -77,10 +77,7 @@ export function levelProblem(
 ): { key: "record" | "on_delete"; what: Message; detail?: Message } | undefined {
   const found = readLevels(feed, settings);
   if (feed === "stocks" && found.levels.length === 0) {
-    return {
-      key: "record",
-      what: m.config.levelMissing,
-    };
+    return { key: "record", what: m.config.levelMissing };
   }
   if (found.deletion === null || settings.scope === "whole") return undefined;
   const sample = renderTemplate(parseTemplate(settings.record), () => ({ kind: "number", literal: "1" }));

@@ -65,16 +65,10 @@ export function refuseImages(value: Images, context: z.core.$RefinementCtx, stan
   if (send === "url") return;
   if (value.folder === null) refuse(context, { what: m.config.folderMissing, path: ["folder"] });
   if (value.scope === "whole") {
-    refuse(context, {
-      what: m.config.wholeWithFiles,
-      path: ["scope"],
-    });
+    refuse(context, { what: m.config.wholeWithFiles, path: ["scope"] });
   }
   if (JSON.stringify(record) === JSON.stringify(standard)) {
-    refuse(context, {
-      what: m.config.recordOfAddresses,
-      path: ["record"],
-    });
+    refuse(context, { what: m.config.recordOfAddresses, path: ["record"] });
     return;
   }
   const carriers = uses.filter(({ names }) => names.includes("file.base64"));

@@ -41,9 +41,7 @@ export function authoritiesOf(file: string | null): string[] {
     "problem" in read
       ? m.config.authoritiesUnreadable({ file, problem: read.problem })
       : m.config.noCertificate({ file });
-  throw new BridgeError("config_invalid", message, {
-    hint: m.config.askForCertificate,
-  });
+  throw new BridgeError("config_invalid", message, { hint: m.config.askForCertificate });
 }
 
 function isCertificate(text: string): boolean {

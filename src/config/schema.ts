@@ -109,9 +109,7 @@ const retention = section(m.keys.retention, {
   status_requests: key(duration("30d", "100y").prefault("1y"), m.keys.retentionStatusRequests),
 });
 
-const http = section(m.keys.http, {
-  listen: key(listen().prefault("127.0.0.1:9469"), m.keys.httpListen),
-});
+const http = section(m.keys.http, { listen: key(listen().prefault("127.0.0.1:9469"), m.keys.httpListen) });
 
 const log = section(m.keys.log, {
   level: key(oneOf(["debug", "info", "warn", "error"]).prefault("info"), m.keys.logLevel),

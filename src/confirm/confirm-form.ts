@@ -64,9 +64,7 @@ export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
   } catch (error) {
     if (!(error instanceof RenderError)) throw error;
     const reason = m.common.about({ subject: `{${error.placeholder}}`, text: error.reason });
-    throw new BridgeError("request_refused", m.orders.noConfirm({ reason }), {
-      cause: error,
-    });
+    throw new BridgeError("request_refused", m.orders.noConfirm({ reason }), { cause: error });
   }
 }
 

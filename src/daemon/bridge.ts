@@ -271,9 +271,7 @@ export class Bridge {
   async runJob(name: FlowName, only?: string): Promise<RunResult> {
     const runner = this.runners.get(name);
     if (runner === undefined) {
-      throw new BridgeError("usage", m.daemon.notSwitchedOn({ name }), {
-        hint: m.daemon.setPath({ name }),
-      });
+      throw new BridgeError("usage", m.daemon.notSwitchedOn({ name }), { hint: m.daemon.setPath({ name }) });
     }
     const release = only === undefined ? this.#backlogs.get(name)?.() : this.#limits.get(name)?.(only);
     try {

@@ -28,9 +28,7 @@ export function refuseMissingDatabase({ config }: LoadedConfig): void {
   throw new BridgeError(
     "database_refused",
     existsSync(file) ? m.daemon.madeByOther({ file }) : m.daemon.missing({ file }),
-    {
-      hint: m.daemon.bringCopy({ copy: copy ?? m.daemon.copyName }),
-    },
+    { hint: m.daemon.bringCopy({ copy: copy ?? m.daemon.copyName }) },
   );
 }
 

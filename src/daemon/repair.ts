@@ -56,9 +56,7 @@ export function remap(store: Store, loaded: LoadedConfig, call: RemapCall): Prom
   const rules = orderRulesOf(loaded);
   const inUse = loadMappingInUse(store);
   if (!call.dryRun && isLocked(store.path) !== undefined && inUse !== undefined && inUse !== rules.columnSignature) {
-    throw new BridgeError("config_invalid", m.daemon.formerMapping, {
-      hint: m.daemon.reloadFirst,
-    });
+    throw new BridgeError("config_invalid", m.daemon.formerMapping, { hint: m.daemon.reloadFirst });
   }
   const { clock, log, dryRun, onProgress } = call;
   const context = { store, clock, log };

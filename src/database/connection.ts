@@ -60,9 +60,7 @@ export function assertDurable(db: Database.Database, file: string, mode: OpenMod
       throw new BridgeError(
         "database_refused",
         m.database.pragmaRefused({ file, pragma, value: String(value), actual: String(actual) }),
-        {
-          hint: m.database.closeOthers,
-        },
+        { hint: m.database.closeOthers },
       );
     }
   }
@@ -141,9 +139,7 @@ export function openReadOnly(databasePath: string, migrationsFolder = MIGRATIONS
   const known = loadMigrations(migrationsFolder);
   const size = checkDatabaseFile(file, "read");
   if (size === undefined) {
-    throw new BridgeError("database_refused", m.database.missing({ file }), {
-      hint: m.database.initOrFix,
-    });
+    throw new BridgeError("database_refused", m.database.missing({ file }), { hint: m.database.initOrFix });
   }
   refuseForeignJournal(file);
   if (size > 0) refuseRemovedLog(file, "readonly");

@@ -161,9 +161,7 @@ function hasLockFile(lockPath: string): boolean {
   for (const name of [lockPath, `${lockPath}-journal`, `${lockPath}-wal`]) {
     const stat = lstatSync(name, { throwIfNoEntry: false });
     if (stat === undefined || (stat.isFile() && stat.nlink === 1)) continue;
-    throw new BridgeError("database_refused", m.database.lockNoFile({ file: name }), {
-      hint: m.database.removeIt,
-    });
+    throw new BridgeError("database_refused", m.database.lockNoFile({ file: name }), { hint: m.database.removeIt });
   }
   return existsSync(lockPath);
 }
@@ -180,9 +178,7 @@ function runningError(databasePath: string, lockPath: string): BridgeError {
   const holder = readHolder(lockPath);
   const file = databasePath;
   const text = holder === undefined ? m.database.inUse({ file }) : m.database.inUseBy({ file, ...holder });
-  return new BridgeError("instance_running", text, {
-    hint: m.database.stopOther,
-  });
+  return new BridgeError("instance_running", text, { hint: m.database.stopOther });
 }
 
 /**

@@ -75,14 +75,10 @@ export function planMigrations(known: readonly Migration[], applied: readonly Ap
   const newest = known.at(-1)?.when ?? 0;
   const ahead = applied.filter(({ when }) => when > newest);
   if (ahead.length > 0) {
-    throw new BridgeError("database_newer", m.database.newerBridge, {
-      hint: m.database.installNewer,
-    });
+    throw new BridgeError("database_newer", m.database.newerBridge, { hint: m.database.installNewer });
   }
   const edited = (what: Message) =>
-    new BridgeError("migration_edited", m.database.nothingChanged({ what }), {
-      hint: m.database.installItsVersion,
-    });
+    new BridgeError("migration_edited", m.database.nothingChanged({ what }), { hint: m.database.installItsVersion });
   applied.forEach(({ when, hash }, index) => {
     const migration = known[index];
     if (migration === undefined || migration.when !== when) {
@@ -124,9 +120,7 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   const hashes = new Set(known.map((migration) => migration.hash));
   const recognised = isBridgeDatabase(db) || applied.some(({ hash }) => hashes.has(hash));
   if (!recognised && (applied.length > 0 || id !== 0)) {
-    throw new BridgeError("database_refused", m.database.foreignDatabase({ file }), {
-      hint: m.database.ownFile,
-    });
+    throw new BridgeError("database_refused", m.database.foreignDatabase({ file }), { hint: m.database.ownFile });
   }
   if (applied.length === 0 && schemaNames(db).length > 0)
     refuseForeignTables(db, namesMadeBy(statementsOf(known)), file);

@@ -91,9 +91,7 @@ function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migr
   if (inspectDatabase(db, known, file).length === 0) return;
   const lock = isLocked(file);
   if (lock === undefined || lock.holder?.pid === process.pid) return;
-  throw new BridgeError("instance_running", m.database.formerVersion({ file }), {
-    hint: m.database.restartDaemon,
-  });
+  throw new BridgeError("instance_running", m.database.formerVersion({ file }), { hint: m.database.restartDaemon });
 }
 
 /**

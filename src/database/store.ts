@@ -529,9 +529,7 @@ export class Store {
     if (this.#keeper?.isCut() !== true) return;
     if (this.#keeper.renew()) throw new BridgeError("database_busy", m.database.logTruncated({ file: this.path }));
     this.#stop(
-      new BridgeError("disk_failed", m.database.logSpoilt({ file: this.path }), {
-        hint: m.database.restartNeverTouch,
-      }),
+      new BridgeError("disk_failed", m.database.logSpoilt({ file: this.path }), { hint: m.database.restartNeverTouch }),
     );
     this.#refuseDamage();
   }

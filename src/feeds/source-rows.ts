@@ -132,9 +132,6 @@ function unanswered(rules: SourceRules, cause: Unanswered): BridgeError {
   return new BridgeError(
     "table_missing",
     m.feeds.sourceUnreadable({ name: rules.name, source: sourceOf(rules), why: cause.words }),
-    {
-      hint: m.feeds.sourceDiskAway,
-      cause,
-    },
+    { hint: m.feeds.sourceDiskAway, cause },
   );
 }

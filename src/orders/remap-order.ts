@@ -63,10 +63,7 @@ export function planRemap(order: MappedOrder, rules: OrderRules): RemapPlan {
   const bytes = Buffer.from(order.payload, "utf8");
   // Columns that were derived from the whole payload are worth more than new ones from a damaged one.
   if (!hash("sha256", bytes, "buffer").equals(order.payloadHash)) {
-    return {
-      kind: "unreadable",
-      reason: m.orders.payloadDamaged,
-    };
+    return { kind: "unreadable", reason: m.orders.payloadDamaged };
   }
   const mapping = mappingOf(order.source, rules);
   const record = scanJson(bytes);

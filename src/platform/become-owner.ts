@@ -145,10 +145,7 @@ function nameOf(uid: number): string {
 }
 
 function refuse(message: Message, cause?: unknown): BridgeError {
-  return new BridgeError("database_refused", message, {
-    hint: m.platform.runAsUser,
-    cause,
-  });
+  return new BridgeError("database_refused", message, { hint: m.platform.runAsUser, cause });
 }
 
 function cannotBecome({ uid, name }: Owner, folder: string, error: unknown): BridgeError {

@@ -163,8 +163,5 @@ export function asError(thrown: unknown): BridgeError {
     });
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new BridgeError("internal", m.platform.internal({ message }), {
-    hint: m.platform.reportIt,
-    cause: thrown,
-  });
+  return new BridgeError("internal", m.platform.internal({ message }), { hint: m.platform.reportIt, cause: thrown });
 }

@@ -51,17 +51,10 @@ export function wordsForFault(
         hint: m.platform.freeSpace,
       };
     case "disk_failed":
-      if (TOO_MANY.test(fault))
-        return {
-          what: m.platform.tooManyFiles,
-          hint: m.platform.raiseLimit,
-        };
+      if (TOO_MANY.test(fault)) return { what: m.platform.tooManyFiles, hint: m.platform.raiseLimit };
       return { what: m.platform.diskError, hint: m.platform.lookAtDisk };
     case "database_busy":
-      return {
-        what: m.platform.lockHeld,
-        hint: m.platform.lockPasses,
-      };
+      return { what: m.platform.lockHeld, hint: m.platform.lockPasses };
     case "database_corrupt":
       return fault === "SQLITE_NOTADB"
         ? {
@@ -70,11 +63,7 @@ export function wordsForFault(
           }
         : { what: m.platform.damaged, hint: m.platform.restoreCopy };
     default:
-      if (OTHER_KIND.test(fault))
-        return {
-          what: m.platform.otherKind,
-          hint: m.platform.moveAway,
-        };
+      if (OTHER_KIND.test(fault)) return { what: m.platform.otherKind, hint: m.platform.moveAway };
       if (fault === "ENOENT" || fault === "ENOTDIR")
         return {
           what: place === undefined ? m.platform.fileMissing : m.platform.folderMissing({ folder: place.folder }),

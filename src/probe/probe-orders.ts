@@ -199,9 +199,7 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
 function tellGuess({ report }: Probe, question: ProbeQuestion, key: string, guess: Guess, configured: string): void {
   if (guess.state === "fits") return;
   if (guess.state === "guess")
-    report.add(question, "needs you", m.probe.fieldLike({ configured, key, path: guess.path }), {
-      [key]: guess.path,
-    });
+    report.add(question, "needs you", m.probe.fieldLike({ configured, key, path: guess.path }), { [key]: guess.path });
   else if (guess.candidates.length === 0) report.add(question, "needs you", m.probe.fieldUnlike({ configured, key }));
   else {
     const paths = guess.candidates.slice(0, 5);

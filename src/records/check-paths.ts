@@ -29,9 +29,7 @@ export function findMatchedPaths(
   );
   if (unmatched.length === 0) return matched;
   const misses = m.common.joined({ parts: unmatched.map((miss) => m.orders.pathMissing(miss)) });
-  throw new BridgeError("answer_shape", m.orders.noRecordHas({ misses }), {
-    hint: m.orders.fixFields,
-  });
+  throw new BridgeError("answer_shape", m.orders.noRecordHas({ misses }), { hint: m.orders.fixFields });
 }
 
 /** Inside the transaction that stores the answer's records. */

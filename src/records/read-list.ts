@@ -175,9 +175,7 @@ function* findList(
   throw new BridgeError(
     "answer_shape",
     words === undefined ? m.orders.noList(miss) : m.orders.noListBut({ ...miss, words }),
-    {
-      hint: m.orders.comparePath,
-    },
+    { hint: m.orders.comparePath },
   );
 }
 

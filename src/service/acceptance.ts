@@ -25,10 +25,7 @@ export interface Doubt {
 }
 
 /** What was answered instead of an acceptance, for a message. */
-export const UNREADABLE_WORDS = {
-  html: m.service.webPage,
-  cut: m.service.brokenJson,
-} as const;
+export const UNREADABLE_WORDS = { html: m.service.webPage, cut: m.service.brokenJson } as const;
 
 /** How much of a text is looked at. */
 const HEAD_BYTES = 1_200;

@@ -40,21 +40,12 @@ export function describeCertificateFault(
 ): { what: Message; hint: Message } {
   const { subject, issuer, validFrom, validTo } = shown ?? UNSEEN;
   if (code === OTHER_NAME) {
-    return {
-      what: m.service.otherNamesCertificate({ subject }),
-      hint: m.service.fixBaseUrl,
-    };
+    return { what: m.service.otherNamesCertificate({ subject }), hint: m.service.fixBaseUrl };
   }
   if (OUT_OF_DATE.has(code)) {
-    return {
-      what: m.service.certificateOutOfDate({ subject, validFrom, validTo }),
-      hint: m.service.compareClock,
-    };
+    return { what: m.service.certificateOutOfDate({ subject, validFrom, validTo }), hint: m.service.compareClock };
   }
-  return {
-    what: m.service.unknownAuthority({ subject, issuer }),
-    hint: m.service.setCaFile,
-  };
+  return { what: m.service.unknownAuthority({ subject, issuer }), hint: m.service.setCaFile };
 }
 
 /**

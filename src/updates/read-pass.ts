@@ -126,9 +126,7 @@ export class ReadPass {
     const [last] = this.#errors;
     if (last instanceof UnfitAnswer && this.#errors.every((error) => error instanceof UnfitAnswer)) return last.ofAll;
     if (saysNoSuchOrder(last)) {
-      return new BridgeError("answer_unreadable", m.updates.allUnknown({ count }), {
-        hint: m.updates.lookAtOne,
-      });
+      return new BridgeError("answer_unreadable", m.updates.allUnknown({ count }), { hint: m.updates.lookAtOne });
     }
     return last;
   }
