@@ -84,23 +84,13 @@ export function saveUnreadBody(
   store
     .prepare(
       `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, head, account, body, body_id)
-       VALUES (?, ?, 0, 'unread', ?, ?, ?, ?, ?, ?, ?)
+       VALUES (@fingerprint, @at, 0, 'unread', @error, @mapping, @date, @head, @account, @body, @bodyId)
        ON CONFLICT (fingerprint) DO UPDATE
        SET body = excluded.body, body_id = excluded.body_id, head = excluded.head, received_at = excluded.received_at
        WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
          AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
     )
-    .run(
-      unread.fingerprint,
-      unread.at,
-      unread.error === null ? null : store.textOf(unread.error),
-      unread.mapping,
-      unread.date ?? null,
-      unread.head,
-      unread.account,
-      unread.place.body,
-      unread.place.bodyId,
-    );
+    .run({ ...unread, ...unread.place, date: unread.date ?? null, error: store.textOf(unread.error) });
   store
     .prepare("UPDATE batches SET account = @account WHERE fingerprint = @fingerprint AND account <> @account")
     .run({ account: unread.account, fingerprint: unread.fingerprint });
@@ -177,7 +167,9 @@ function moveToQuarantine(
 ): boolean {
   const kept = findRow(store, batches, { id, state: "unread" });
   if (kept === undefined || kept.lastError === null) return false;
-  const { body, bodyId, receivedAt, lastError } = kept;
+  const { bodyId, receivedAt } = kept;
+  const payload = kept.body?.toString("utf8") ?? null;
+  const why = reason === null ? kept.lastError : store.textOf(reason);
   store
     .prepare(
       `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, state, first_seen_at, last_seen_at)
@@ -185,16 +177,7 @@ function moveToQuarantine(
        ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE
        SET state = excluded.state, reason = excluded.reason, last_seen_at = excluded.last_seen_at`,
     )
-    .run(
-      `batch:${id}`,
-      reason === null ? lastError : store.textOf(reason),
-      body?.toString("utf8") ?? null,
-      bodyId,
-      hash,
-      state,
-      receivedAt,
-      at,
-    );
+    .run(`batch:${id}`, why, payload, bodyId, hash, state, receivedAt, at);
   deleteRows(store, batches, { id, state: "unread" });
   return true;
 }

@@ -33,15 +33,13 @@ export function saveFormer(
   rules: FeedRules,
   row: Pick<FormerRow, "key" | "record" | "sentAt" | "live" | "state"> & { from: FormerKey; at: string },
 ): void {
+  const { feedId } = rules;
   store
     .prepare(
-      `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state)
+       VALUES (@feedId, @from, @key, @record, @sentAt, @live, @at, @state) ON CONFLICT DO NOTHING`,
     )
-    .run(
-      ...[rules.feedId, JSON.stringify(row.from), JSON.stringify(row.key)],
-      ...[row.record, row.sentAt, row.live, row.at, row.state],
-    );
+    .run({ ...row, feedId, from: JSON.stringify(row.from), key: JSON.stringify(row.key) });
 }
 
 /** Records of articles that their row names no longer: it has gone from them. What was acknowledged is the row's no more. */

@@ -123,28 +123,11 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
         `INSERT INTO orders (order_id, service_id, number, status, is_cancelled, is_open, service_created_at,
            service_updated_at, currency, total, received_at, changed_at, payload_source, payload_hash, payload,
            batch_hash, update_hash, snapshot_hash, revision, erp_revision)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${FLOOR} + 1, ${FLOOR} + 1)`,
+         VALUES (@orderId, nullif(@serviceId, @orderId), @number, @status, @isCancelled, @isOpen, @createdAt,
+           @updatedAt, @currency, @total, @at, @at, @source, @hash, @text, iif(@source = 'batch', @hash, NULL),
+           iif(@source = 'update', @hash, NULL), iif(@source = 'snapshot', @hash, NULL), ${FLOOR} + 1, ${FLOOR} + 1)`,
       )
-      .run(
-        order.orderId,
-        order.serviceId === order.orderId ? null : order.serviceId,
-        values.number,
-        values.status,
-        Number(order.isCancelled),
-        Number(order.isOpen),
-        values.createdAt,
-        values.updatedAt,
-        values.currency,
-        values.total,
-        order.at,
-        order.at,
-        order.source,
-        order.hash,
-        order.text,
-        order.source === "batch" ? order.hash : null,
-        order.source === "update" ? order.hash : null,
-        order.source === "snapshot" ? order.hash : null,
-      ).lastInsertRowid,
+      .run({ ...contentOf(order), orderId: order.orderId, serviceId: order.serviceId }).lastInsertRowid,
   );
   saveLines(store, orderKey, values.lines);
   store
@@ -175,6 +158,20 @@ export function raiseRevisions(store: Store): void {
   saveMeta(store, "revision_floor", String(given));
 }
 
+/** Of an UPDATE of `orders` with the parameters of {@link valuesOf}. */
+export const SET_VALUES = `number = @number, status = @status, is_cancelled = @isCancelled, is_open = @isOpen,
+  service_created_at = @createdAt, service_updated_at = @updatedAt, currency = @currency, total = @total`;
+
+export function valuesOf({ values, isCancelled, isOpen }: Pick<NewOrder, "values" | "isCancelled" | "isOpen">) {
+  const { lines: _, ...columns } = values;
+  return { ...columns, isCancelled: Number(isCancelled), isOpen: Number(isOpen) };
+}
+
+function contentOf(order: Pick<NewOrder, "values" | "isCancelled" | "isOpen" | "source" | "hash" | "text" | "at">) {
+  const { source, hash, text, at } = order;
+  return { ...valuesOf(order), source, hash, text, at };
+}
+
 /** Replaces the content of an order: its newest composition entirely, never line by line. */
 export function applyOrderChange(store: Store, order: ChangedOrder): void {
   const { values, event } = order;
@@ -182,36 +179,18 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
   const raisesErp = event === null || order.eventSource === "own" ? 0 : 1;
   store
     .prepare(
-      `UPDATE orders SET number = ?, status = ?, is_cancelled = ?, is_open = ?, service_created_at = ?,
-         service_updated_at = ?, currency = ?, total = ?, payload_source = ?, payload_hash = ?, payload = ?,
-         revision = CASE WHEN ? THEN ${NEXT_REVISION} ELSE revision END,
-         erp_revision = CASE WHEN ? THEN ${NEXT_REVISION} ELSE erp_revision END,
-         changed_at = CASE WHEN ? THEN ? ELSE changed_at END, removed_at = NULL
-       WHERE order_key = ?`,
+      `UPDATE orders SET ${SET_VALUES}, payload_source = @source, payload_hash = @hash, payload = @text,
+         revision = CASE WHEN @raises THEN ${NEXT_REVISION} ELSE revision END,
+         erp_revision = CASE WHEN @raisesErp THEN ${NEXT_REVISION} ELSE erp_revision END,
+         changed_at = CASE WHEN @raises THEN @at ELSE changed_at END, removed_at = NULL
+       WHERE order_key = @orderKey`,
     )
-    .run(
-      values.number,
-      values.status,
-      Number(order.isCancelled),
-      Number(order.isOpen),
-      values.createdAt,
-      values.updatedAt,
-      values.currency,
-      values.total,
-      order.source,
-      order.hash,
-      order.text,
-      raises,
-      raisesErp,
-      raises,
-      order.at,
-      order.orderKey,
-    );
+    .run({ ...contentOf(order), raises, raisesErp, orderKey: order.orderKey });
   const { orderKey, source, hash, contentHash } = order;
   if (contentHash !== null) saveSourceHash(store, { orderKey, source, hash, contentHash });
   store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(order.orderKey);
   saveLines(store, order.orderKey, values.lines);
-  if (event !== null) saveEvent(store, order.orderKey, event, order.eventSource, order.at);
+  if (event !== null) saveEvent(store, order.orderKey, event, { source: order.eventSource, at: order.at });
 }
 
 /** Stores the last record of a source, so that the same one is recognised without reading it. */
@@ -296,25 +275,21 @@ export function saveLines(store: Store, orderKey: number, lines: readonly LineVa
   }
 }
 
-function saveEvent(store: Store, orderKey: number, event: EventPlan, source: OrderSource | "own", at: string): void {
+export function saveEvent(
+  store: Store,
+  orderKey: number,
+  event: Omit<EventPlan, "kind"> & { kind: EventPlan["kind"] | "remapped" },
+  { source, at }: { source: OrderSource | "own" | "remap"; at: string },
+): void {
+  const { kind, oldStatus, newStatus, changes } = event;
+  const changed = [event.statusChanged, event.linesChanged, event.fieldsChanged].map(Number);
   store
     .prepare(
       `INSERT INTO order_event_rows (order_key, revision, kind, status_changed, lines_changed, fields_changed,
          old_status, new_status, changes, source, at)
        SELECT order_key, revision, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM orders WHERE order_key = ?`,
     )
-    .run(
-      event.kind,
-      Number(event.statusChanged),
-      Number(event.linesChanged),
-      Number(event.fieldsChanged),
-      event.oldStatus,
-      event.newStatus,
-      event.changes,
-      source,
-      at,
-      orderKey,
-    );
+    .run(kind, ...changed, oldStatus, newStatus, changes, source, at, orderKey);
 }
 
 /** The key of the order that was stored last; 0 where there is none. */

@@ -10,7 +10,7 @@ import { select } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { loadLines, NEXT_REVISION, saveLines } from "./order-rows.ts";
+import { loadLines, NEXT_REVISION, SET_VALUES, saveEvent, saveLines, valuesOf } from "./order-rows.ts";
 import { changesText, type MappedOrder, type RemapPlan } from "./remap-order.ts";
 
 const MAPPED = [
@@ -63,44 +63,19 @@ export function applyRemapped(
   plan: RemapPlan & { kind: "changed" },
   at: string,
 ): void {
-  const { values } = plan;
+  const { values, linesChanged, statusChanged, fieldsChanged } = plan;
+  const { orderKey } = order;
   store
     .prepare(
-      `UPDATE orders SET number = ?, status = ?, is_cancelled = ?, is_open = ?, service_created_at = ?,
-         service_updated_at = ?, currency = ?, total = ?, revision = ${NEXT_REVISION}, erp_revision = ${NEXT_REVISION},
-         changed_at = ?
-       WHERE order_key = ?`,
+      `UPDATE orders SET ${SET_VALUES}, revision = ${NEXT_REVISION}, erp_revision = ${NEXT_REVISION}, changed_at = @at
+       WHERE order_key = @orderKey`,
     )
-    .run(
-      values.number,
-      values.status,
-      Number(plan.isCancelled),
-      Number(plan.isOpen),
-      values.createdAt,
-      values.updatedAt,
-      values.currency,
-      values.total,
-      at,
-      order.orderKey,
-    );
-  if (plan.linesChanged) {
-    store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(order.orderKey);
-    saveLines(store, order.orderKey, values.lines);
+    .run({ ...valuesOf(plan), at, orderKey });
+  if (linesChanged) {
+    store.prepare("DELETE FROM order_line_rows WHERE order_key = ?").run(orderKey);
+    saveLines(store, orderKey, values.lines);
   }
-  store
-    .prepare(
-      `INSERT INTO order_event_rows (order_key, revision, kind, status_changed, lines_changed, fields_changed,
-         old_status, new_status, changes, source, at)
-       SELECT order_key, revision, 'remapped', ?, ?, ?, ?, ?, ?, 'remap', ? FROM orders WHERE order_key = ?`,
-    )
-    .run(
-      Number(plan.statusChanged),
-      Number(plan.linesChanged),
-      Number(plan.fieldsChanged),
-      order.values.status,
-      values.status,
-      changesText(plan.changes),
-      at,
-      order.orderKey,
-    );
+  const statuses = { oldStatus: order.values.status, newStatus: values.status };
+  const changed = { statusChanged, linesChanged, fieldsChanged, changes: changesText(plan.changes) };
+  saveEvent(store, orderKey, { kind: "remapped", ...statuses, ...changed }, { source: "remap", at });
 }
