@@ -6,6 +6,18 @@ const COMPLETENESS = "src/completeness/plan-completeness.ts";
 
 const OF_WORDS: readonly PlantedBug[] = [
   tested(
+    "test/confirm/confirmed-orders.test.ts",
+    "an order that only the answer to a confirm names overlooked",
+    { in: "#send", find: "if (acceptance.root !== undefined)", replace: "if (acceptance.root === undefined)" },
+    "src/confirm/send-confirm.ts",
+  ),
+  tested(
+    "test/confirm/confirmed-orders.test.ts",
+    "a count of more orders than were confirmed overlooked",
+    { of: "findExcessCount", does: "return undefined;" },
+    "src/service/answer-counts.ts",
+  ),
+  tested(
     "test/health/conditions.test.ts",
     "a failed reload told as trouble with the database",
     { in: "ofDaemon", find: "met !== undefined && isOfDatabase(met)", replace: "met !== undefined" },

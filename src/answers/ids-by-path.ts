@@ -7,6 +7,7 @@ import { readOrderId } from "./uuid.ts";
 
 /** What stands at one path; steps into lists are `[]`, and a key that is a UUID itself is `{}`. */
 export interface PathIds {
+  path: string;
   /** The last key on the way. */
   key: string;
   /** As they are written, by their form in lower case. */
@@ -46,7 +47,7 @@ export function* idsByPathInSlices(bytes: Buffer, root: Span): Slices<PathIds[]>
     let at = found.get(path);
     if (at === undefined) {
       const isInList = steps.slice(0, DEPTH_MAX).includes("[]");
-      at = { key: steps.at(-1) ?? "", ids: new Map(), times: 0, objects: 0, isInList };
+      at = { path, key: steps.at(-1) ?? "", ids: new Map(), times: 0, objects: 0, isInList };
       found.set(path, at);
     }
     at.times += 1;

@@ -11,7 +11,16 @@ import { batches } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Old } from "../pass/runs.ts";
 
-const BATCH = ["id", "fingerprint", "state", "confirmAttempts", "orderIds", "receivedAt", "account"] as const;
+const BATCH = [
+  "id",
+  "fingerprint",
+  "state",
+  "confirmAttempts",
+  "orderIds",
+  "orderCount",
+  "receivedAt",
+  "account",
+] as const;
 /**
  * `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. `isUnjournaled`: 1 where its body must still go
  * to the journal; until then it is not confirmed.

@@ -30,7 +30,7 @@ import {
   namesOrders,
   withEmptyRecords,
 } from "./list-metadata.ts";
-import { LISTS } from "./list-rows.ts";
+import { LISTS, withShortBatch } from "./list-rows.ts";
 import { OrdersBesideList } from "./orders-beside-list.ts";
 import {
   ANY_BATCH,
@@ -240,8 +240,8 @@ export class CompletenessCheck {
     const isEmpty = found.every((field) => field.empty !== undefined);
     const next = isPassed ? ignore(after, passed) : after;
     const what = `${metadata.size}: ${this.#describe(found)}`;
-    const short = { batches: (next.short?.batches ?? 0) + 1, at: note.at, what };
-    await this.#save(before, isPassed && !isEmpty ? { ...next, short } : next, signal);
+    const told = isPassed && !isEmpty ? withShortBatch(next, { at: note.at, what }) : next;
+    await this.#save(before, told, signal);
     if (found.length === 0) return undefined;
     if (isPassed) {
       const passedWords = this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed;

@@ -2,6 +2,7 @@ import { type BatchRow, isServedBy, loadBatchOf, loadUnjournaled } from "../batc
 import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
+import { saveShortBatch } from "../completeness/list-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -163,12 +164,14 @@ export class ConfirmBatches {
     outcome: Outcome,
     pass: PullPass,
   ): Promise<void> {
-    const { store, clock, client } = this.#context;
+    const { store, clock, client, log } = this.#context;
     const at = isoTime(clock.nowMs());
     if (outcome.verdict === "confirmed") {
       pass.confirmsFailed = 0;
       this.#forbidden.batches.clear();
-      const { usual, counts } = outcome;
+      const { usual, counts, excess } = outcome;
+      if (excess !== undefined)
+        log.warn({ batch: row.batchId }, m.orders.confirmedMore({ size: row.orderCount, ...excess }));
       // The service no longer has what it confirmed in a new form.
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
@@ -179,6 +182,8 @@ export class ConfirmBatches {
         if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
         if (proved !== undefined) this.#forms.saveProof(proved, true);
         if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));
+        if (excess !== undefined)
+          saveShortBatch(store, { at, what: `${row.orderCount}: ${excess.name} ${excess.count}` });
         return news;
       });
       count(pass, "confirmed", confirmed);

@@ -14,13 +14,20 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import { type AnswerCounts, readCounts } from "../service/answer-counts.ts";
+import { type AnswerCounts, type CountedOtherwise, readCounts } from "../service/answer-counts.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import { confirmBatch, turnOfConfirm } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
-import { type ConfirmForm, classifyConfirmFailure, confirmNamesOrders, renderConfirm } from "./confirm-form.ts";
+import {
+  type ConfirmForm,
+  classifyConfirmFailure,
+  confirmNames,
+  confirmNamesOrders,
+  renderConfirm,
+} from "./confirm-form.ts";
 import { saveUnconfirmedIds } from "./confirm-rows.ts";
 import type { ConfirmWaits, DoubtedFor } from "./confirm-waits.ts";
+import { ConfirmedOrders } from "./confirmed-orders.ts";
 
 /** Parts of confirms that are sent in one pass; the rest of a batch waits for the next one. */
 const PARTS_PER_PASS = 500;
@@ -28,7 +35,7 @@ const TOO_LARGE = 413;
 
 /** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
 export type Outcome =
-  | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts }
+  | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts; excess?: CountedOtherwise | undefined }
   | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: DoubtedFor };
 
 export class SendConfirm {
@@ -36,12 +43,14 @@ export class SendConfirm {
   readonly #form: ConfirmForm;
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
+  readonly #others: ConfirmedOrders;
 
   constructor(context: JobContext, form: ConfirmForm, { forms, waits }: { forms: AnswerForms; waits: ConfirmWaits }) {
     this.#context = context;
     this.#form = form;
     this.#forms = forms;
     this.#waits = waits;
+    this.#others = new ConfirmedOrders(context);
   }
 
   /**
@@ -125,7 +134,10 @@ export class SendConfirm {
     try {
       const answer = await confirmBatch(client, body, signal, turn);
       const acceptance = readAcceptance(answer);
-      if (acceptance.kind === "accepted") return await this.#judge({ row, wasTried }, answer.body, acceptance, signal);
+      if (acceptance.kind === "accepted") {
+        if (acceptance.root !== undefined) await this.#others.readUnknown(answer, acceptance.root, signal);
+        return await this.#judge({ row, wasTried }, answer.body, acceptance, signal);
+      }
       if (acceptance.kind === "error") {
         return {
           verdict: "refused",
@@ -174,15 +186,21 @@ export class SendConfirm {
   #findShort(
     { row, wasTried }: { row: BatchRow; wasTried: boolean },
     counts: AnswerCounts,
-  ): { short?: Outcome; counts?: AnswerCounts } {
+  ): { short?: Outcome; counts?: AnswerCounts; excess?: CountedOtherwise | undefined } {
     if (row.state !== "stored" || (wasTried && !this.#waits.isShort(row.id))) return {};
     if (!this.#waits.mayDoubt(row)) return {};
     const size = idsServed(row);
     const short = this.#forms.findShort(counts, { size, isPart: true, needsProof: true });
-    if (short === undefined) return wasTried ? {} : { counts };
+    if (short === undefined) return wasTried ? {} : { counts, excess: this.#findExcess(row, counts) };
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
     return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
+  }
+
+  /** Where the confirm names one batch, what is counted above its records was confirmed without having been handed out. */
+  #findExcess(row: BatchRow, counts: AnswerCounts): CountedOtherwise | undefined {
+    if (!confirmNames(this.#form)) return undefined;
+    return this.#forms.findExcess(counts, Math.max(row.orderCount, idsServed(row)));
   }
 }
 

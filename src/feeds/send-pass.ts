@@ -1,4 +1,4 @@
-import type { AnswerCounts, ShortCount } from "../service/answer-counts.ts";
+import type { AnswerCounts, CountedOtherwise } from "../service/answer-counts.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { FeedPass } from "./absorb-feed.ts";
 import type { FeedRules } from "./feed.ts";
@@ -47,7 +47,7 @@ export type Refused = Refusal & {
   kind: "refused";
   code: "request_refused" | "redirected";
   /** The service has counted fewer records than were sent. `isEarly`: of a half, before the other one was sent. */
-  short?: ShortCount & { isEarly: boolean };
+  short?: CountedOtherwise & { isEarly: boolean };
 };
 
 /** What an answer counts, and of how many records that were not refused by name. */

@@ -11,7 +11,7 @@ import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Acceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import type { ShortCount } from "../service/answer-counts.ts";
+import type { CountedOtherwise } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readImportResult } from "../service/import-result.ts";
@@ -162,7 +162,7 @@ export class SendRequest {
     pass: SendPass,
     rows: readonly OutboxRow[],
     { counts, size }: Counted,
-  ): Promise<(ShortCount & { isEarly: boolean }) | undefined> {
+  ): Promise<(CountedOtherwise & { isEarly: boolean }) | undefined> {
     const { log } = this.#context;
     const { name } = this.#options.rules;
     const divided = pass.divided.get(partKeyOf(rows));
@@ -301,7 +301,7 @@ export function inFlight(row: OutboxRow): OutboxRow {
 /** What the answer says of a part of the records speaks against an acceptance of the whole. */
 function withDoubt(
   acceptance: Acceptance & { kind: "accepted" },
-  { short, body, entries }: { short: ShortCount | undefined; body: Buffer; entries: readonly Entry[] },
+  { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
 ): Acceptance & { kind: "accepted" } {
   if (short !== undefined) return { ...acceptance, doubt: { why: "counts", words: `${short.name}: ${short.count}` } };
   const words = acceptance.doubt === undefined ? readPartWords(body, acceptance.root, entries) : undefined;

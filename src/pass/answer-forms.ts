@@ -10,12 +10,13 @@ import { isoTime } from "../platform/ports.ts";
 import type { Acceptance } from "../service/acceptance.ts";
 import {
   type AnswerCounts,
+  type CountedOtherwise,
   countsChanges,
+  findExcessCount,
   findShortCount,
   type LearnedCounts,
   learnCountOfChanges,
   learnCounts,
-  type ShortCount,
 } from "../service/answer-counts.ts";
 import {
   findDoubtedSince,
@@ -138,8 +139,13 @@ export class AnswerForms {
   }
 
   /** A count that says that fewer were taken than were sent. */
-  findShort(counts: AnswerCounts, sent: Parameters<typeof findShortCount>[2]): ShortCount | undefined {
+  findShort(counts: AnswerCounts, sent: Parameters<typeof findShortCount>[2]): CountedOtherwise | undefined {
     return findShortCount(this.#counts, counts, sent);
+  }
+
+  /** A count that says that more were taken than were sent. */
+  findExcess(counts: AnswerCounts, size: number): CountedOtherwise | undefined {
+    return findExcessCount(this.#counts, counts, size);
   }
 
   /** Inside the transaction that settles what was accepted, all of it. */

@@ -48,6 +48,10 @@ function addCounts(
   });
 }
 
+/** Of counts in the answer to a confirm. */
+const CONFIRMED_NAME =
+  /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/;
+
 /** Shows by its name alone that it counts what was accepted. */
 function isTakenName(name: string): boolean {
   return isCalled(TAKEN_AT_ALL_NAME, name);
@@ -65,7 +69,7 @@ function isExplained(counts: AnswerCounts, name: string, size: number): boolean 
   return total >= size;
 }
 
-export interface ShortCount {
+export interface CountedOtherwise {
   name: string;
   count: number;
 }
@@ -81,8 +85,8 @@ export function findShortCount(
   learned: LearnedCounts,
   counts: AnswerCounts,
   { size, isPart, needsProof = false }: { size: number; isPart: boolean; needsProof?: boolean },
-): ShortCount | undefined {
-  let short: ShortCount | undefined;
+): CountedOtherwise | undefined {
+  let short: CountedOtherwise | undefined;
   for (const [name, count] of Object.entries(counts)) {
     const known = learned[name];
     if (known?.of !== undefined || count >= size || (count === 0 && !isPart)) continue;
@@ -94,6 +98,20 @@ export function findShortCount(
       short = { name, count };
   }
   return short;
+}
+
+/** A count that was the number of the records twice, or once where it is called so, and is larger now. Undefined where there is none. */
+export function findExcessCount(
+  learned: LearnedCounts,
+  counts: AnswerCounts,
+  size: number,
+): CountedOtherwise | undefined {
+  for (const [name, count] of Object.entries(counts)) {
+    const { sizes = [], of } = learned[name] ?? {};
+    const isFollowing = of === undefined && sizes.length >= (isCalled(CONFIRMED_NAME, name) ? 1 : SIZES_MAX);
+    if (isFollowing && count > size) return { name, count };
+  }
+  return undefined;
 }
 
 /** All records of such a request were taken, as far as is known. The same object where nothing is new. */

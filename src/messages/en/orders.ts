@@ -10,6 +10,8 @@ export const orders = {
   confirmAnsweredWith: ({ what }: { what: Said }) => `The confirm was answered with ${what}.`,
   confirmCounted: ({ size, name, count }: { size: number; name: string; count: number }) =>
     `The confirm of a batch of ${counted(size, "order")} was answered with ${name}: ${count}.`,
+  confirmedMore: ({ size, name, count }: { size: number; name: string; count: number }) =>
+    `The confirm of a batch of ${counted(size, "record")} was answered with ${name}: ${count}. An order may have been confirmed that was never served: compare with the site.`,
   confirmTooLarge: "The service refuses the confirm as too large (413), although it names one batch or one order.",
   confirmDivided: ({ size }: { size: number }) =>
     `The service refuses a confirm as too large (413). It is sent in parts of ${counted(size, "order")} at most.`,

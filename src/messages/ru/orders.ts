@@ -10,6 +10,8 @@ export const orders = {
   confirmAnsweredWith: ({ what }) => `В ответ на подтверждение пришло: ${what}.`,
   confirmCounted: ({ size, name, count }) =>
     `На подтверждение пачки из ${size} ${plural("ru", size, { one: "заказа", few: "заказов", many: "заказов" })} сервис ответил: ${name}: ${count}.`,
+  confirmedMore: ({ size, name, count }) =>
+    `На подтверждение пачки (записей: ${size}) сервис ответил: ${name}: ${count}. Возможно, подтверждён заказ, который сервис не выдавал: сверьте с сайтом.`,
   confirmTooLarge:
     "Сервис отклоняет подтверждение как слишком большое (413), хотя в нём названа одна пачка или один заказ.",
   confirmDivided: ({ size }) =>

@@ -1,0 +1,63 @@
+/*
+ * Orders that the answer to a confirm names. A service that confirms more than it has handed out, such as an order that has come into the
+ * batch since, may say so in this answer alone: it hands that order out to nobody, and no change of it is listed. What is not known
+ * is read by its id.
+ */
+import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
+import type { Span } from "../answers/json-text.ts";
+import { commit } from "../pass/commit.ts";
+import { loadKnownOrders } from "../pass/held-rows.ts";
+import type { JobContext } from "../pass/job.ts";
+import { requestRead } from "../pass/position-rows.ts";
+import { readInTurns } from "../pass/read-in-turns.ts";
+import { isoTime } from "../platform/ports.ts";
+import type { ServiceAnswer } from "../service/client.ts";
+
+/** Of one answer. */
+const ASKED_PER_ANSWER = 200;
+const ASKED_MAX = 20_000;
+/** So many ids of one place are read where it has never named an order that is known: it may name something else. */
+const TRIED_MAX = 3;
+
+export class ConfirmedOrders {
+  readonly #context: JobContext;
+  /** Ids that were asked for. */
+  readonly #asked = new Set<string>();
+  /** By place: how many ids of it were asked for that stood beside none that is known. */
+  readonly #tried = new Map<string, number>();
+
+  constructor(context: JobContext) {
+    this.#context = context;
+  }
+
+  async readUnknown(answer: ServiceAnswer, root: Span, signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const paths = await readInTurns(clock, answer, idsByPathInSlices(answer.body, root), signal);
+    const due = paths
+      .filter(isList)
+      .flatMap((path) => this.#unknownOf(path))
+      .slice(0, ASKED_PER_ANSWER);
+    if (due.length === 0) return;
+    const at = isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      for (const [orderId, serviceId] of due) requestRead(store, { orderId, serviceId }, at);
+    });
+    if (this.#asked.size + due.length > ASKED_MAX) this.#asked.clear();
+    for (const [orderId] of due) this.#asked.add(orderId);
+  }
+
+  #unknownOf({ path, ids }: PathIds): [string, string][] {
+    const known = loadKnownOrders(this.#context.store, [...ids.keys()]);
+    const unknown = [...ids].filter(([id]) => !known.has(id) && !this.#asked.has(id));
+    if (known.size > 0) return unknown;
+    const tried = this.#tried.get(path) ?? 0;
+    const due = unknown.slice(0, Math.max(TRIED_MAX - tried, 0));
+    this.#tried.set(path, tried + due.length);
+    return due;
+  }
+}
+
+/** What stands alone is the id of the batch, or of the request. */
+function isList({ isInList, key }: PathIds): boolean {
+  return isInList || key === "{}";
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { listNotices } from "../../src/probe/learned-notices.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { createOrders, orderCount } from "../support/pull.ts";
+
+/** Each confirm also covers orders that no batch has held; its answer is what `say` makes of all of them. */
+async function startConfirmingAll(say: (ids: readonly string[]) => object): Promise<TestBridge> {
+  const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "everything" } } });
+  const { service } = t.sandbox;
+  const handle = service.handle.bind(service);
+  service.handle = (request) => {
+    if (!request.path.includes("confirm")) return handle(request);
+    if (between > 0) createOrders(t, between);
+    const answer = handle(request);
+    const effect = t.sandbox.ledger.entries.at(-1)?.effect;
+    const ids = effect?.kind === "confirmed" ? effect.orderIds : [];
+    return { ...answer, body: Buffer.from(JSON.stringify(say(ids))) };
+  };
+  let between = 0;
+  for (const orders of [1, 2, 3]) {
+    createOrders(t, orders);
+    await t.run("orders");
+  }
+  createOrders(t, 1);
+  between = 1;
+  await t.run("orders");
+  between = 0;
+  await t.run("updates");
+  return t;
+}
+
+describe("an order that is confirmed before it was served", () => {
+  it.each([
+    ["as a list", (ids: readonly string[]) => ({ ok: true, order_ids: ids })],
+    [
+      "as records",
+      (ids: readonly string[]) => ({ ok: true, results: ids.map((order_id) => ({ order_id, ok: true })) }),
+    ],
+    ["as keys", (ids: readonly string[]) => ({ ok: true, confirmed: Object.fromEntries(ids.map((id) => [id, "ok"])) })],
+  ])("is read where the answer names what it confirmed %s", async (_, say) => {
+    const t = await startConfirmingAll(say);
+    expect(orderCount(t)).toBe(8);
+  });
+
+  it("is told of where the answer counts more than the batch had", async () => {
+    const t = await startConfirmingAll((ids) => ({ ok: true, confirmed: ids.length }));
+    expect(orderCount(t)).toBe(7);
+    expect(listNotices(t.bridge.store)).toMatchObject([
+      { kind: "short", name: expect.stringContaining("1: confirmed 2") },
+    ]);
+  });
+
+  it("is not looked for where the ids that an answer names are none of orders", async () => {
+    let at = 0;
+    const t = await startConfirmingAll(() => ({
+      ok: true,
+      traces: [`0f8c1e2a-0000-4000-8000-${String(at++).padStart(12, "0")}`],
+    }));
+    const reads = t.sandbox.ledger.entries.filter(({ path }) => path.includes("/0f8c1e2a-"));
+    expect(reads.length).toBe(3);
+  });
+});
