@@ -35,10 +35,11 @@ import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
+import { firstPosition } from "../pass/first-position.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -404,9 +405,11 @@ export class StoreBatches {
 
   /** Where following begins: the service's time at the first pull, or earlier where an older answer is still unread. */
   #saveFirstWatermark({ date, at }: Pick<Origin, "date" | "at">): void {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     if (loadWatermark(store, "updates") !== undefined) return;
-    const first = loadOldestUnreadDate(store) ?? date;
+    const newest = loadNewestTimestamp(store);
+    const { timezone } = this.#rules.plan;
+    const first = firstPosition(loadOldestUnreadDate(store) ?? date, newest, { nowMs: clock.nowMs(), timezone });
     if (first !== undefined) saveWatermark(store, "updates", first, at);
   }
 }

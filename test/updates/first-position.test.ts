@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { firstPosition } from "../../src/pass/first-position.ts";
 import { loadWatermark } from "../../src/pass/position-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 
@@ -26,4 +27,39 @@ it("leaves the first position that a pull set while the first pass was reading",
   await t.run("updates");
   const position = loadWatermark(t.bridge.store, "updates") ?? "";
   expect(Date.parse(position)).toBe(Math.floor(t.clock.nowMs() / 1000) * 1000);
+});
+
+const DATE = "Mon, 02 Mar 2026 12:00:00 GMT";
+it.each([
+  ["Date, where this machine's clock says the same", "2026-03-02T11:59:50Z", "2026-03-02T11:00:00Z", DATE],
+  ["Date, where this machine's clock is ahead", "2026-03-02T15:00:00Z", "2026-03-02T11:00:00Z", DATE],
+  [
+    "the last order's time, where Date is ahead of it",
+    "2026-03-02T09:00:00Z",
+    "2026-03-02T08:59:00Z",
+    "2026-03-02T08:59:00Z",
+  ],
+  ["Date, where the last order's time is later still", "2026-03-02T09:00:00Z", "2026-03-02T12:00:01Z", DATE],
+  ["Date, where no order has a time", "2026-03-02T09:00:00Z", null, DATE],
+])("begins at %s", (_, now, newest, first) => {
+  expect(firstPosition(DATE, newest, { nowMs: Date.parse(now), timezone: "UTC" })).toBe(first);
+});
+
+it("finds a cancellation where the Date of every answer is three hours ahead", async () => {
+  const t = await startTestBridge();
+  const { service } = t.sandbox;
+  const handle = service.handle.bind(service);
+  service.handle = (request) => {
+    const answer = handle(request);
+    const date = new Date(t.clock.nowMs() + 3 * 3_600_000).toUTCString();
+    return { ...answer, headers: { ...answer.headers, date } };
+  };
+  const id = service.createOrder();
+  await t.run("orders");
+  t.clock.advance(60_000);
+  await t.run("updates");
+  t.clock.advance(60_000);
+  service.changeOrder(id, { status: "cancelled" });
+  await t.run("updates");
+  expect(t.rows("SELECT is_cancelled AS cancelled FROM orders")).toEqual([{ cancelled: 1 }]);
 });
