@@ -67,6 +67,8 @@ export interface Params extends Record<HoldCode, Hold> {
   late_confirms: Count;
   /** `why`: what came of the oldest at last, where that may be shown. */
   late_reads: Count & { why: Message | null };
+  /** They wait although the service is sent none. */
+  unsent_statuses: Count;
   /** Sent long ago, and what became of them is not known. */
   unsettled_statuses: Count;
   /** Orders that lack a status which the service has accepted. */
@@ -212,6 +214,7 @@ export const CONDITIONS = {
   former_rows: trait("error", { alert: "rows of a former key $", command: "erp-bridge approve $ --former list" }),
   hold_cut: hold("cut", "warning"),
   hold_answer: hold("answer", "warning"),
+  unsent_statuses: trait("warning", { alert: "status requests without a path" }),
   unsettled_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "unsettled status requests" }),
   unshown_statuses: trait("warning", { alert: "statuses without effect" }),
   refused_statuses: trait("warning", { alert: "refused status requests" }),

@@ -230,6 +230,9 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));
   if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, LATE_MS))
     list.push(make("late_confirms", "orders", failedConfirms.since, { count: failedConfirms.count }));
+  const statuses = facts.flows.find(({ flow }) => flow === "statuses");
+  if (statuses !== undefined && !statuses.enabled && statuses.waiting > 0)
+    list.push(make("unsent_statuses", "statuses", statuses.waitingSince, { count: statuses.waiting }));
   const unsettled = findLate(facts.unsettledRequests ?? [], nowMs);
   if (unsettled !== undefined)
     list.push(make("unsettled_statuses", "statuses", unsettled.since, { count: unsettled.count }));

@@ -104,6 +104,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   erp_silent: { erpWrites: [{ feed: "stocks", since: ago(120), withinS: 60 }] },
   hold_cut: held("updates", "cut"),
   hold_answer: held("stocks", "answer"),
+  unsent_statuses: flows("statuses", { enabled: false, waiting: 3, waitingSince: ago(60) }),
   unsettled_statuses: { unsettledRequests: [ago(60), ago(16), ago(14)] },
   unshown_statuses: { unshown: { orders: 2, since: ago(5) } },
   refused_statuses: { refusedRequests: 4 },

@@ -184,6 +184,12 @@ export const conditionsEn = {
     next: "They are sent again. If it stays, show the batch to the service's support: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "late confirms: nothing is left of it.",
   },
+  unsent_statuses: {
+    text: ({ count, since }: Counted) =>
+      `${counted(count, "status request")} of the ERP ${count === 1 ? "waits" : "wait"} since ${since}, and statuses are switched off: statuses.path is null.`,
+    next: "Set statuses.path to the service's path and restart the program: they are sent then. Delete first those that are not to be sent: DELETE FROM status_requests WHERE state = 'pending'",
+    recovery: () => "status requests without a path: nothing is left of it.",
+  },
   unsettled_statuses: {
     text: ({ count, since }: Counted) =>
       `${counted(count, "status", "statuses")} sent and not settled since ${since}: what became of ${count === 1 ? "it" : "them"} is not known.`,

@@ -166,6 +166,12 @@ export const conditionsRu = {
     next: "Подтверждения отправляются снова. Если не проходит, покажите пачку поддержке сервиса: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "Все подтверждения приняты.",
   },
+  unsent_statuses: {
+    text: ({ count, since }) =>
+      `${countedRu(count, ["смена статуса из ERP ждёт", "смены статуса из ERP ждут", "смен статуса из ERP ждут"])} с ${since}, но отправка статусов выключена: statuses.path — null.`,
+    next: "Укажите в statuses.path путь сервиса и перезапустите программу: тогда они будут отправлены. Ненужные сначала удалите: DELETE FROM status_requests WHERE state = 'pending'",
+    recovery: () => "Смен статуса, которые ждут при выключенной отправке, больше нет.",
+  },
   unsettled_statuses: {
     text: ({ count, since }) =>
       `${countedRu(count, ["смена статуса отправлена", "смены статуса отправлены", "смен статуса отправлено"])}, но с ${since} неизвестно, выполнил ли ${count === 1 ? "её" : "их"} сервис.`,
