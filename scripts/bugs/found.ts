@@ -292,4 +292,48 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "latestTime", find: "isProven !== true", replace: "isProven !== undefined" },
     "src/updates/latest-time.ts",
   ),
+  tested(
+    "test/orders/repeated-batches.test.ts",
+    "a record without an id that is served with its keys in another order taken for another one",
+    {
+      in: "readRecord",
+      find: "isReadable ? digestOf(canonicalJson(bytes, span)) : written",
+      replace: "isReadable ? written : written",
+    },
+    "src/records/read-records.ts",
+  ),
+  tested(
+    "test/orders/repeated-batches.test.ts",
+    "batches that bring no new order asked for without a pause",
+    { in: "runOnce", find: 'pass.counts["created"] !== undefined ||', replace: "pass.isAnswered ||" },
+    "src/orders/pull-orders.ts",
+  ),
+  tested(
+    "test/updates/find-unnamed.test.ts",
+    "a record without an id taken for another part of its order",
+    { in: "isSameOrder", find: "lines === linesOf(order)", replace: "lines !== undefined" },
+    "src/records/same-order.ts",
+  ),
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "a cancellation that is held gives its place to an older record of its order",
+    { in: "isOlderThanHeld", find: "isOlder(time, timeOf(text), rules.plan.timezone)", replace: 'text === ""' },
+    "src/orders/ingest-orders.ts",
+  ),
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "changes of several orders that bear the same in the place of their ids held as one",
+    { in: "replaceAlike", find: "mapping }).length === 0", replace: "mapping }).length >= 0" },
+    "src/orders/alike-rows.ts",
+  ),
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "a change of a list with times of its own held for ever",
+    {
+      in: "#keepChanged",
+      find: "Date.parse(at) - Date.parse(firstSeenAt) < BEHIND_FOR_MS",
+      replace: 'firstSeenAt !== ""',
+    },
+    "src/updates/find-unnamed.ts",
+  ),
 ];

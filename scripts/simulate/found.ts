@@ -262,17 +262,11 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
  * orders fail or are slow, and the ERP asks for a status meanwhile.
  */
 function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
-  // No order is ever as new as a record whose time is that of the list alone.
-  if (forms.lagStamp === "entry") return undefined;
   const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
   const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
-  // Of a batch with a name of its own each time, whose orders nobody can name, nothing tells that it was there before.
-  const isOpen = namesBatch && !forms.leases && random() < 0.7;
-  // A whole record with another time is another version of its order. Of a log one record under an id that is none takes another's place.
-  const hows = OTHERWISE.filter(
-    (each) =>
-      (each !== "time" || !(isOpen || forms.carry === "whole")) && (each !== "braces" || forms.history === "latest"),
-  );
+  const isOpen = namesBatch && random() < 0.7;
+  // A whole record with another time is another version of its order.
+  const hows = OTHERWISE.filter((each) => each !== "time" || !(isOpen || forms.carry === "whole"));
   const how = OTHERWISE.indexOf(pickOne(random, hows));
   const lie = { of: "all", span: { ms }, retryAfter: null } as const;
   const renames = (on: "orders" | "updates"): Step => {

@@ -7,12 +7,15 @@ import { hash } from "node:crypto";
 import { textOf } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import { isOlder } from "../answers/timestamp.ts";
+import { readOrderId } from "../answers/uuid.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { loadHeldOf } from "../pass/held-rows.ts";
 import { requestRead, requestReadAfter } from "../pass/position-rows.ts";
-import { hasHeld, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
 import {
   BAD_KIND,
   ORDER_KINDS,
@@ -23,7 +26,7 @@ import {
   readOrderValues,
 } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
-import { isOtherOrder } from "../records/same-order.ts";
+import { fieldOf, isOtherOrder } from "../records/same-order.ts";
 import { replaceAlike } from "./alike-rows.ts";
 import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
@@ -328,9 +331,20 @@ function quarantine(
   // Of what is known already the payload is there.
   const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;
   if (kind === "change" && payload !== null && isUnnamed(record)) {
-    const bad = { kind, reason, reference, payload, hash, at } as const;
-    if (!hasHeld(store, bad) && replaceAlike(store, bad)) return "quarantined";
+    if (replaceAlike(store, options.mapping, { kind, reason, reference, payload, hash, at })) return "quarantined";
   }
+  if (payload !== null && isOlderThanHeld(options, { kind, reference, payload })) return "same";
   saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
   return state === undefined ? "quarantined" : "same";
+}
+
+/** Whether a later record of the same order is held: an older one does not take its place. */
+function isOlderThanHeld(
+  { store, rules, mapping }: IngestOptions,
+  { kind, reference, payload }: { kind: BadRecord["kind"]; reference: string | null; payload: string },
+): boolean {
+  if (kind === "snapshot" || reference === null || readOrderId(reference) === undefined) return false;
+  const timeOf = (text: string) => fieldOf({ text, mapping }, "updated_at") ?? null;
+  const time = timeOf(payload);
+  return loadHeldOf(store, kind, reference).some(({ text }) => isOlder(time, timeOf(text), rules.plan.timezone));
 }

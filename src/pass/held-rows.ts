@@ -110,7 +110,7 @@ export function loadHeldOrders(
     .all(range);
 }
 
-export type HeldUnnamed = Pick<QuarantinedRecord, "id" | "kind" | "payload" | "firstSeenAt">;
+export type HeldUnnamed = Pick<QuarantinedRecord, "id" | "kind" | "reference" | "payload" | "firstSeenAt">;
 
 /** Held records of these kinds that name no order, the newest first. */
 export function loadHeldUnnamed(
@@ -119,7 +119,7 @@ export function loadHeldUnnamed(
   range: { before: number; limit: number },
 ): HeldUnnamed[] {
   const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
-  const names = ["id", "kind", "payload", "firstSeenAt"] as const;
+  const names = ["id", "kind", "reference", "payload", "firstSeenAt"] as const;
   return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 

@@ -98,8 +98,8 @@ function replaceHeld(
   { kind, reference, reason, payload, bodyId, hash, at }: Omit<BadRecord, "reason"> & { reason: string },
 ): boolean {
   if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
-  // Several orders may bear what is no id; each of a batch is kept, because its confirm is the last that is heard of it.
-  if (kind === "order" && readOrderId(reference) === undefined) return false;
+  // Several orders may bear what is no id. Only of an answer for one order it is known whose it is.
+  if (kind !== "snapshot" && readOrderId(reference) === undefined) return false;
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
   if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
     store
@@ -117,14 +117,6 @@ function replaceHeld(
     )
     .run(reason, payload, bodyId ?? null, hash, at, kind, reference);
   return changes > 0;
-}
-
-/** Whether another record with the same reference is held, whose place it takes. */
-export function hasHeld(store: Store, { kind, reference }: Pick<BadRecord, "kind" | "reference">): boolean {
-  if (reference === null) return false;
-  const sql =
-    "SELECT 1 FROM quarantine INDEXED BY quarantine_record WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'";
-  return store.prepare(sql).get(kind, reference) !== undefined;
 }
 
 /** What was decided about exactly this record; undefined where it is not known. */

@@ -5,6 +5,7 @@
  */
 
 import { inTurns, type Slices } from "../answers/slices.ts";
+import { readOrderId } from "../answers/uuid.ts";
 import { isEmptyRecord } from "../completeness/list-metadata.ts";
 import type { Store } from "../database/store.ts";
 import { isUnnamed } from "../orders/named-orders.ts";
@@ -70,11 +71,10 @@ export class ChangeCollector {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #orders = new Map<string, OrderChanges>();
-  /** Records that cannot be used, by what they call themselves or by their hash. Without bytes: acted on. */
-  readonly #unusable = new Map<
-    string,
-    Pick<Waiting, "record" | "contentHash" | "unstored"> & { bytes: Buffer | undefined }
-  >();
+  /** Records that cannot be used, by their orders or by their hashes. Without bytes: acted on. */
+  readonly #unusable = new Map<string, Omit<Waiting, "bytes" | "isKnown"> & { bytes: Buffer | undefined }>();
+  /** What they call themselves. */
+  readonly #references = new Set<string>();
   #bytes = 0;
   #records = 0;
   #fresh = 0;
@@ -153,7 +153,7 @@ export class ChangeCollector {
     for (const { record, timestamp, contentHash, key } of changes) {
       if (waitsForEmpty && isEmptyRecord(body, record.span)) continue;
       if (!record.ok || key === undefined) {
-        this.#addUnusable(body, record, contentHash);
+        this.#addUnusable(body, record, { contentHash, timestampNs: timestamp?.instantNs });
         continue;
       }
       const timestampNs = timestamp?.instantNs;
@@ -169,11 +169,11 @@ export class ChangeCollector {
     const news: ChangeNews[] = [];
     let looked = 0;
     for (const [key, waiting] of this.#unusable) {
-      const { record, bytes, contentHash, unstored } = waiting;
+      const { record, bytes, contentHash, timestampNs, unstored } = waiting;
       if (bytes === undefined) continue;
       news.push({ record, bytes, contentHash, ...UNUSABLE, unstored });
       this.#bytes -= bytes.length;
-      this.#unusable.set(key, { record, contentHash, bytes: undefined });
+      this.#unusable.set(key, { record, contentHash, timestampNs, bytes: undefined });
     }
     for (const order of this.#waiting) {
       if (++looked % ORDERS_PER_STEP === 0) yield;
@@ -194,17 +194,26 @@ export class ChangeCollector {
     return news;
   }
 
-  /** One that names itself counts once, however it changes from answer to answer: it must not keep the pass going. */
-  #addUnusable(body: Buffer, record: AnswerRecord, contentHash: Buffer): void {
-    const name = record.ok ? record.orderId : record.reference;
-    const key = name === null ? contentHash.toString("latin1") : `=${name}`;
+  /**
+   * Of those of one order the newest is kept. One that calls itself something else is kept by itself, since others may bear the same, and what
+   * calls itself the same counts once: one that changes from answer to answer must not keep the pass going.
+   */
+  #addUnusable(body: Buffer, record: AnswerRecord, what: Pick<Waiting, "contentHash" | "timestampNs">): void {
+    const { contentHash, timestampNs } = what;
+    const reference = record.ok ? record.orderId : record.reference;
+    const orderId = readOrderId(reference ?? "");
+    const key = orderId === undefined ? contentHash.toString("latin1") : `=${orderId}`;
     const before = this.#unusable.get(key);
-    if (before !== undefined && (name === null || before.contentHash.equals(contentHash))) return;
-    if (before === undefined) [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];
+    const { timestampNs: known } = before ?? {};
+    if (before?.contentHash.equals(contentHash)) return;
+    if (timestampNs !== undefined && known !== undefined && timestampNs < known) return;
+    if (reference === null || !this.#references.has(reference))
+      [this.#records, this.#fresh] = [this.#records + 1, this.#fresh + 1];
+    if (reference !== null) this.#references.add(reference);
     if (before?.bytes !== undefined) this.#bytes -= before.bytes.length;
     forgetUnstored(this.#store, before?.unstored);
     const named = { ...record, hash: contentHash };
-    const waiting = this.#copy(body, named, { contentHash, timestampNs: undefined, isKnown: false });
+    const waiting = this.#copy(body, named, { contentHash, timestampNs, isKnown: false });
     this.#unusable.set(key, { ...waiting, unstored: this.#note(waiting) });
   }
 

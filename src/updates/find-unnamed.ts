@@ -6,7 +6,6 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { isOlder } from "../answers/timestamp.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
@@ -25,6 +24,9 @@ import { ReadPass } from "./read-pass.ts";
 /** The service may be asked soon after a record was held, and ever more seldom for those of which nothing comes. */
 const LOOK_EVERY_MS = 5 * 60_000;
 const WAIT_MAX_MS = 12 * 3_600_000;
+/** Of a change that names stored orders, as of a read that waits: after about a day it counts as seen, whatever its time. */
+const STORED_WAIT_MAX_MS = 3_600_000;
+const BEHIND_FOR_MS = 23 * 3_600_000;
 /** Bounds of one look: records, and orders asked for. The next one goes on with older records. */
 const RECORDS_PER_LOOK = 500;
 const RECORDS_PER_TURN = 25;
@@ -106,7 +108,7 @@ export class FindUnnamed {
     for (const order of turn) {
       if (pass.left <= 0) return "none";
       pass.left -= 1;
-      const outcome = await this.#ask(order, { id: record.id, kind: record.kind, held }, pass);
+      const outcome = await this.#ask(order, { ...record, held }, pass);
       if (outcome === "ill") return outcome;
       if (outcome === "none") continue;
       isFound = true;
@@ -118,7 +120,8 @@ export class FindUnnamed {
       return "found";
     }
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
-    const waitMs = Math.min(LOOK_EVERY_MS * 2 ** wait.tries, WAIT_MAX_MS);
+    const isChange = record.kind === "change" && stored.length > 0;
+    const waitMs = Math.min(LOOK_EVERY_MS * 2 ** wait.tries, isChange ? STORED_WAIT_MAX_MS : WAIT_MAX_MS);
     this.#waits.set(record.id, { tries: wait.tries + 1, untilMs: clock.monotonicMs() + waitMs });
     return "none";
   }
@@ -135,7 +138,7 @@ export class FindUnnamed {
   /** `ill`: the service rather than this order is out of order. */
   async #ask(
     order: ReadableOrder,
-    { id, kind, held }: { id: number; kind: HeldUnnamed["kind"]; held: OrderRecord },
+    { id, kind, firstSeenAt, held }: HeldUnnamed & { held: OrderRecord },
     pass: FindPass,
   ): Promise<"found" | "none" | "ill"> {
     const { store } = this.#context;
@@ -143,7 +146,7 @@ export class FindUnnamed {
     const keep = (answer: OrderAnswer, at: string): IngestResult | "other" => {
       if (!answer.record.ok && answer.record.isLarge) return "other";
       const answered = { text: textOf(answer.body, answer.record.span), mapping: this.#rules.snapshot };
-      if (kind === "change") return this.#keepChanged({ id, held }, answer, at);
+      if (kind === "change") return this.#keepChanged({ id, held, firstSeenAt }, answer, at);
       if (!isSameOrder(held, answered, orderId, this.#rules.plan.timezone)) return "other";
       const taken = this.#reader.store(answer, at);
       if (loadOrderMark(store, orderId) !== undefined) releaseStored(store, id, orderId);
@@ -165,18 +168,17 @@ export class FindUnnamed {
     }
   }
 
-  /** The order whole has what the change may have said, unless it is older than that. */
+  /** The order whole has what the change may have said, unless it is older than that; or a list writes times of its own. */
   #keepChanged(
-    { id, held }: { id: number; held: OrderRecord },
+    { id, held, firstSeenAt }: { id: number; held: OrderRecord; firstSeenAt: string },
     answer: OrderAnswer,
     at: string,
   ): IngestResult | "other" {
     const taken = this.#reader.store(answer, at);
-    const isBehind = isOlder(
-      this.#reader.timestampOf(answer),
-      fieldOf(held, "updated_at") ?? null,
-      this.#rules.plan.timezone,
-    );
+    const announced = fieldOf(held, "updated_at") ?? null;
+    const isBehind =
+      this.#reader.isBehind({ announced, own: this.#reader.timestampOf(answer) }) &&
+      Date.parse(at) - Date.parse(firstSeenAt) < BEHIND_FOR_MS;
     if (taken === "owed" || taken === "quarantined" || isBehind || !answer.record.ok) return "other";
     releaseStored(this.#context.store, id, answer.record.orderId);
     return taken;

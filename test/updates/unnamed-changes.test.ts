@@ -70,6 +70,62 @@ describe("a change whose order is named in another place or form", () => {
   });
 });
 
+describe("of several changes that name their order otherwise", () => {
+  const payloads = "SELECT payload FROM quarantine WHERE state = 'held' ORDER BY id";
+
+  it.each<[string, (change: Change) => Change]>([
+    ["in braces", (change) => ({ ...change, order_id: `{${change["order_id"]}}` })],
+    ["by a number beside an id that all of them bear", (change) => ({ ...change, order_id: "unknown" })],
+  ])("each is kept: a log lists an older one behind the cancellation: %s", async (_, as) => {
+    const service = { updates: { history: "log", order: "descending", carry: "whole" } } as const;
+    const test = await startWithRewritten(3, { service });
+    const [id, other] = test.ids as [string, string];
+    test.change(other, { status: "paid" });
+    await test.poll();
+    test.rewrite("updates", as);
+    test.change(id, { status: "accepted" });
+    test.change(id, { status: "cancelled" });
+    test.change(other, { status: "packed" });
+    await test.poll();
+    const held = test.rows<{ payload: string }>(payloads).map(({ payload }) => JSON.parse(payload) as Change);
+    expect(held.map(({ status }) => status)).toEqual(expect.arrayContaining(["accepted", "cancelled", "packed"]));
+  });
+
+  it("an older record of an order does not take the place of the one that is held", async () => {
+    const test = await startWithRewritten(2, {
+      service: { updates: { carry: "whole" } },
+      settings: { updates: { carry: "whole" } },
+    });
+    const id = "11111111-2222-4333-8444-555555555555";
+    const record = (status: string, minute: number) =>
+      JSON.stringify({ order_id: id, status, items: "none", updated_at: `2026-03-01T12:0${minute}:00Z` });
+    for (const records of [[record("cancelled", 2), record("paid", 1)], [record("packed", 1)]]) {
+      const body = `{"updates":[${records.join()}]}`;
+      test.sandbox.faults.add({
+        match: { path: "updates" },
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+      await test.poll();
+    }
+    expect(test.rows<{ payload: string }>(payloads).map(({ payload }) => JSON.parse(payload) as Change)).toMatchObject([
+      { status: "cancelled" },
+    ]);
+  });
+
+  it("those of a list with times of its own are released once their orders were read for a day", async () => {
+    const test = await cancelUnder(({ order_id, updated_at, ...rest }) => {
+      const ms = Date.parse(String(updated_at)) + 4 * MINUTE_MS;
+      return { ...rest, id: order_id, updated_at: new Date(ms).toISOString() };
+    });
+    await test.polls(20);
+    test.end();
+    expect(test.statusOf(test.id).status).toBe("cancelled");
+    expect(test.rows(quarantined)).toMatchObject([{ state: "held" }]);
+    await test.polls(25 * 6, 10 * MINUTE_MS);
+    expect(test.rows(quarantined)).toMatchObject([{ state: "released" }]);
+  });
+});
+
 describe("changes that name no order at all", () => {
   const nameless = ({ order_id, number, ...rest }: Change) => rest;
 

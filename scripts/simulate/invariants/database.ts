@@ -31,10 +31,10 @@ const MISQUEUED = `SELECT o.order_id FROM orders o LEFT JOIN erp_orders e USING 
 /** Foreign keys of the ERP's to what is not unique cannot be checked. */
 const UNCLEAN = `SELECT 1 FROM sqlite_schema s, pragma_foreign_key_check(s.name) WHERE s.type = 'table' AND s.name <> '${REFERRING}'`;
 
-/** Orders without an id of their own may share the nil UUID; what stands in braces is no id either, of which each record of a batch is kept. */
+/** Orders without an id of their own may share the nil UUID; what stands in braces is no id either, of which each record is kept. */
 const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
   WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL AND reference NOT LIKE '%${NIL}%'
-    AND NOT (kind = 'order' AND reference LIKE '{%')
+    AND NOT (kind IN ('order', 'change') AND reference LIKE '{%')
   GROUP BY kind, reference HAVING count(*) > 1`;
 
 export class DatabaseInvariants {
