@@ -19,7 +19,7 @@ import type { FeedName } from "../schedule.ts";
 import type { World } from "../world.ts";
 import { mendValues, reload } from "./deeds.ts";
 import { HOUR_MS, MINUTE_MS } from "./grammar.ts";
-import { isNearJson } from "./lies.ts";
+import { isNearJson, numberIn } from "./lies.ts";
 
 /** Longer than the longest wait that any answer may ask for, and the next one. */
 const SETTLED_MS = 70 * MINUTE_MS;
@@ -408,7 +408,8 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
   }
   if (versions.bad.has(reference ?? "") || [...versions.bad.values()].includes(payload ?? "")) return true;
   // What a lie took the id from may be an absurd record, which its order shows to this day.
-  if (reference === null && [...versions.odd].some((id) => payload?.toLowerCase().includes(id))) return true;
+  const names = [...versions.odd].flatMap((id) => [id, numberIn(world.service.newestText(id)) ?? id]);
+  if (reference === null && names.some((name) => payload?.toLowerCase().includes(name.toLowerCase()))) return true;
   return versions.odd.has(reference ?? "") || lies.lasting().has(reference ?? "");
 }
 

@@ -27,6 +27,8 @@ export class PositionInvariants {
   #value: string | undefined;
   /** Whether any answer has told this life what the service's clock shows: without that nothing is known to be the future. */
   #wasToldDate = false;
+  /** Times of the orders of batches: following may begin with one of them. */
+  readonly #orderTexts = new Set<string>();
   /** What the service's clock showed with its last answers, and when that was. */
   #clocks: { atMs: number; showedMs: number }[] = [];
 
@@ -55,10 +57,12 @@ export class PositionInvariants {
     // The answer may have been on its way while the clock was set back.
     const datedMs = told.date === undefined ? Number.NEGATIVE_INFINITY : Date.parse(told.date);
     this.#clocks.push({ atMs: time.elapsedMs, showedMs: Math.max(service.now(), datedMs) });
-    if (route.kind !== "updates" || told.status >= 300) return;
+    if ((route.kind !== "orders" && route.kind !== "updates") || told.status >= 300) return;
+    const texts = route.kind === "orders" ? this.#orderTexts : this.#sentTexts;
     for (const [, text, number] of told.body.matchAll(/"updated_at":(?:"([^"]*)"|([\d.]+))/g)) {
-      this.#sentTexts.add(text ?? number ?? "");
+      texts.add(text ?? number ?? "");
     }
+    if (route.kind === "orders") return;
     const { bare, next } = this.#scene.forms;
     const [, token, digits] = (next === "none" ? null : /"next":(?:"([^"]*)"|([\d.]+))/.exec(told.body)) ?? [];
     const asked = new URLSearchParams(route.query).get("since");
@@ -92,7 +96,9 @@ export class PositionInvariants {
     this.#value = value;
     const { fail, service, forms, coverage } = this.#scene;
     coverage.count("watermark", before === undefined ? "first" : "moved");
-    if (!this.#sentTexts.has(value)) return fail(7, `the watermark ${value} was never sent by the service`);
+    const isOfOrder = before === undefined && this.#orderTexts.has(value);
+    if (!this.#sentTexts.has(value) && !isOfOrder)
+      return fail(7, `the watermark ${value} was never sent by the service`);
     if (value.startsWith("cursor-")) return;
     const us = this.#micros(value);
     if (us === undefined) return fail(7, `the watermark ${value} is no time`);
