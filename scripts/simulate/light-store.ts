@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
+import { plannedOnce } from "../../src/database/planned-once.ts";
 import { Store } from "../../src/database/store.ts";
 
 /** The program's own statements are far fewer; the bound is for those that carry the names of a changed configuration. */
@@ -48,7 +49,7 @@ export class LightStore extends Store {
     let statement = statements.get(sql);
     if (statement === undefined) {
       if (statements.size >= STATEMENTS_MAX) statements.clear();
-      statement = db.prepare<unknown[], unknown>(sql);
+      statement = db.prepare<unknown[], unknown>(plannedOnce(sql));
       statements.set(sql, statement);
     }
     return statement as unknown as Database.Statement<Params, Row>;

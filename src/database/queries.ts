@@ -126,10 +126,11 @@ const soughtOf = (where: Values) =>
     .map((name) => (where[name] === null ? `${name}?` : name))
     .join();
 
+/** A parameter is an expression: see `plannedOnce`. */
 function matching(table: SQLiteTable, where: Values): SQL | undefined {
   const columns = columnsOf(table);
   const match = (name: string, column: SQLiteColumn) =>
-    where[name] === null ? isNull(column) : eq(column, sql`${sql.placeholder(`where ${name}`)}`);
+    where[name] === null ? isNull(column) : eq(column, sql`+${sql.placeholder(`where ${name}`)}`);
   return and(...Object.keys(where).map((name) => match(name, columns[name] as SQLiteColumn)));
 }
 

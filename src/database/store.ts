@@ -19,6 +19,7 @@ import type { FileWatch } from "./file-watch.ts";
 import { foreignJournalError, journalSince } from "./foreign-journal.ts";
 import type { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
+import { plannedOnce } from "./planned-once.ts";
 import {
   type DoubtKind,
   doubtOf,
@@ -300,8 +301,7 @@ export class Store {
 
   /**
    * The prepared statement of this text, prepared once. Its modes (`pluck`, `raw`, `safeIntegers`) stay with it, so one
-   * text has one user; iterating it while it is used again is refused by better-sqlite3. SQLite reads the value of `LIMIT ?`
-   * while it compiles, and so compiles the statement anew each time one is bound: what every pass asks says `LIMIT ? + 0`.
+   * text has one user; iterating it while it is used again is refused by better-sqlite3. No plan depends on the values that are bound.
    * `Row` is what the statement gives, best made of the schema: `Pick<Row<typeof orders>, …>` or `$inferSelect`.
    */
   prepare<Row = unknown, Params extends unknown[] = unknown[]>(sql: string): Database.Statement<Params, Row> {
@@ -309,7 +309,7 @@ export class Store {
     if (statement === undefined) {
       const [oldest] = this.#statements.keys();
       if (this.#statements.size >= STATEMENTS_MAX && oldest !== undefined) this.#statements.delete(oldest);
-      statement = this.db.prepare<unknown[], unknown>(sql);
+      statement = this.db.prepare<unknown[], unknown>(plannedOnce(sql));
       this.#statements.set(sql, statement);
     }
     return statement as unknown as Database.Statement<Params, Row>;

@@ -84,7 +84,7 @@ export function changeSome(
   where: string,
   values: { feed: number; limit: number; [name: string]: number },
 ): number {
-  const some = `SELECT id FROM feed_outbox ${where} LIMIT @limit + 0`;
+  const some = `SELECT id FROM feed_outbox ${where} LIMIT @limit`;
   return store.prepare(`UPDATE feed_outbox SET ${set} WHERE id IN (${some})`).run(values).changes;
 }
 
@@ -117,12 +117,12 @@ function loadWaiting(
 ): OutboxRow[] {
   const drops = loadRows(store, rules, { ...limits, limit })(
     `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
-       AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, id LIMIT @limit + 0`,
+       AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, id LIMIT @limit`,
   );
   if (drops.length === limit) return drops;
   const others = loadRows(store, rules, { ...limits, limit: limit < 0 ? limit : limit - drops.length })(
     `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo}
-     ORDER BY priority, id LIMIT @limit + 0`,
+     ORDER BY priority, id LIMIT @limit`,
   );
   return [...drops, ...others];
 }
@@ -154,7 +154,7 @@ export function loadSendableRow(
 export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number, limit: number): OutboxRow[] {
   return loadRows(store, rules, { nowMs, limit })(
     `INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs
-       AND record <> 'null' AND drop_round IS NOT NULL ORDER BY retry_ms, id LIMIT @limit + 0`,
+       AND record <> 'null' AND drop_round IS NOT NULL ORDER BY retry_ms, id LIMIT @limit`,
   );
 }
 
@@ -162,7 +162,7 @@ export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number
 export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
   return loadRows(store, rules, { ...limits, limit })(
     `INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs
-       AND record <> 'null' AND ${MAY_GO} AND drop_round IS NULL AND ${PARENT_IS_THERE} ORDER BY retry_ms, id LIMIT @limit + 0`,
+       AND record <> 'null' AND ${MAY_GO} AND drop_round IS NULL AND ${PARENT_IS_THERE} ORDER BY retry_ms, id LIMIT @limit`,
   );
 }
 

@@ -4,8 +4,7 @@
  * accepted that the order does not show. Each time is a row of `owed_reads`, made in the transaction
  * that moves the row here to the next time; after a crash the same read is requested again.
  */
-import { gt, lte, or, sql } from "drizzle-orm";
-import { deleteRows, type Query, updateRows, upsertRow } from "../database/queries.ts";
+import { deleteRows, select, updateRows, upsertRow } from "../database/queries.ts";
 import { laterReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { requestRead } from "../pass/position-rows.ts";
@@ -35,14 +34,12 @@ export function requestReadInAnHour(store: Store, orderId: string, at: string): 
 
 type LaterRead = typeof laterReads.$inferSelect;
 
-const DUE = (query: Query) => {
-  const isDue = or(lte(laterReads.dueAt, sql.placeholder("at")), gt(laterReads.dueAt, sql.placeholder("farAt")));
-  return query.select().from(laterReads).where(isDue).orderBy(laterReads.dueAt).limit(READS_PER_PASS).prepare();
-};
+const DUE = `WHERE due_at <= @at OR due_at > @farAt ORDER BY due_at LIMIT ${READS_PER_PASS}`;
 
 /** Rows whose time has come. */
 export function loadLaterReads(store: Store, at: string): LaterRead[] {
-  return store.prepared(DUE).all({ at, farAt: isoTime(Date.parse(at) + DUE_WITHIN_MS) });
+  const farAt = isoTime(Date.parse(at) + DUE_WITHIN_MS);
+  return select(store, laterReads, ["orderId", "begunAt", "step", "dueAt"], DUE).all({ at, farAt });
 }
 
 /** Inside a transaction. */

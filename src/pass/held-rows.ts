@@ -35,7 +35,7 @@ function withReason(store: Store, row: Stored): QuarantinedRecord {
 
 /** Held records after `id`, with their payloads. */
 export function loadHeldAfter(store: Store, id: number, limit: number): QuarantinedRecord[] {
-  const rest = "INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ? + 0";
+  const rest = "INDEXED BY quarantine_held_id WHERE state = 'held' AND id > ? ORDER BY id LIMIT ?";
   return select(store, quarantine, RECORD, rest)
     .all(id, limit)
     .map((row) => withReason(store, row));

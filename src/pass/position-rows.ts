@@ -4,9 +4,8 @@
  * again, and they are recognised. SQL is what is run for every record, and what says more than drizzle can (CASE,
  * strftime, json_each).
  */
-import { desc } from "drizzle-orm";
 import { onlyRow } from "../database/only-row.ts";
-import { deleteRows, findRow, type Query, updateRows, upsertRow } from "../database/queries.ts";
+import { deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
 import { columnList, type NamedRow } from "../database/row.ts";
 import { orders, owedReads, type seenChanges, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -162,9 +161,6 @@ export function hasPulled(store: Store): boolean {
   );
 }
 
-const NEWEST = (query: Query) =>
-  query.select({ timestamp: orders.serviceUpdatedAt }).from(orders).orderBy(desc(orders.orderKey)).limit(1).prepare();
-
 /** Of so many of the newest orders one is as a batch has brought it; the others were read since, and may have another form. */
 const NEWEST_MAX = 20;
 
@@ -181,5 +177,5 @@ export function loadNewestServed(store: Store): string[] {
 
 /** The timestamp of the order that came last: how the service writes its times, before any change has shown it. */
 export function loadNewestTimestamp(store: Store): string | null {
-  return store.prepared(NEWEST).get()?.timestamp ?? null;
+  return select(store, orders, ["serviceUpdatedAt"], "ORDER BY order_key DESC LIMIT 1").get()?.serviceUpdatedAt ?? null;
 }

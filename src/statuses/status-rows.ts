@@ -67,7 +67,7 @@ export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
              ELSE min(r.id) END AS id,
            total(r.attempts) AS tried
          FROM status_requests r INDEXED BY status_requests_open
-         WHERE r.${OPEN} GROUP BY r.order_id ORDER BY tried, id LIMIT ? + 0)
+         WHERE r.${OPEN} GROUP BY r.order_id ORDER BY tried, id LIMIT ?)
        SELECT ${COLUMNS} FROM next n JOIN status_requests r ON r.id = n.id ORDER BY n.tried, n.id`,
     )
     .safeIntegers(true)
