@@ -1,6 +1,6 @@
 /**
  * Work that can be left between any two of its steps: each `yield` is a place where others may run. What is pure stays pure,
- * because whoever runs it decides when to go on.
+ * because the caller decides when to go on.
  *
  * @example
  * const root = atOnce(scanInSlices(bytes)); // a small text

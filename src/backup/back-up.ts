@@ -171,7 +171,7 @@ export class BackUp implements Job {
     return names.length;
   }
 
-  /** Whoever restores takes the copy whose name is the latest. */
+  /** A restore takes the copy whose name is the latest. */
   async #noteNames(newest: string | undefined, signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
     const known = loadMetaJson<{ since: string; names: string }>(store, "copy_names");

@@ -45,7 +45,7 @@ export class BatchJournal {
     }
   }
 
-  /** Removes what the oldest copy that is kept covers; of nobody else's. Returns how many files were removed. */
+  /** Removes of its own what the oldest copy that is kept covers. Returns how many files were removed. */
   async prune(oldest: { file: string; madeMs: number }): Promise<number> {
     return await this.#helper.call("pruneJournal", this.#call, this.folder, oldest, this.#owner);
   }

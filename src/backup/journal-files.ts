@@ -103,7 +103,7 @@ export class JournalWriter {
   /** Begins the file of the next entry. Returns the number of a folder that lies on another disk than the database. */
   async begin(folder: string, nowMs: number, place?: JournalPlace): Promise<string | undefined> {
     return await this.#step(folder, async () => {
-      // Nobody has sent the end of the one before.
+      // The end of the one before was not sent.
       await this.#giveUp();
       const isElsewhere = place !== undefined && isApart(folder, place.database);
       if (place?.mark !== undefined) refuseOther(folder, place.mark, isElsewhere);

@@ -1,5 +1,5 @@
 /*
- * What the journal's folder is known by: a file with a number of its own, which the database knows as well. Another folder that is found at
+ * What the journal's folder is known by: a file with a number of its own, which the database has as well. Another folder that is found at
  * the same place, because the disk was pulled and its mount point stayed or another disk lies there, does not have it. Bridges that share
  * a folder share its number.
  */

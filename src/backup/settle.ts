@@ -23,7 +23,7 @@ import { lastNumber } from "./carry-orders.ts";
 import { LAST_NUMBER, type Pair } from "./rows.ts";
 
 /**
- * Numbers left out where nobody can say which were given after the copy: more events than a shop has in years, and so few
+ * Numbers left out where it is unknown which were given after the copy: more events than a shop has in years, and so few
  * that a 32-bit counter of an ERP takes two hundred such restores.
  */
 export const SEQ_MARGIN = 10_000_000;

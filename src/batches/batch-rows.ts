@@ -34,7 +34,7 @@ export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & {
 export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId,
   state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS isUnjournaled`;
 
-/** Condition of a batch that this account served, or nobody knows who did: its confirm goes to no other one. */
+/** Condition of a batch that this account served, or an unknown one: its confirm goes to no other one. */
 export const SERVED_HERE = "(account IS NULL OR account = @account)";
 
 export function isServedBy({ account }: Pick<BatchRow, "account">, here: string): boolean {

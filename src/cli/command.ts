@@ -30,7 +30,7 @@ export interface Call {
 export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;
 
 /**
- * The one way to the configuration, and so to the database: whoever has come this way is not root any more where the
+ * The one way to the configuration, and so to the database: after it the process is not root any more where the
  * database's folder is not root's.
  * @throws ConfigError with everything that is wrong, at once
  */

@@ -42,7 +42,7 @@ export interface Places {
 export const SECRET_VARIABLE = "ERP_BRIDGE_CLIENT_SECRET";
 const SECRET_BYTES_MAX = 16_384;
 const STDIN_WITHIN_MS = 10_000;
-/** Somebody who cannot answer by then needs to look something up first. */
+/** A person who cannot answer by then needs to look something up first. */
 const TRIES_MAX = 10;
 
 /** Where an installed service keeps its configuration and its data; the units name the same places. */
@@ -132,7 +132,7 @@ function alertProblem(value: string, env: NodeJS.ProcessEnv): Message | null {
 }
 
 /**
- * The same without anybody to ask: from options, the environment and standard input alone.
+ * The same without questions: from options, the environment and standard input alone.
  * @throws BridgeError `usage` with everything that is missing or wrong, at once
  */
 export async function readAnswers(terminal: Terminal, options: InitOptions, places: Places): Promise<Answers> {

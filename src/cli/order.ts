@@ -7,7 +7,7 @@ import { shortWords } from "../service/service-error.ts";
 import { type Command, load, readExisting } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** A number need not be unique; more than these are not what somebody looks for. */
+/** A number need not be unique; more than these are of no use. */
 const ORDERS_MAX = 10;
 
 /** One order's story: received, stored, confirmed, changed, taken by the ERP, status sent. */

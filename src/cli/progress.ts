@@ -32,7 +32,7 @@ export interface Step {
 
 /**
  * One line on standard error with the progress of a long command, for a person who waits: redrawn in its place, a few
- * times a second at most, only after two seconds, and gone before anything else is written. Where nobody watches, or
+ * times a second at most, only after two seconds, and gone before anything else is written. Without a terminal, or where
  * results are for machines, it does nothing at all.
  */
 export class Progress {
@@ -77,7 +77,7 @@ export class Progress {
 
   /**
    * Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts.
-   * Gives whether anybody watches.
+   * Gives whether it is shown.
    */
   announce(what: Message): boolean {
     if (this.#draw === undefined) return false;
@@ -131,7 +131,7 @@ function quietly(look: () => Step | undefined): Step | undefined {
   try {
     return look();
   } catch {
-    return undefined; // the database is being closed, or held by somebody
+    return undefined; // the database is being closed, or locked
   }
 }
 

@@ -443,7 +443,7 @@ function wasWritten(replaced: Replaced & { state: "there" }, before: number): bo
     return dataVersion(replaced) !== before;
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return false; // too damaged for anybody to write to it
+    return false; // too damaged to be written to
   }
 }
 

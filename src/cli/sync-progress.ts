@@ -4,7 +4,7 @@ import type { JobName } from "../pass/job-names.ts";
 import type { Step } from "./progress.ts";
 
 /**
- * How far a sync is, looked up in the database, whoever does the work: this process or a daemon. What waits may grow
+ * How far a sync is, looked up in the database, whichever process does the work: this one or a daemon. What waits may grow
  * meanwhile, so what is done is the sum of all decreases.
  */
 export class SyncProgress {

@@ -31,7 +31,7 @@ export function handedOverSecret(
 
 /**
  * systemd hands a credential over when the service starts, and never again: after the secret's file was written, a reload
- * still reads the old copy. The file itself may be readable by root only; when it was written is seen by everybody who
+ * still reads the old copy. The file itself may be readable by root only; when it was written is seen by every user who
  * may look into its folder.
  * @returns what to do, where the file was written after its copy was made; undefined where the copy is current
  */

@@ -18,7 +18,7 @@ export interface CredentialSources {
 interface SecretProblem {
   key: "client_secret" | "client_secret_file" | null;
   problem: Message;
-  /** Another process may have it nevertheless: the file is somebody else's, or systemd hands it over. */
+  /** Another process may have it nevertheless: the file is another user's, or systemd hands it over. */
   isElsewhere?: boolean;
 }
 
@@ -61,7 +61,7 @@ interface ReadCredential {
   text: string;
   /** Null where systemd handed it over. */
   file: string | null;
-  /** Everybody on this machine may read it. */
+  /** Every user of this machine may read it. */
   isOpen: boolean;
   about: (problem: Message) => Message;
 }

@@ -52,7 +52,7 @@ export function loadConfig({
   return parseConfig({ ...readFile(file), file, env, need: secret });
 }
 
-/** The text of the file, for whoever edits it. @throws ConfigError */
+/** The text of the file, to be edited. @throws ConfigError */
 export function readConfigText(file: string): string {
   return readFile(file).text;
 }

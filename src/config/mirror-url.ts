@@ -9,7 +9,7 @@ export type MirrorUrl =
       key: "shop" | "url" | "url_file" | null;
       problem: Message;
       isElsewhere: boolean;
-      /** Not the configuration is wrong, but the file that it names, which somebody else hands out. */
+      /** Not the configuration is wrong, but the file that it names, which another administrator hands out. */
       isOfFile?: boolean;
     };
 

@@ -22,7 +22,7 @@ export function nodeOf(schema: z.core.$ZodType): SchemaNode {
     nullable: false,
   };
   for (;;) {
-    // An outer schema speaks of the key, an inner one only of its kind, so what was said first stays.
+    // An outer schema describes the key, an inner one only its kind, so what was said first stays.
     node.meta = { ...(z.globalRegistry.get(node.core) as KeyMeta | undefined), ...node.meta };
     const def = node.core._zod.def;
     switch (def.type) {

@@ -17,7 +17,7 @@ export interface Source {
 }
 
 const SHOWN_MAX = 160;
-/** Nobody writes such a line, and blanking out is certain only for a whole one. */
+/** No file has such a line, and blanking out is certain only for a whole one. */
 const LINE_MAX = 2000;
 /** `https://user:password@host`, refused where it matters and never shown anywhere. */
 const USERINFO = /(:\/\/)[^\s"']*@/g;

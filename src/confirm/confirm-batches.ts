@@ -141,7 +141,7 @@ export class ConfirmBatches {
    */
   async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
     const { store } = this.#context;
-    // Another installation of the service may have a batch of that name, which nobody has read.
+    // Another installation of the service may have a batch of that name, which was never read.
     if (!isServedBy(row, this.#account)) return;
     if (isServed) this.#waits.noteServed(row);
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.isUnjournaled) return;
@@ -290,7 +290,7 @@ function endsPull(failure: BridgeError): boolean {
   return stopsPass(failure);
 }
 
-/** This batch alone is answered again and again with a wait that an answer asks everybody for. */
+/** This batch alone is answered again and again with a wait that an answer asks for in general. */
 function isWaitOfOne(failure: BridgeError): boolean {
   if (!(failure instanceof ServiceError) || asksAllToWait(failure)) return false;
   return failure.code === "rate_limited" || failure.retryAfterMs !== undefined;

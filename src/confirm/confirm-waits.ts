@@ -27,7 +27,7 @@ const DOUBTS_MAX = 200;
 /** For so long no confirm names more ids than were accepted at last: the limit of a gateway passes seldom, its failure soon. */
 const IDS_MAX_FOR_MS = 24 * 3_600_000;
 
-/** What of an answer speaks against its acceptance: a new form, or the name of a count that was smaller than the batch. */
+/** Why an answer is doubted: a new form, or the name of a count that was smaller than the batch. */
 export interface DoubtedFor {
   form?: AnswerForm | undefined;
   count?: string | undefined;
@@ -116,7 +116,7 @@ export class ConfirmWaits {
     return this.#short.has(id);
   }
 
-  /** What the last answer to the confirm of a batch had that speaks against an acceptance. */
+  /** Why the last answer to the confirm of a batch is doubted. */
   noteDoubted(id: number, { form, count }: DoubtedFor): void {
     if (form !== undefined) {
       if (this.#unusual.size >= WAITS_MAX) this.#unusual.clear();

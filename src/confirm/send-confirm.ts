@@ -204,7 +204,7 @@ export class SendConfirm {
   }
 }
 
-/** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks everybody for. */
+/** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks for in general. */
 function isOwnRefusal(failure: BridgeError): boolean {
   if (!(failure instanceof ServiceError) || failure.status === undefined || failure.effect !== "none") return false;
   return failure.code !== "rate_limited" && failure.retryAfterMs === undefined;

@@ -1,6 +1,6 @@
 /*
  * Whether a command that asks the service itself may do so: like the daemon's own requests, none leaves for a shop that another instance
- * works for. A database that was never there knows nothing, and one that cannot be read is somebody else's trouble.
+ * works for. A database that was never there names no shop, and one that cannot be read is reported elsewhere.
  */
 import { existsSync } from "node:fs";
 import type { LoadedConfig } from "../config/load.ts";

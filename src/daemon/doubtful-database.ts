@@ -68,7 +68,7 @@ export function settleDoubts(
     return detail;
   }
   const newer = findNewer(store, elsewhere);
-  // After a crash somebody may have written over the file. What was moved into the database while somebody read is whole only together with the log.
+  // After a crash the file may have been written over. What was moved into the database beside a reader is whole only together with the log.
   if (found !== undefined || newer !== undefined || store.isMixed) refuseDamaged(store, loaded, verify);
   // Damage alone that is not there any more took nothing with it.
   const why = found?.kind === "log" ? "log" : found?.isBehind === true ? "older" : "elsewhere";
@@ -89,7 +89,7 @@ function findDoubt(store: Store, loaded: LoadedConfig, verify: Verify) {
 }
 
 /**
- * A database of which a note was written, and none is there: whoever puts an earlier copy in its place by hand removes it
+ * A database of which a note was written, and none is there: putting an earlier copy in its place by hand removes it
  * with the rest. Only the journal shows that no order is missing; what was acknowledged since may be newer all the same.
  */
 function settleUnnoted(

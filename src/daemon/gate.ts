@@ -236,7 +236,7 @@ export class HoldGate {
     return row;
   }
 
-  /** What was begun before a restart runs from the restart on, also where nobody has anything to ask yet. */
+  /** What was begun before a restart runs from the restart on, also where nothing is to be asked yet. */
   #countFromStart(): void {
     if (this.#isCounting) return;
     for (const hold of loadHolds(this.#context.store)) {

@@ -21,7 +21,7 @@ import { addMark, type History, idAsOldAs, loadLargest, loadMarks, type Mark, sa
 
 /** Rows removed in one transaction: a few milliseconds of the write lock. */
 const ROWS_PER_COMMIT = 500;
-/** Between two transactions, for everybody else. */
+/** Between two transactions, for other writers. */
 const PAUSE_MS = 20;
 /** Runs that are kept at most, whatever their age: years of a pass a minute. */
 const RUNS_MAX = 2_000_000;

@@ -49,7 +49,7 @@ export interface RemapCall {
 }
 
 /**
- * Derives columns and lines of all stored orders again. Asks nobody.
+ * Derives columns and lines of all stored orders again. No request is sent.
  * @throws BridgeError `config_invalid` where a running daemon still reads new orders with another mapping.
  */
 export function remap(store: Store, loaded: LoadedConfig, call: RemapCall): Promise<RemapReport> {

@@ -123,7 +123,7 @@ function isAbort(caught: unknown, signal: AbortSignal): boolean {
   return signal.aborted && (caught === signal.reason || (caught instanceof Error && caught.name === "AbortError"));
 }
 
-/** Pulling and following ask in every pass; whoever sends counts its requests, and may have had nothing to send. */
+/** Pulling and following ask in every pass; a flow that sends counts its requests, and may have had nothing to send. */
 function hasAsked(job: Job, { counts }: JobReport): boolean {
   return (
     job.name === "orders" || job.name === "updates" || ["requests", "checked"].some((name) => (counts[name] ?? 0) > 0)

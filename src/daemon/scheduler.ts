@@ -128,7 +128,7 @@ export class Scheduler {
 
   #isLate({ entry, intervalMs, lastFiredMs }: Watched): boolean {
     if (entry.runner.isRunning) return false;
-    // A job that somebody else has begun in the meantime is not late; a sweep or a comparison has no other caller.
+    // A job that was begun by another caller in the meantime is not late; a sweep or a comparison has no other caller.
     const sinceFiredMs = this.#clock.monotonicMs() - lastFiredMs;
     const sinceMs = entry.before === undefined ? entry.runner.sinceLastStartMs() : sinceFiredMs;
     return sinceMs > intervalMs * LATE_FACTOR + TICK_MS;

@@ -1,7 +1,7 @@
 /**
  * What every connection has. Keeps the guarantee that it is durable: `synchronous=FULL` and WAL are set and read back each time,
  * because better-sqlite3 opens an existing WAL database with NORMAL, which loses confirmed orders in a power cut. And the
- * connection of whoever only reads.
+ * connection that only reads.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -80,8 +80,8 @@ export function openingError(error: unknown, file: string): BridgeError {
 }
 
 /**
- * A database in use has its log beside it. Where the log is missing and somebody has the database open all the same, it was
- * removed under them: they go on writing where nobody else reads, and a second log would destroy what they have.
+ * A database in use has its log beside it. Where the log is missing and another program has the database open all the same, it was
+ * removed under it: what it writes is read by no other one, and a second log would destroy that.
  */
 export function refuseRemovedLog(file: string, mode: OpenMode): void {
   const clock = new Int32Array(new SharedArrayBuffer(4));
@@ -95,7 +95,7 @@ export function refuseRemovedLog(file: string, mode: OpenMode): void {
   });
 }
 
-/** Whether the memory that is shared over the log speaks of something in it: the number at 16 of its header, in wal.c `mxFrame`. */
+/** Whether the memory that is shared over the log names frames in it: the number at 16 of its header, in wal.c `mxFrame`. */
 function hasFrames(file: string): boolean {
   try {
     const header = readFileSync(`${file}-shm`).subarray(0, 20);

@@ -30,7 +30,7 @@ export function copyName(stem: string, ms: number): string {
   return `${stem}-${timeInName(ms)}.db`;
 }
 
-/** The scheduled copies among the names of a folder, oldest first. Whatever else lies there is somebody else's. */
+/** The scheduled copies among the names of a folder, oldest first. No other file there is the bridge's. */
 export function findCopies(stem: string, names: readonly string[]): NamedCopy[] {
   return names
     .flatMap((name) => {

@@ -105,7 +105,7 @@ export class DatabaseCheck {
 
 /**
  * Whether a checkpoint may have written to the file. A log that had been moved whole was begun anew without one: the
- * transaction that the keeper holds lets nobody move anything from such a log, and lets nobody begin any other one anew.
+ * transaction that the keeper holds keeps other programs from moving anything from such a log, and from beginning any other one anew.
  */
 function isMovedBetween(before: Moved, now: Moved): boolean {
   if (now.attempted > now.done) return true;

@@ -148,7 +148,7 @@ export class ErpObjects {
   }
 }
 
-/** An index over plain columns is in nobody's way; a unique one, and one that computes something, may refuse rows. */
+/** An index over plain columns refuses nothing; a unique one, and one that computes something, may refuse rows. */
 function canRefuse(sql: string): boolean {
   return /^\s*CREATE\s+UNIQUE\b/i.test(sql) || /\bWHERE\b/i.test(sql) || sql.split("(").length > 2;
 }

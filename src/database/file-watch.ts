@@ -1,6 +1,6 @@
 /*
  * Whether the files that the open connections use still bear the database's names. A log that was removed under the
- * bridge would take commits that nobody ever reads again, and a second shared memory would make two worlds of locks.
+ * bridge would take commits that are never read again, and a second shared memory would make two worlds of locks.
  * Looks at metadata only.
  */
 
@@ -13,7 +13,7 @@ interface FileIdentity {
   ino: bigint;
 }
 
-/** `gone`: the name is free, or the file that has it is empty. `another`: somebody else works with a file of that name. */
+/** `gone`: the name is free, or the file that has it is empty. `another`: another program works with a file of that name. */
 export type FileState = "same" | "gone" | "another";
 
 export class FileWatch {
@@ -37,7 +37,7 @@ export class FileWatch {
   }
 
   /**
-   * A database that was renamed over or deleted under a running bridge would take rows that nobody ever reads again, and
+   * A database that was renamed over or deleted under a running bridge would take rows that are never read again, and
    * they would be confirmed to the service. A second name makes a second log.
    */
   refuseReplacedDatabase(): void {
@@ -49,7 +49,7 @@ export class FileWatch {
     for (const suffix of ["", "-wal"]) {
       const stat = statSync(`${this.#file}${suffix}`, { throwIfNoEntry: false });
       const names = stat?.nlink ?? 1;
-      // A folder always has several; that it is another file is found by whoever looks for the log.
+      // A folder always has several; that it is another file shows where the log is looked for.
       if (names <= 1 || stat?.isFile() !== true) continue;
       throw new BridgeError("database_refused", m.database.hardLinks({ file: `${this.#file}${suffix}`, names }), {
         hint: m.database.leaveOneName,
@@ -63,7 +63,7 @@ export class FileWatch {
     if (known === undefined) return "same";
     if (stat === undefined) return "gone";
     if (stat.dev === known.dev && stat.ino === known.ino) return "same";
-    // Whoever opens the database makes an empty log, which says nothing yet.
+    // Opening the database makes an empty log, which shows nothing yet.
     return suffix === "-wal" && stat.size === 0n ? "gone" : "another";
   }
 }

@@ -1,6 +1,6 @@
 /*
  * A file `DATABASE-journal` beside a database in WAL mode. SQLite makes none there, but looks for one at each first opening,
- * before it has read the mode: one with something in it keeps every program out, and once nobody has the database open it is
+ * before it has read the mode: one with something in it keeps every program out, and once no program has the database open it is
  * played back over newer pages and destroys them. So it is looked for before anything is opened.
  */
 

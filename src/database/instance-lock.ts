@@ -43,7 +43,7 @@ export interface InstanceLock {
   path: string;
   /** Whether the lock file has lost its name: then another bridge could take a lock of its own. */
   isLost(): boolean;
-  /** A sign of life, for whoever looks at the lock. Costs no flush; never throws. */
+  /** A sign of life beside the lock. Costs no flush; never throws. */
   signal(met?: Trouble): void;
   /** Gives the lock back. May be called twice; never throws. */
   release(): void;
@@ -99,7 +99,7 @@ function troubleOf({ message, ...met }: Omit<Trouble, "sentence"> & { sentence: 
 }
 
 /**
- * Written aside and renamed: a reader gets the former words or these, never half of them. For whoever may read the database, and
+ * Written aside and renamed: a reader gets the former words or these, never half of them. For all who may read the database, and
  * for no other user. Not a reason to fail.
  */
 function saveHolder(lockPath: string, holder: LockHolder): void {
@@ -139,7 +139,7 @@ function signalText(holder: LockHolder, met: Trouble | undefined): string {
 
 /**
  * Never wider than the database itself, and the service's own where root starts a command before the first daemon. Only
- * what is made here is given away: a name that is there may be a link to a file that is nobody else's business.
+ * what is made here is given away: a name that is there may be a link to any file.
  */
 function makeLockFile(databasePath: string, lockPath: string): void {
   let file: number;
@@ -227,7 +227,7 @@ export function acquireInstanceLock(
   return { path: lockPath, isLost, signal: signalIn(lockPath, holder), release };
 }
 
-/** The configuration of whoever held the lock last, as far as that is known. It asks nobody whether the lock is held. */
+/** The configuration of the last holder of the lock, as far as that is known. It does not look whether the lock is held. */
 export function readAcceptedConfig(databasePath: string): AcceptedConfig | undefined {
   try {
     return readHolder(lockPathOf(databasePath))?.config;
@@ -236,7 +236,7 @@ export function readAcceptedConfig(databasePath: string): AcceptedConfig | undef
   }
 }
 
-/** Who holds the lock of this database, this process included; undefined where nobody does. Takes and leaves nothing. */
+/** Who holds the lock of this database, this process included; undefined where it is free. Takes and leaves nothing. */
 export function isLocked(databasePath: string): { holder: LockHolder | undefined } | undefined {
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;

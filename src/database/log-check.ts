@@ -31,7 +31,7 @@ export class LogCheck {
 
   /** @param frames as SQLite has counted them just before */
   isCut({ log: frames }: Frames): boolean {
-    // Nothing is in it: whoever writes next begins it anew.
+    // Nothing is in it: the next writer begins it anew.
     if (frames === 0) return false;
     const header = this.#log.read(0, HEADER_BYTES);
     // The last bit of it says in which order the checksums are reckoned.

@@ -1,12 +1,12 @@
 /*
  * Keeps what was committed in the write-ahead log until the database file itself has it on disk, whatever other programs
- * do. A connection with `synchronous = OFF` moves the log into the database without a flush, and whoever writes next begins
+ * do. A connection with `synchronous = OFF` moves the log into the database without a flush, and the next writer begins
  * the log anew: after a power cut both would be without the rows. So one of two connections here always holds a read
- * transaction, which keeps everybody from beginning the log anew; it lets go only after the database was flushed. Nor does it let anybody move what is not flushed in the log itself: half a
+ * transaction, which keeps every program from beginning the log anew, until the database was flushed. Nor can a program move what is not flushed in the log itself: half a
  * transaction would be in the database, and the other half nowhere.
  *
- * What SQLite guarantees for that: nobody moves frames behind a reader's mark, nobody begins the log anew while a reader
- * has a mark in it, and a reader that finds the whole log moved reads the database alone and keeps everybody from moving
+ * What SQLite guarantees for that: no frames are moved behind a reader's mark, the log is not begun anew while a reader
+ * has a mark in it, and a reader that finds the whole log moved reads the database alone and keeps other programs from moving
  * anything more (walTryBeginRead, walRestartLog and walCheckpoint in SQLite's wal.c). Needs no clean end: after a crash the
  * next start flushes first.
  */
@@ -108,7 +108,7 @@ export class LogKeeper {
       return false;
     }
     this.#isSettled = true;
-    // A reader that begins now has nothing left in the log, unless somebody has written since: so it may begin anew.
+    // A reader that begins now has nothing left in the log, unless something was written since: so it may begin anew.
     this.#advance();
     return true;
   }
@@ -127,8 +127,8 @@ export class LogKeeper {
   }
 
   /**
-   * Whether the log has lost what was committed to it: somebody has truncated the file, or has written over it. Moved into the
-   * database, what is left would destroy it. Under a transaction of ours nobody else changes the log; without one, two
+   * Whether the log has lost what was committed to it: the file was truncated, or written over. Moved into the
+   * database, what is left would destroy it. Under a transaction of ours no other program changes the log; without one, two
    * looks may fall on both sides of a change, so several must agree. Never throws.
    */
   isCut(): boolean {

@@ -41,7 +41,7 @@ function copyInto(db: Database.Database, file: string, target: string): void {
   } catch (error) {
     if (!isUnknownHere(error)) throw error;
   }
-  // Nobody writes meanwhile, and a checkpoint that runs leaves the log that it reads.
+  // Nothing is written meanwhile, and a checkpoint that runs leaves the log that it reads.
   db.exec("BEGIN IMMEDIATE");
   try {
     for (const suffix of ["", "-wal"]) {

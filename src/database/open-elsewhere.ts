@@ -14,7 +14,7 @@ export interface Opener {
 
 /** Where SQLite locks a database file (`PENDING_BYTE` and the 512 bytes from there) … */
 const FILE_LOCKS = [1_073_741_824, 1_073_742_335] as const;
-/** … and the memory that is shared over its log: whoever has that open holds the last of these. */
+/** … and the memory that is shared over its log: a connection that has it open holds the last of these. */
 const MEMORY_LOCKS = [120, 128] as const;
 const LOCK = /^\d+: (?:POSIX|OFDLCK)\s+ADVISORY\s+\S+\s+(\d+)\s+\w+:\w+:(\d+)\s+(\d+)\s+(\d+|EOF)/gm;
 
@@ -66,7 +66,7 @@ const NO_VERSION = 0xffff_ffff;
 
 /**
  * Makes every connection that has this memory open fail with SQLITE_CANTOPEN at its next statement. It would go on reading
- * and writing a file that nobody else uses any more. Nothing of the database or its log is changed: the memory is
+ * and writing a file that no other program uses any more. Nothing of the database or its log is changed: the memory is
  * made anew from the log by who opens it next.
  */
 export function spoilSharedMemory(memory: string): void {

@@ -81,7 +81,7 @@ function isWrittenAfterLog(file: string): boolean {
   return database.mtimeMs > log.mtimeMs + MOVED_WITHIN_MS;
 }
 
-/** Whoever closes a database last moves its log: where one is left, somebody was killed or still works. */
+/** The last connection to close moves the log: where one is left, a program was killed or still works. */
 function isLogLeft(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -46,7 +46,7 @@ export interface Note extends Progress {
   n: number;
   /** When it was written. */
   at: string;
-  /** Why the database must be verified before it is used again; null where nothing speaks against it. */
+  /** Why the database must be verified before it is used again; null where there is no reason. */
   suspect: Suspicion | null;
 }
 
@@ -95,7 +95,7 @@ export function readMark(mark: string | undefined, note: Note | undefined): Prog
   return mark === `settled:${note?.n ?? 0}` ? "settled" : NOTED;
 }
 
-/** What speaks against a database that is found; undefined where nothing does. */
+/** Why a database that is found must be verified; undefined where there is no reason. */
 export function doubtOf(
   own: (Progress & Partial<Standing>) | undefined,
   note: Note | undefined,

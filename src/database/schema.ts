@@ -762,7 +762,7 @@ export const orderLinesWide = sqliteView("order_lines_wide", {
 
 /** What happened to orders. Kept for `retention.events`. */
 export const orderEvents = sqliteView("order_events", {
-  /** Only grows: a position for whoever follows all changes. @example 2 */
+  /** Only grows: a position for a reader that follows all changes. @example 2 */
   seq: integer().notNull(),
   /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),

@@ -41,8 +41,8 @@ const STATEMENTS_MAX = 500;
 const MESSAGES_MAX = 10_000;
 
 /**
- * What has happened to the files under an open database. `log removed`: nobody has made another log; `saved` says whether
- * everything committed is in the database file by now. `replaced`: somebody else works with a file of the same name, or the
+ * What has happened to the files under an open database. `log removed`: there is no other log; `saved` says whether
+ * everything committed is in the database file by now. `replaced`: another program works with a file of the same name, or the
  * database itself has lost its name. `older`: the content went back, by whatever means. `damaged`: the log was cut, the
  * database was overwritten or is corrupt; nothing is written any more.
  */
@@ -69,7 +69,7 @@ interface OpenedDatabase {
 
 const NOT_MIGRATED: MigrationReport = { applied: [], backup: undefined };
 
-/** Whoever only reads reads what it has opened. */
+/** A connection that only reads reads what it has opened. */
 const UNWATCHED: Watched = { databaseState: () => "same", logState: () => "same", refuseReplacedDatabase: () => {} };
 
 /** Kept from the garbage collector, which would close them. */
@@ -181,7 +181,7 @@ export class Store {
     }
   }
 
-  /** What speaks against the database as it was found. */
+  /** Why the database must be verified, as it was found. */
   findDoubt(): { kind: DoubtKind; isBehind: boolean; note: Note } | undefined {
     const note = this.#note?.last;
     const own = progressOf(this.db, note);
@@ -357,7 +357,7 @@ export class Store {
 
   /**
    * Before something is said that cannot be taken back: the files are where they belong, and what was committed is in the
-   * database file itself, flushed, unless somebody is reading: then it is in the log, which nobody can begin anew.
+   * database file itself, flushed, unless another connection reads: then it is in the log, which cannot be begun anew.
    */
   secure(): void {
     this.#attempt("secure", () => {
@@ -421,7 +421,7 @@ export class Store {
     this.close();
   }
 
-  /** Moves the log into the database where nobody stands in the way, and closes. Never throws; may be called twice. */
+  /** Moves the log into the database where no other connection prevents it, and closes. Never throws; may be called twice. */
   close(): void {
     if (!this.db.open) return;
     if (this.#damage === undefined && this.#isOverwritten()) this.#stop(this.#overwritten());
@@ -436,7 +436,7 @@ export class Store {
     this.#note?.close();
     try {
       this.db.pragma("busy_timeout = 0"); // a daemon beside this command always reads
-      // A log that has lost its name stays as it is, for others who have it open and for whoever looks.
+      // A log that has lost its name stays as it is, for others who have it open and for a person.
       if (!this.db.readonly && this.#files.logState() === "same") this.db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
       // A reader or a full disk: the log stays and is read at the next start.
@@ -456,7 +456,7 @@ export class Store {
     this.#refuseDamage();
     if (this.#writing) throw new Error("A write transaction was begun inside another.");
     try {
-      // Only after a ROLLBACK that failed (see below) is a transaction open here that is not somebody's mistake.
+      // Only after a ROLLBACK that failed (see below) is a transaction open here that is no mistake of the caller's.
       if (this.#rollBackOwed) this.#rollBack();
       if (this.db.inTransaction) throw new Error("A write transaction was begun inside another.");
       this.prepare("BEGIN IMMEDIATE").run();
@@ -546,7 +546,7 @@ export class Store {
   }
 
   /**
-   * What was committed must be where the next start finds it. Where the log has lost its name and nobody has made
+   * What was committed must be where the next start finds it. Where the log has lost its name and no program has made
    * another, the open connection still has it: it is moved into the database at once, and then the commit stands.
    */
   #lookAtLog(): void {

@@ -1,7 +1,7 @@
 /*
  * Puts a restored database in the place of the one it replaces. Several names change, and a power cut may come between any
  * two of them: an old write-ahead log beside a new database would destroy it. So a small file, DATABASE.restore, says what
- * is to be done before it is begun; while it is there nobody opens the database, and the next start of the daemon, or of
+ * is to be done before it is begun; while it is there the database is not opened, and the next start of the daemon, or of
  * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
  */
 

@@ -16,7 +16,7 @@ import { endRekey } from "./rekey-feed.ts";
 
 /** Rows marked in one transaction. */
 const ROWS_PER_COMMIT = 1_000;
-/** Nobody changes a template so often that older places matter. */
+/** No template is changed so often that older places matter. */
 const FORMER_LEVELS_MAX = 20;
 
 export async function applyRules(

@@ -41,7 +41,7 @@ export interface Difference<F extends FoundKey> {
 
 /**
  * The keys that are not acknowledged, or do not wait, exactly as they were found, each with what comes of it. `unseen`
- * are rows whose file nobody has looked at.
+ * are rows whose file was not looked at.
  * @param isFirst nothing is known of any key
  */
 export function diffKeys<F extends FoundKey>(

@@ -223,7 +223,7 @@ function idsOf(rows: readonly Pick<OutboxRow, "id">[]): string {
 }
 
 /**
- * Rows whose request nobody waits for any more, because the process that sent it died, and times of a clock that has
+ * Rows whose request is not awaited any more, because the process that sent it died, and times of a clock that has
  * begun anew with the machine: counted from now. Returns how many rows changed: call it until none does.
  */
 export function resetClocks(
@@ -332,7 +332,7 @@ export function saveAcceptance(
   store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(rules.feedId, accepted.dropsSince);
 }
 
-/** The records that the site keeps, for a service that wants the whole table in each request. */
+/** The records that the site keeps, for a service that takes the whole table in each request. */
 export function loadPresent(store: Store, rules: FeedRules): KeyedRecord[] {
   return loadRecords(store, rules, "record FROM feed_sent WHERE feed_id = ? AND gone = 0");
 }

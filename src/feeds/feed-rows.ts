@@ -33,7 +33,7 @@ export interface FeedRow {
   hasFormer: number;
 }
 
-/** The round of a row that goes to zero or away and that the guard has not shown to anybody: no approval covers it. */
+/** The round of a row that goes to zero or away and that the guard has not shown: no approval covers it. */
 export const UNSHOWN = Number.MAX_SAFE_INTEGER;
 
 const KEY_WHERE = "feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
@@ -329,7 +329,7 @@ export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Bu
 
 // ------------------------------------------------------------------------------------------------------ the guard
 
-/** `pending`: rows to zero or away that nobody approved and that could go now; `recent`: such rows sent since then. */
+/** `pending`: rows to zero or away that were not approved and that could go now; `recent`: such rows sent since then. */
 export function countDrops(
   store: Store,
   rules: FeedRules,

@@ -1,6 +1,6 @@
 /*
  * The ERP's side of a feed: its table, read as it is, and the keys that are dirty. Reading takes no lock
- * that anybody waits for; a crash between reading and writing loses nothing, because a dirty key is deleted only in the
+ * that is waited for; a crash between reading and writing loses nothing, because a dirty key is deleted only in the
  * transaction that dealt with it.
  */
 
@@ -92,7 +92,7 @@ export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): 
 }
 
 /**
- * A key column as it is looked up and indexed: by its bytes. An ERP may have replaced NOCASE by one that knows more letters, and an index
+ * A key column as it is looked up and indexed: by its bytes. An ERP may have replaced NOCASE by one that folds more letters, and an index
  * in the order of that one hides rows from a program that has SQLite's own.
  */
 export function keyColumn(name: string): string {
@@ -163,7 +163,7 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
     return isFollowed(store, rules, plain) ? plain : primary.map(({ name }) => byBytes(name));
   }
   if (rowid !== undefined) return [{ name: rowid, collation: "" }];
-  // Somebody has taken all three names: the key it is, as far as it distinguishes rows.
+  // All three names are taken: the key it is, as far as it distinguishes rows.
   return rules.keys.map(byBytes);
 }
 

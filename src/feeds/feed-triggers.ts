@@ -53,7 +53,7 @@ function isOrderedByCollation(store: Store, rules: FeedRules): boolean {
   return onlyRow(store.prepare<{ is: number }>(sql).get({ table: rules.table })).is === 1;
 }
 
-/** A key that is computed whenever it is read: with the functions of whoever reads it, of which an ERP may have replaced one. */
+/** A key that is computed whenever it is read: with the functions of the reading program, of which an ERP may have replaced one. */
 function isKeyComputed(rules: FeedRules, columns: readonly TableColumn[]): boolean {
   const computed = columns.filter(({ hidden }) => hidden === 2);
   return computed.some(({ name }) => rules.keys.some((key) => key.toLowerCase() === name.toLowerCase()));

@@ -5,7 +5,7 @@ const EXPECTED_MAX = 1_000_000;
 
 /**
  * Keys by a number of 53 bits that they hash to: a million of them in 16 MB. Two keys may be taken for one, about once in
- * 18,000 sets of a million: whoever finds a key there already must look at the key itself before acting on it.
+ * 18,000 sets of a million: a key that is found there already must itself be compared before anything follows from it.
  */
 export class KeySet {
   /** 0: nothing. */

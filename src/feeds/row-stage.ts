@@ -37,7 +37,7 @@ export class RowStage {
     this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#rows}`);
   }
 
-  /** One transaction of the temporary database; it takes nobody else's lock. */
+  /** One transaction of the temporary database; it takes no lock of the database's. */
   stage(found: readonly FoundKey[]): void {
     if (found.length === 0) return;
     const marks = this.#columns.map(() => "?").join(", ");

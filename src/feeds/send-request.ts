@@ -298,7 +298,7 @@ export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
 }
 
-/** What the answer says of a part of the records speaks against an acceptance of the whole. */
+/** What the answer says of a part of the records makes an acceptance of the whole doubtful. */
 function withDoubt(
   acceptance: Acceptance & { kind: "accepted" },
   { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
@@ -313,7 +313,7 @@ export function partKeyOf(rows: readonly OutboxRow[]): string {
   return `${rows[0]?.id} ${rows.length}`;
 }
 
-/** Only a request that nobody has answered and that found no connection has certainly done nothing. */
+/** Only a request without an answer that found no connection has certainly done nothing. */
 function effectOf(error: unknown): FlightEnd {
   if (!(error instanceof ServiceError) || error.effect === "unknown") return "unknown";
   return error.status === undefined ? "nothing" : "over";

@@ -43,7 +43,7 @@ const SUBJECTS: Partial<Record<Code, string>> = {
   log_grown: "database",
 };
 
-/** The key of a condition that a former version kept by its name; undefined where the name is a key, or nobody's. */
+/** The key of a condition that a former version kept by its name; undefined where the name is a key, or unknown. */
 function keyOfName(name: string): string | undefined {
   const [, kind, subject = "", reason = ""] = /^(hold|flow|quarantine|erp writes) (\S+)(?: (.+))?$/.exec(name) ?? [];
   if (kind === "hold") return keyOf({ code: codeOfHold(reason), subject });
@@ -54,7 +54,7 @@ function keyOfName(name: string): string | undefined {
   return found === undefined ? undefined : keyOf({ code: found[0] as Code, subject: found[1] });
 }
 
-/** What a former version has notified, by the keys of this one: an upgrade notifies nobody again. */
+/** What a former version has notified, by the keys of this one: an upgrade repeats no notification. */
 export function carriedOver(notified: Notified): Notified {
   const open: Notified["open"] = {};
   for (const [name, entry] of Object.entries(notified.open)) {

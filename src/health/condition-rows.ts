@@ -1,5 +1,5 @@
 /*
- * The conditions as they stand in the database, for whoever reads by SQL. Replaced as a whole in one transaction; a crash leaves
+ * The conditions as they stand in the database, for readers by SQL. Replaced as a whole in one transaction; a crash leaves
  * the former list, whose `seen_at` gets old.
  */
 import { deleteRows, insertRow, listRows } from "../database/queries.ts";

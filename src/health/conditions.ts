@@ -214,7 +214,7 @@ export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, f
   );
 }
 
-/** One order alone may have been set back by somebody, or have a status of its own. */
+/** One order alone may have been set back by a person, or have a status of its own. */
 const UNSHOWN_ORDERS = 2;
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {

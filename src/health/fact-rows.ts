@@ -35,11 +35,11 @@ function loadLastOrderAt(store: Store): string | null {
   return select(store, batches, ["receivedAt"], rest).get()?.receivedAt ?? null;
 }
 
-/** Bodies that could not be read, as everybody counts them: not those that are being stored in parts. */
+/** Bodies that could not be read, counted as everywhere: not those that are being stored in parts. */
 const UNREAD = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_unread
   WHERE state = 'unread' AND last_error IS NOT NULL`;
 
-/** Nobody waits for what is to be confirmed to another account. */
+/** What is to be confirmed to another account is not waited for. */
 const OF_ACCOUNT = "(account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
 
 /** Batches whose confirm has failed, and the oldest of them. */

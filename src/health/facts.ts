@@ -68,7 +68,7 @@ export interface Facts {
   formerRows?: { feed: string; count: number; since: string; keys: string }[];
   /** Absent where there is no mirror. `fenced`: another machine has taken the shop over; which one, and what to do. */
   mirror?: (MirrorFacts & { fenced?: Message | undefined }) | undefined;
-  /** What speaks against the database until the daemon has started anew. */
+  /** Why the database must be verified, until the daemon has started anew. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
   /** Since when a file DATABASE-journal keeps other programs out. */
   journalSince?: string | undefined;

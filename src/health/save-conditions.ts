@@ -1,5 +1,5 @@
 /*
- * Keeps the conditions in the database, so that SQL readers have the same list as everybody else. Written when something other
+ * Keeps the conditions in the database, so that SQL readers have the same list as the page. Written when something other
  * than an age has changed, and now and then so that `seen_at` shows that the daemon lives.
  */
 

@@ -37,7 +37,7 @@ const BEHIND_MAX_S = 300;
 /**
  * Whether a start finds that another instance may be at work: one whose claim is not noted in this database, or one
  * that went on after this database was copied. It does not claim the shop while that one still writes. A copy that
- * somebody tries out would otherwise end the original.
+ * that is tried out would otherwise end the original.
  */
 export function mayBeAtWork(
   { writer, heardAtS, isSilent }: { writer: string | null; heardAtS: number; isSilent: boolean },

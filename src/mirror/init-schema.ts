@@ -25,7 +25,7 @@ export interface InitOptions {
   link: Omit<LinkOptions, "shop" | "verify">;
   /** A shop to make known, with a role of its own. */
   shop?: string | undefined;
-  /** Roles to log in with, for an ERP and for somebody who only reads; of the shop, or of all. */
+  /** Roles to log in with, for an ERP and for a reader; of the shop, or of all. */
   erp?: string | undefined;
   reader?: string | undefined;
 }
@@ -162,7 +162,7 @@ async function closeFunctions(tx: MirrorTx, schema: string): Promise<void> {
   );
   for (const { name, isTrigger } of functions) {
     await tx.run(`ALTER FUNCTION ${name} SET search_path = ${quoted(schema)}, pg_temp`);
-    // Policies are asked by everybody, as whom they are asked.
+    // Policies run for every role, under that role.
     if (isTrigger) await tx.run(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`);
   }
 }

@@ -138,7 +138,7 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
   });
 }
 
-/** A lock is somebody else's long transaction: the next pass tries again. */
+/** A lock is another client's long transaction: the next pass tries again. */
 const LOCK_MS = 5_000;
 /** The server's clock and this machine's differ by less. */
 const CLOCK_SHARE = 0.98;
@@ -147,7 +147,7 @@ export function lockTimeoutMs(timeoutMs: number): number {
   return Math.min(LOCK_MS, timeoutMs / 2);
 }
 
-/** The limit of a statement and somebody's pg_cancel_backend have one code, and words of the server's language: the time tells which it was. */
+/** The limit of a statement and a pg_cancel_backend have one code, and words of the server's language: the time tells which it was. */
 function isTimeOver(sqlState: string | undefined, { timeoutMs, tookMs }: Pick<Met, "timeoutMs" | "tookMs">): boolean {
   return sqlState === "57014" && (tookMs === undefined || tookMs >= timeoutMs * CLOCK_SHARE);
 }

@@ -17,7 +17,7 @@ import type { Known } from "./fence.ts";
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
  * `extra_orders`: orders that are only there.
- * `unsure`: since when what is on the site may be more than this database knows; until a night after that a row of stock that the ERP deletes becomes a zero.
+ * `unsure`: since when what is on the site may be more than this database has; until a night after that a row of stock that the ERP deletes becomes a zero.
  */
 export type MirrorStateKey =
   | "up_no"
@@ -58,7 +58,7 @@ export function forgetMirrorState(store: Store, key: MirrorStateKey): void {
   deleteRows(store, mirrorState, { key });
 }
 
-/** What this database knows of the claims to its shop. */
+/** What this database has of the claims to its shop. */
 export function loadKnown(store: Store): Known {
   const claims = loadMirrorState(store, "claims");
   const heard = loadMirrorState(store, "heard");
@@ -123,7 +123,7 @@ export function approveMirror(store: Store): number {
 export interface MirrorFacts {
   /** Rows that either side does not take from the other. */
   refused: number;
-  /** Rows of the ERP's that a restored PostgreSQL lacks, and that nobody has approved to go. */
+  /** Rows of the ERP's that a restored PostgreSQL lacks, and that were not approved to go. */
   kept: number;
   /** Orders that are only in PostgreSQL. */
   extra: number;
@@ -161,14 +161,14 @@ export function fencedWords({ shop, host, isTakenOver, strays = null }: FencedBy
   return { text: isTakenOver ? m.mirror.takenOver(by) : m.mirror.fenced(by), hint };
 }
 
-/** What was written down; undefined where nobody has taken a shop over from this database. */
+/** What was written down; undefined where no shop was taken over from this database. */
 export function loadFencedBy(store: Store): FencedBy | undefined {
   const saved = loadMirrorState(store, "fenced");
   const { shop, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
   return shop === undefined ? undefined : { shop, host, isTakenOver: true, strays };
 }
 
-/** Who has taken the shop over, and what to do; undefined where nobody has. */
+/** Who has taken the shop over, and what to do; undefined where it was not taken over. */
 export function describeFenced(store: Store): Message | undefined {
   const by = loadFencedBy(store);
   if (by === undefined) return undefined;

@@ -82,7 +82,7 @@ export const SHOP_TABLES = [
   ...TOUCHED_TABLES,
 ];
 
-/** Tables that were brought back without what belongs to them, or in which somebody has switched it off. */
+/** Tables that were brought back without what belongs to them, or in which it was switched off. */
 async function findDisarmed(query: MirrorTx["query"], schema: string): Promise<string[]> {
   const wanted = SHOP_TABLES.map((name) => ({ name, triggers: triggersOf(name).map((trigger) => trigger.name) }));
   const rows = await query<{ name: string }>(

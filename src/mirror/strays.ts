@@ -1,7 +1,7 @@
 /*
  * A machine that does not reach PostgreSQL goes on, and may have lost its shop to another one meanwhile. When it learns of that it leaves the
- * orders that it took for the other machine, which reads them from the service: they were confirmed, and come to nobody again. What it sent
- * of feeds nobody can say, so everything is sent once more. SQL, because each side writes many rows with one statement.
+ * orders that it took for the other machine, which reads them from the service: they were confirmed, and are served to neither again. What it sent
+ * of feeds is unknown, so everything is sent once more. SQL, because each side writes many rows with one statement.
  */
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";

@@ -62,7 +62,7 @@ const ORDER_NAMES = Object.keys(ORDER_COLUMNS);
 const [EPOCH, SEQ] = [`$${ORDER_NAMES.length + 2}`, `$${ORDER_NAMES.length + 3}`];
 
 /**
- * Only whoever holds the shop's position writes here, and it has read the order since: what stands there is older, or somebody else's.
+ * Only the holder of the shop's position writes here, and it has read the order since: what stands there is older, or another client's.
  * `content`: of every column as it stands there.
  */
 const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, epoch, seq)
@@ -71,7 +71,7 @@ const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, ep
   ON CONFLICT (shop, order_id) DO UPDATE SET
     ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq`;
 
-/** Of an order that somebody else has changed there: none. */
+/** Of an order that another client has changed there: none. */
 const HASHES = `SELECT order_id,
     CASE WHEN content = hash_record_extended(ROW(${ORDER_NAMES.join(", ")}), 0) THEN hash END AS hash
   FROM orders WHERE shop = $1 AND order_id = ANY ($2::uuid[])`;

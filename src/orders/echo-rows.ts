@@ -13,7 +13,7 @@ import { type Echo, isStatusAlone, type LearnedEchoes, learnEcho } from "./learn
 /** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
 export const NO_ORDER = "http_status IN (404, 410)";
 
-/** A status that has not come back for so long is forgotten: from then on the same change is somebody else's. */
+/** A status that has not come back for so long is forgotten: from then on the same change is another client's. */
 const ECHO_AGE = "-1 day";
 
 export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;

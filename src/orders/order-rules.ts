@@ -42,7 +42,7 @@ export interface OrderRules {
   confirm: ConfirmForm;
   confirmWaitMs: number;
   plan: PlanRules;
-  /** The answer must name the batch: somebody wrote the path down, or the confirm needs it. */
+  /** The answer must name the batch: the path is configured, or the confirm needs it. */
   batchIdRequired: boolean;
   /** Changes whenever an answer would be read differently: what failed before is then worth another try. */
   signature: string;

@@ -82,7 +82,7 @@ export function planOrder(
 
 /**
  * The same plan where the service has accepted a status for the order that no read has shown: an order that was changed after that, and has
- * the status from before, was set back by somebody else. The ERP has it with the accepted status.
+ * the status from before, was set back by another client. The ERP has it with the accepted status.
  */
 export function withSetBack(
   plan: OrderPlan,

@@ -15,7 +15,7 @@ import { applyRemapped, isUnchanged, loadMappedAfter, loadMappedOrder } from "./
 
 /** Orders in one transaction: some ten milliseconds of the write lock. */
 const ORDERS_PER_COMMIT = 200;
-/** Between two transactions everybody else gets the lock for at least so long. */
+/** Between two transactions other writers get the lock for at least so long. */
 const GAP_MS = 20;
 const SHOWN_MAX = 5;
 

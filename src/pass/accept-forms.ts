@@ -2,7 +2,7 @@ import type { Store } from "../database/store.ts";
 import { acceptFresh } from "../service/answer-form.ts";
 import { FORMS } from "./answer-forms.ts";
 
-/** Those of these endpoints that have answered in a form which nobody has accepted. */
+/** Those of these endpoints that have answered in a form which no person has accepted. */
 export function listUnaccepted(store: Store, endpoints: readonly string[]): string[] {
   return endpoints.filter((endpoint) => FORMS.load(store, endpoint).fresh.length > 0);
 }

@@ -8,7 +8,7 @@ const USER_AGENT = "erp-bridge";
 export interface ClientSources extends Pick<ClientOptions, "dispatcher"> {
   loaded: LoadedConfig;
   clock: Clock;
-  /** Rejects where another instance works for the shop; undefined: whoever calls cannot be one of two. */
+  /** Rejects where another instance works for the shop; undefined: the caller cannot be one of two. */
   admit: (() => Promise<void>) | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { JobContext } from "./job.ts";
 
 const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 500;
-/** An ERP's nightly rewrite may take this long without anybody having to read about it. */
+/** An ERP's nightly rewrite may take this long before it is logged. */
 const WORTH_A_LINE_MS = 5_000;
 
 /** What a stop leaves to the last thing to write. */
@@ -61,7 +61,7 @@ export async function commitEnd<T>(context: CommitContext, signal: AbortSignal, 
 
 /**
  * Runs `fn` in one write transaction now, before anything else happens in this process: for what is decided in the step that acts on it.
- * Gives nothing where somebody else has the lock.
+ * Gives nothing where another program has the lock.
  */
 export function commitAtOnce<T>(context: Writing, fn: () => T): { value: T } | undefined {
   try {

@@ -187,7 +187,7 @@ export function releaseStored(store: Store, id: number, orderId: string): boolea
   return true;
 }
 
-/** Of one release: more records of one trouble are left to whoever looks at them. */
+/** Of one release: more records of one trouble are left to a person. */
 const RELEASED_MAX = 1_000;
 
 /** What names no order and was held since then was served again, by names: released, with a trace of it. Returns how many. */

@@ -186,7 +186,7 @@ const OF_ONE_RECORD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["answer_unread
 const WAITS_OF_AREA = 2;
 
 /**
- * Whether an answer asks everybody to wait: each time, unless it is about one record that was answered so before, again and
+ * Whether an answer asks for a wait of all requests: each time, unless it is about one record that was answered so before, again and
  * again.
  * @param attempts how often this record has failed before
  */
@@ -198,7 +198,7 @@ export function asksAllToWait(error: unknown, attempts = 0): boolean {
 }
 
 /**
- * What a failure concerns, for everybody who asks for one record after the other. Only `record` lets the next one be
+ * What a failure concerns, where one record is asked for after the other. Only `record` lets the next one be
  * tried, and several of those in a row (`Breaker`) are the service's all the same. An answer of the service for the
  * order counts as one of its attempts whatever it concerns, so that an order which is always answered badly never
  * comes first again.
@@ -239,7 +239,7 @@ const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "disk_failed",
 ]);
 
-/** Whether an error at a collection ends the pass. A wait that was asked for is everybody's. */
+/** Whether an error at a collection ends the pass. A wait that was asked for holds for all. */
 export function stopsPass(error: unknown): boolean {
   if (!(error instanceof BridgeError) || STOPPING.has(error.code)) return true;
   return error instanceof ServiceError && error.retryAfterMs !== undefined;

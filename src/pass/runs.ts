@@ -49,7 +49,7 @@ export function hasFlow(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow }) !== undefined;
 }
 
-/** A first pass may take an hour: whoever looks meanwhile is to see it. */
+/** A first pass may take an hour: it is to be seen meanwhile. */
 export function saveFirstPass(store: Store, flow: string, at: string): void {
   updateRows(store, flows, { flow }, { firstPassSince: at });
 }

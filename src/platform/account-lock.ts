@@ -1,7 +1,7 @@
 /*
  * One daemon an account on a machine: two would each take the other's orders, whatever database they work on. The lock is
  * a socket in the kernel's abstract namespace, which has no file that could be left behind or planted, and ends with the
- * process. Any local user could take the name, so whoever holds it has to show that the client secret is known: a daemon
+ * process. Any local user could take the name, so its holder has to prove that it has the client secret: a daemon
  * gives way only to another daemon of the account.
  */
 import { createHmac, randomBytes, scryptSync, timingSafeEqual } from "node:crypto";

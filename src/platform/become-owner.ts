@@ -1,7 +1,7 @@
 /*
- * A command that root starts works in a folder that somebody else may write, where every name may be a link to a file of
+ * A command that root starts works in a folder that another user may write, where every name may be a link to a file of
  * root's. So once the configuration and the secret are read it becomes the owner of the database's folder, and a planted
- * name leads nowhere that this owner could not go himself. Everybody who owns a folder or a link on the way to the
+ * name leads nowhere that this owner could not go himself. Each user who owns a folder or a link on the way to the
  * database decides where it lies, so all of them count. Where root owns the whole way nothing changes.
  */
 import { lstatSync, readlinkSync } from "node:fs";
@@ -21,7 +21,7 @@ interface Owner {
 
 /** As many as Linux follows in one path. */
 const LINKS_MAX = 40;
-/** The group of an owner without a name in a folder of root's group: nobody's. */
+/** The group of an owner without a name in a folder of root's group. */
 const NO_GROUP = 65_534;
 
 /** Who, besides root, owns a folder or a link on the way to `place`, with the group of the last that each owns. */
@@ -33,7 +33,7 @@ export function ownersOnTheWay(place: string): Map<number, { gid: number; at: st
     const [name = "", ...rest] = todo;
     const next = path.join(at, name);
     const stat = lstatSync(next, { throwIfNoEntry: false });
-    // What is not there yet is made by whoever owns what is there.
+    // What is not there yet is made by the owner of what is there.
     if (stat === undefined) break;
     if (stat.uid !== 0) owners.set(stat.uid, { gid: stat.gid, at: next });
     if (!stat.isSymbolicLink()) {

@@ -85,7 +85,7 @@ export class BridgeError extends Error {
   }
 }
 
-/** Whether it speaks of the database or its disk, rather than of a record, the service or the program. */
+/** Whether it concerns the database or its disk, rather than of a record, the service or the program. */
 export function isMachineFault({ code }: BridgeError): boolean {
   return code.startsWith("database_") || code.startsWith("disk_");
 }
@@ -113,7 +113,7 @@ const OWN_WORDS: ReadonlySet<string> = new Set<ErrorCode>([
 
 /**
  * Whether the sentences of a code are the bridge's alone. They speak of files, disks and this machine, with their paths, and nothing
- * in them was written by the service, in an order or by the ERP: whoever may ask for the status may read them.
+ * in them was written by the service, in an order or by the ERP: all who may ask for the status may read them.
  */
 export function hasOwnWords(code: string): boolean {
   return OWN_WORDS.has(code);

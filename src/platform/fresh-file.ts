@@ -106,7 +106,7 @@ export function removeName(file: string): void {
   }
 }
 
-/** What root makes for somebody else is given to him. Only on an open file: a name may be a link by now. */
+/** What root makes for another user is given to that user. Only on an open file: a name may be a link by now. */
 export function giveTo(owner: { uid: number; gid: number }, descriptor: number): void {
   if (process.geteuid?.() === 0) fchownSync(descriptor, owner.uid, owner.gid);
 }

@@ -1,5 +1,5 @@
 /*
- * Standard error without waiting for it. A terminal whose output is stopped (Ctrl-S, a line that hangs), or a pipe that nobody
+ * Standard error without waiting for it. A terminal whose output is stopped (Ctrl-S, a line that hangs), or a pipe that no program
  * reads, takes nothing for hours, and one thread does everything here: what finds no room waits in memory up to a limit, is
  * tried again, and beyond that is dropped and counted.
  */
@@ -97,7 +97,7 @@ function retryLater(again: () => void): void {
 
 let standardError: LogStream | undefined;
 
-/** One for the process: what waits comes before what is written later, whoever writes it. */
+/** One for the process: what waits comes before all that is written later. */
 export function standardErrorStream(): LogStream {
   standardError ??= new LogStream(writeTo(openWithoutWaiting()));
   return standardError;

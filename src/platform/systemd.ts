@@ -8,7 +8,7 @@ const AGAIN_MS = 1_000;
 /**
  * Notifies systemd of how the service is doing, where it runs under systemd: variables such as `READY=1`. Node has no Unix
  * datagram sockets, but it can write to one that it was started with (`packaging/with-notify-socket`); without one the
- * program `systemd-notify` speaks for it, which the unit must allow with `NotifyAccess=all`. One message after the
+ * program `systemd-notify` sends for it, which the unit must allow with `NotifyAccess=all`. One message after the
  * other, so that `READY=1` never overtakes `RELOADING=1`.
  */
 export function createNotifier(env: NodeJS.ProcessEnv): (...variables: string[]) => void {

@@ -27,7 +27,7 @@ export interface RefusedConfirm {
   isAuto: boolean;
 }
 
-/** Undefined where nothing speaks for another body. */
+/** Undefined where nothing shows another body. */
 export function guessConfirmBody({ words, hasId, idPath, isAuto }: RefusedConfirm): object | undefined {
   for (const [name] of (words ?? "").matchAll(NAME)) {
     if (!LIKE_NAME.test(name)) continue;

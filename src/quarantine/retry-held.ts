@@ -9,7 +9,7 @@ import { isoTime } from "../platform/ports.ts";
 import { isRecordOfOrders, judgeRecord, type RetryOptions, retryQuarantined } from "./retry-quarantined.ts";
 
 const RECORDS_PER_COMMIT = 100;
-/** Between two transactions everybody else gets the lock for at least so long. */
+/** Between two transactions other writers get the lock for at least so long. */
 const GAP_MS = 20;
 
 export interface HeldRetry extends Omit<RetryOptions, "at"> {

@@ -42,7 +42,7 @@ export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): Message 
   return judged instanceof Message ? judged : undefined;
 }
 
-/** Whether a row holds a record of orders that can be tried without asking anybody. */
+/** Whether a row holds a record of orders that can be tried without a request. */
 export function isRecordOfOrders({ kind }: Pick<QuarantinedRecord, "kind">): boolean {
   return kind === "order" || kind === "change" || kind === "snapshot";
 }

@@ -41,7 +41,7 @@ export class CompareOrders {
 
   /**
    * Asks for the order. Where the service says that it has none, a read is queued, and with it the question whether that is
-   * so is somebody else's.
+   * so is settled elsewhere.
    */
   async compare(
     order: Candidate,

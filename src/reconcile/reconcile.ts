@@ -244,7 +244,7 @@ export class Reconcile implements Job {
     if (failure !== undefined) pass.failed.push(order);
     this.#advance(pass, order);
     const goesOn = failure === undefined || (await seen.failed(order.orderId, failure));
-    // As long again as it took, and every other turn of the pacer at least is somebody else's.
+    // As long again as it took, and every other turn of the pacer at least is left to others.
     const tookMs = clock.monotonicMs() - startedMs;
     await clock.sleep(Math.max(2 * this.#options.gapMs - tookMs, tookMs), signal);
     return goesOn;

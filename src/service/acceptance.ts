@@ -7,7 +7,7 @@ import { readErrorWords, readTextError } from "./error-words.ts";
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
   /**
-   * `root`: the JSON of the answer, where it is JSON. `doubt`: something in it speaks against an acceptance; it counts as one
+   * `root`: the JSON of the answer, where it is JSON. `doubt`: something in it makes an acceptance doubtful; it counts as one
    * only where the endpoint is known to answer so.
    */
   | { kind: "accepted"; root?: ScannedJson; doubt?: Doubt }

@@ -103,7 +103,7 @@ function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySe
 const PUT_OFF =
   /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu;
 
-/** Whether it has what an acceptance has, and no word that speaks against it or puts it off. */
+/** Whether it has what an acceptance has, and no word of a failure or a delay. */
 function isAcceptance(body: Buffer, { kind, names, verdicts, doubt }: AnswerForm, own: ReadonlySet<string>): boolean {
   if (doubt !== null) return false;
   const text = body.toString("utf8", 0, HEAD_BYTES);

@@ -25,7 +25,7 @@ export interface ShownCertificate {
   validTo: string;
 }
 
-/** Where nobody may look, as behind a proxy. */
+/** Where it cannot be looked at, as behind a proxy. */
 const UNSEEN: ShownCertificate = { subject: "?", issuer: "?", validFrom: "?", validTo: "?" };
 
 /** Whether a certificate was refused, and not the connection. */

@@ -81,7 +81,7 @@ export interface ServiceAnswer extends Partial<CacheSigns> {
   body: Buffer;
   /** What else its head says of a list in the body: {@link LIST_HEADERS} that are there. */
   listHeaders?: Readonly<Record<string, string>>;
-  /** How much it may hold; whoever reads the body keeps to it. */
+  /** How much it may hold; reading the body is bounded by it. */
   limits?: AnswerLimits | undefined;
   /** How long reading the body may take, from when it is begun: as long as the whole request. */
   readWithinMs?: number;

@@ -1,5 +1,5 @@
 /*
- * What in an answer to a POST speaks against an acceptance without being a refusal: counts of nothing, and words that
+ * What in an answer to a POST makes an acceptance doubtful without being a refusal: counts of nothing, and words that
  * stand in errors. It makes the outcome unknown until the endpoint is known to answer so.
  */
 

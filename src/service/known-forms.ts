@@ -11,7 +11,7 @@ export interface AnswerForm {
   names: string[];
   /** What it says of how it went: `status=ok`. */
   verdicts: string[];
-  /** What speaks against an acceptance, whatever the form. */
+  /** Why an acceptance is doubted, whatever the form. */
   doubt: Doubt["why"] | null;
   /** What it says of single records. Absent: the request had none. */
   said?: string[];

@@ -1,6 +1,6 @@
 /*
  * What in an answer to an import says in words, or in a fraction, that a part of the records was taken: `"progress": "2/3"`,
- * `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. Beside a word that says that all is well it speaks against an acceptance all the same.
+ * `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. Beside a word that says that all is well it makes an acceptance doubtful all the same.
  * Counts under names of their own are compared in `answer-counts.ts`. Pure.
  */
 

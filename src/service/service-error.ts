@@ -23,7 +23,7 @@ export interface ServiceErrorDetails {
   effect: "none" | "unknown";
   /** The service's own words, short, without control characters or secrets. */
   words?: string;
-  /** The body is a web page: a proxy, a portal or a deployment speaks, not the service. */
+  /** The body is a web page: of a proxy, a portal or a deployment, not of the service. */
   isWebPage?: boolean;
   /** A cache gave it, which shows nothing of what was changed since. */
   isCached?: boolean;

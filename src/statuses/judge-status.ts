@@ -48,7 +48,7 @@ export function isRefusalBelieved({ times, acceptedSince }: Refusals): boolean {
   return acceptedSince > 0;
 }
 
-/** A change by somebody else is read again after this time before a request is given up for it: a replica may lag. */
+/** A change by another client is read again after this time before a request is given up for it: a replica may lag. */
 export const MOVED_AGAIN_MS = 10 * MINUTE_MS;
 
 const RETRY_FIRST_MS = MINUTE_MS;
@@ -110,7 +110,7 @@ export interface OrderMoves {
  *   whose last change was made before the request left: {@link isMadeBefore}.
  * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
  *   went. A newer timestamp says that only where nothing else explains it.
- * - `another`: somebody else has changed the status.
+ * - `another`: another client has changed the status.
  * - `lagging`: the order is as it was before a status that the service has accepted since: the answer is older than that and decides
  *   nothing about what was asked for afterwards.
  * - `nothing`: what stands in the place of the status is none (null, empty, `true`, a number where statuses are words), and may have

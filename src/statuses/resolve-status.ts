@@ -63,9 +63,9 @@ export class StatusResolver {
   readonly #forms: AnswerForms;
   /** Monotonic time at which the answer to a request was found missing. */
   readonly #lostAtMs = new Map<bigint, number>();
-  /** Monotonic time at which the order of a request was first found changed by somebody else. */
+  /** Monotonic time at which the order of a request was first found changed by another client. */
   readonly #movedAtMs = new Map<bigint, number>();
-  /** Requests that a new form was answered to without effect: each speaks once, so that one order hides no proof of others. */
+  /** Requests that a new form was answered to without effect: each counts once, so that one order hides no proof of others. */
   readonly #disproved = new Set<bigint>();
 
   constructor(
@@ -91,8 +91,8 @@ export class StatusResolver {
 
   /**
    * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status counts, and
-   * not even that where another request waits: a status that somebody else set looks the same, and one that arrives
-   * late would then take the place of the one asked for after it. That somebody else has changed the order is read twice,
+   * not even that where another request waits: a status that another client set looks the same, and one that arrives
+   * late would then take the place of the one asked for after it. That another client has changed the order is read twice,
    * with time between: one answer may come from a replica that lags.
    */
   async resolve(sent: Sent, error: unknown, signal: AbortSignal): Promise<Step> {
@@ -171,7 +171,7 @@ export class StatusResolver {
 
   /**
    * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
-   * form. An answer that speaks against an acceptance says nothing, and the status goes again.
+   * form. An answer that makes an acceptance doubtful proves nothing, and the status goes again.
    */
   #planUnseen(id: bigint, { form, at, repeats }: NewFormAnswer): { waitMs: number } | "sent" | "again" {
     const { store, clock } = this.#context;

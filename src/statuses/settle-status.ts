@@ -132,7 +132,7 @@ export class StatusSettler {
   }
 
   /**
-   * An earlier attempt was refused, and nobody has looked at the order since: a refusal that came from somewhere else than
+   * An earlier attempt was refused, and the order was not looked at since: a refusal that came from somewhere else than
    * the service may hide that it has the status. Or the stored order has the status, and is older than the request: it may
    * have another one by now.
    */
@@ -209,7 +209,7 @@ export class StatusSettler {
     return { plan, order, isLookedAt };
   }
 
-  /** What our own statuses have left at an order is nobody else's word. */
+  /** What our own statuses have left at an order is no other client's status. */
   #keptWordsOf(orderId: string, at: string): KeptWord[] {
     const { store } = this.#context;
     const order = loadRequestedOrder(store, orderId);
@@ -386,7 +386,7 @@ export class StatusSettler {
     const { store } = this.#context;
     const order = loadRequestedOrder(store, request.orderId);
     if (order === undefined || request.statusSent === null) {
-      // No request of ours has left for it: somebody else wrote the state.
+      // No request of ours has left for it: another client wrote the state.
       await commit(this.#context, signal, () => markPendingAgain(store, request.id, null));
       return { kind: "again" };
     }

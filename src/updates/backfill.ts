@@ -14,7 +14,7 @@ interface Backfill {
   from: string;
   /** Passes that failed. */
   tries: number;
-  /** Nobody waits for it: where the service does not go back so far, that is nobody's mistake. */
+  /** It is not waited for: where the service does not go back so far, that is no failure. */
   isOwn?: true;
 }
 

@@ -24,7 +24,7 @@ function loadNewest(store: Store, except: readonly string[], more: string, limit
 }
 
 /**
- * The newest orders of which nothing speaks against it that the service has them, and answers for them. Where every order
+ * The newest orders that nothing shows the service to lack, and answers for them. Where every order
  * has failed before, one that has.
  */
 export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {

@@ -27,7 +27,7 @@ export interface Cut {
   isShown: boolean;
   /** The order of pages is another one than that of their times, so that any changes may be missing. */
   isMixed?: boolean | undefined;
-  /** The page held a few changes, and nothing else speaks against it. */
+  /** The page held a few changes, and there is no other reason to doubt it. */
   isFew?: boolean | undefined;
   /** What said that a page was not whole, where nothing else did: it means nothing if no change is found. */
   lacks?: readonly string[] | undefined;
@@ -66,7 +66,7 @@ export function deleteCut(store: Store): void {
   deleteMeta(store, "cut");
 }
 
-/** Orders whose read nobody's record asked for and that were not tried yet. One that the service has said it does not have waits for minutes. */
+/** Orders whose read no record asked for and that were not tried yet. One that the service has said it does not have waits for minutes. */
 export function countRequestedReads(store: Store): number {
   const isMissing = "order_id IN (SELECT order_id FROM missing_orders)";
   return onlyValue(store, `SELECT count(*) FROM owed_reads WHERE record = '' AND attempts = 0 AND NOT ${isMissing}`);

@@ -124,7 +124,7 @@ export class FindCutChanges {
   }
 }
 
-/** Begun by a page of a few changes that nothing else speaks against, and nothing was found. */
+/** Begun by a page of a few changes that there is no other reason to doubt, and nothing was found. */
 function isOfFew({ isFew, isShown, isFound, tieNs }: Cut): boolean {
   return isFew === true && !isShown && isFound !== true && tieNs === undefined;
 }

@@ -38,7 +38,7 @@ export class JudgePages {
     this.#pages = pages;
   }
 
-  /** Whether pages have left out changes; undefined where nothing speaks for it, or the position would not move. */
+  /** Whether pages have left out changes; undefined where nothing shows it, or the position would not move. */
   async judge(pass: Pass): Promise<Found | undefined> {
     const found = (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass));
     this.#unjudged[pass.isSweep ? "sweep" : "news"] = 0;

@@ -166,7 +166,7 @@ export class LookInUpdates {
     return { ns, last, latest, newestNs, oldestNs, timestamps: page.timestamps };
   }
 
-  /** The order itself is settled by whoever looks. */
+  /** The order itself is settled by the caller. */
   async #storeOthers(
     { page, body, askedAt }: { page: ChangePage; body: Buffer; askedAt: string | undefined },
     orderId: string,

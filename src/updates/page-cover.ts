@@ -234,7 +234,7 @@ export interface Wider {
 }
 
 /**
- * `whole`: nothing is missing, or nothing speaks for it. `cut`: changes that are known to exist were left out. `unsure`: nothing
+ * `whole`: nothing is missing, or nothing shows it. `cut`: changes that are known to exist were left out. `unsure`: nothing
  * proves either.
  */
 export function judgePage(wider: Wider): "whole" | "unsure" | "cut" {

@@ -11,7 +11,7 @@ export interface Found {
   /** How many changes the page held. */
   size: number;
   isMixed: boolean;
-  /** The page held a few changes, and nothing else speaks against it. */
+  /** The page held a few changes, and there is no other reason to doubt it. */
   isFew?: boolean;
   lacks?: readonly string[];
 }

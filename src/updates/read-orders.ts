@@ -1,5 +1,5 @@
 /*
- * Reads orders whole that a change or a doubtful record announced, or that somebody could not settle. Each read is a row
+ * Reads orders whole that a change or a doubtful record announced, or that a pass could not settle. Each read is a row
  * (`owed_reads`) until the transaction that stores its snapshot; after a crash it is simply read again. An order that
  * cannot be read waits at the end of the queue with a time of its own and never keeps the others waiting. Where the
  * service answers for no order at all, nothing is noted of any.
@@ -232,7 +232,7 @@ export class ReadOrders {
     // A read that no record asked for has nothing else to keep.
     if (isHeld && owed.record !== "") this.#keepChange(owed, m.updates.snapshotUnusable, at);
     const isLastTry = this.#isLastTry(owed);
-    // What no record asked for is asked for again by whoever did: an hour later, or at night. An older answer ends the read only once the changes
+    // What no record asked for is asked for again by what did: an hour later, or at night. An older answer ends the read only once the changes
     // were asked about it: a request that fails on the way there, or a crash, ends nothing.
     const isOver = isHeld ? isLastTry || owed.record === "" : isLastTry && current !== null;
     this.#readAfterUnit(owed, answer);
@@ -363,7 +363,7 @@ export class ReadOrders {
           counts["removed"] = (counts["removed"] ?? 0) + 1;
         continue;
       }
-      // Where the service fails for all of them, the next pass tries others, and nobody waits for long.
+      // Where the service fails for all of them, the next pass tries others, and none waits for long.
       await this.#postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
     }
   }
@@ -443,7 +443,7 @@ export class ReadOrders {
         }
       }
       if (mark !== undefined) this.#settleByChanges(owed, { told, since: mark.updatedAt }, at);
-      // Nobody can ask the order itself any more.
+      // The order itself cannot be asked any more.
       takeCancellation(this.#context, this.#rules, { orderId: owed.orderId, at, isLate: true });
       this.#endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
@@ -454,7 +454,7 @@ export class ReadOrders {
     });
   }
 
-  /** What became of a status that was sent, nobody can see at the order any more: what the changes said of it last shows it. */
+  /** What became of a status that was sent does not show at the order any more: what the changes said of it last shows it. */
   #settleByChanges(
     owed: QueuedRead,
     { told, since }: { told: ListedChange | undefined; since: string | null },

@@ -1,5 +1,5 @@
 /*
- * Asks for one order and finds its record in the answer. Writes nothing by itself; whoever takes the record saves the
+ * Asks for one order and finds its record in the answer. Writes nothing by itself; the caller that stores the record saves the
  * paths that matched for the first time in the same transaction.
  */
 

@@ -9,7 +9,7 @@
  * - a telling that lacks the record which was last before is news too: the service has replaced it, not aged it.
  *
  * Records that left the window are remembered further, so that the wider look of a sweep repeats nothing, but only
- * where their timestamp tells them from what may come later.
+ * where their timestamp distinguishes them from what may come later.
  */
 
 /** A record of a change, reduced to 16 bytes as latin1 text: its timestamp, then a digest of its content. */

@@ -6,7 +6,7 @@ export interface Counted {
   items: { job: string; what: string; sum: number }[];
 }
 
-/** Where nobody has scraped for days, the rest is counted by the next look: none of them takes long. */
+/** Where nothing has scraped for days, the rest is counted by the next look: none of them takes long. */
 const ROWS_PER_LOOK = 20_000;
 
 /**

@@ -17,7 +17,7 @@ import type { LoopWatch } from "./event-loop.ts";
 const RETRY_MS = 30_000;
 /** Browsers and scrapers send a few hundred bytes. */
 const HEADER_BYTES_MAX = 8 * 1024;
-/** Two browsers, a scraper and a prober; whoever comes beyond that is hung up on. */
+/** Two browsers, a scraper and a prober; further connections are closed. */
 const CONNECTIONS_MAX = 32;
 const REQUESTS_PER_CONNECTION_MAX = 1_000;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -64,7 +64,7 @@ export class WebServer {
     return address?.port;
   }
 
-  /** Hangs up on everybody; answers are made at once, so none is cut off in its middle. */
+  /** Closes all connections; answers are made at once, so none is cut off in its middle. */
   async stop(): Promise<void> {
     this.#abort.abort();
     this.#options.loop.stop();

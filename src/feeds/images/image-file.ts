@@ -16,7 +16,7 @@ export type ImagePlace =
 
 /**
  * Reads what the ERP wrote as the source of an image. Pure: it keeps a path from naming anything above the folder;
- * where symbolic links lead is for whoever opens the file.
+ * where symbolic links lead is checked where the file is opened.
  *
  * @param folder the folder of the files, absolute and without `..`; a path below it may be written whole.
  */
@@ -30,7 +30,7 @@ export function placeOf(source: string, folder: string): ImagePlace {
   if (source.startsWith("/") && !source.startsWith(root)) return bad(m.feeds.outsideFolder);
   const below = source.startsWith("/") ? source.slice(root.length) : source;
   const steps = below.split("/").filter((step) => step !== "" && step !== ".");
-  // Also where it would come back in: nobody writes such a path for an image by mistake.
+  // Also where it would come back in: no image has such a path by mistake.
   if (steps.includes("..")) return bad(m.feeds.upwards);
   if (steps.length === 0 || below.endsWith("/")) return bad(m.feeds.namesFolder);
   return { kind: "file", steps };

@@ -6,7 +6,7 @@ import { faultCodeOf } from "../../database/sqlite-errors.ts";
 import type { Store } from "../../database/store.ts";
 import { ERP_TABLES, type ErpTable, type Key, localValue, type RemoteRow, type TouchedRow } from "./erp-tables.ts";
 
-/** What speaks of the row alone: a constraint, a trigger that says no, a value that does not fit. */
+/** What concerns the row alone: a constraint, a trigger that says no, a value that does not fit. */
 const OF_ROW = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|TOOBIG)/;
 
 export interface Applied {
@@ -17,7 +17,7 @@ export interface Applied {
 
 /**
  * Does this for one row; a refusal becomes words.
- * @throws whatever speaks of the database or its disk, and an error that has ended the transaction.
+ * @throws whatever concerns the database or its disk, and an error that has ended the transaction.
  */
 export function unlessRefused(store: Store, act: () => boolean): Applied {
   try {
@@ -28,7 +28,7 @@ export function unlessRefused(store: Store, act: () => boolean): Applied {
   }
 }
 
-/** Whether an error speaks of what was written, and not of the machine. */
+/** Whether an error concerns what was written, and not of the machine. */
 export function isOfRow(error: unknown): boolean {
   return OF_ROW.test(faultCodeOf(error) ?? "");
 }
