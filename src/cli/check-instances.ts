@@ -5,7 +5,7 @@ import { accountOf } from "../daemon/account.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
-import type { CheckResult } from "./check.ts";
+import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
 /** What two instances of one machine must not share, and what comes of it. */
 interface Shared {
@@ -15,11 +15,7 @@ interface Shared {
 }
 
 const NOT_SHARED: readonly Shared[] = [
-  {
-    of: accountOf,
-    problem: (_, file) => m.check.sameAccount({ file }),
-    exitCode: EXIT.config,
-  },
+  { of: accountOf, problem: (_, file) => m.check.sameAccount({ file }), exitCode: EXIT.config },
   {
     of: ({ database }) => realPath(database.path),
     problem: (value, file) => m.check.sameDatabase({ file, value }),
@@ -79,12 +75,11 @@ export function checkInstances(loaded: LoadedConfig, env: NodeJS.ProcessEnv): Ch
     NOT_SHARED.flatMap(({ of, problem, exitCode }): CheckResult[] => {
       const value = of(loaded.config);
       if (value === null || value !== of(other.config)) return [];
-      return [{ check: "instances", ok: false, message: problem(value, other.file), exitCode }];
+      return [failed("instances", problem(value, other.file), exitCode)];
     }),
   );
   if (found.length > 0) return found;
-  const message = m.check.nothingShared({ names: others.map(({ file }) => path.basename(file)) });
-  return [{ check: "instances", ok: true, message, exitCode: EXIT.ok }];
+  return [passed("instances", m.check.nothingShared({ names: others.map(({ file }) => path.basename(file)) }))];
 }
 
 /** Links resolved as far as the place is there. */

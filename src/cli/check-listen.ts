@@ -3,10 +3,8 @@ import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { loadPageSilent } from "../health/notices.ts";
-import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { EXIT } from "../platform/errors.ts";
-import type { CheckResult } from "./check.ts";
+import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
 /**
  * Whether health, metrics and the page can be reached where the configuration says. A running daemon has the port or has
@@ -14,20 +12,16 @@ import type { CheckResult } from "./check.ts";
  */
 export async function checkListen(loaded: LoadedConfig): Promise<CheckResult> {
   const { listen } = loaded.config.http;
-  if (listen === null) return told(true, m.check.pageOff);
+  if (listen === null) return passed("http", m.check.pageOff);
   const address = listen.host.includes(":") ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`;
   if (!isDaemonRunning(loaded)) {
     const problem = await tryListening(listen);
-    if (problem === undefined) return told(true, m.check.addressFree({ address }));
-    return told(false, m.check.addressTaken({ address, problem }));
+    if (problem === undefined) return passed("http", m.check.addressFree({ address }));
+    return failed("http", m.check.addressTaken({ address, problem }));
   }
   const silence = loadSilence(loaded);
-  if (silence === undefined) return told(true, m.check.pageAnswers({ address }));
-  return told(false, m.check.pageSilent({ address: silence.address, error: silence.error }));
-}
-
-function told(ok: boolean, message: Message): CheckResult {
-  return { check: "http", ok, message, exitCode: ok ? EXIT.ok : EXIT.attention };
+  if (silence === undefined) return passed("http", m.check.pageAnswers({ address }));
+  return failed("http", m.check.pageSilent({ address: silence.address, error: silence.error }));
 }
 
 /** What else is unknown of the lock is reported by the check of the database. */

@@ -5,7 +5,7 @@ import { MirrorLink } from "../mirror/connection.ts";
 import { placeOf } from "../mirror/mirror-error.ts";
 import { verifySchema } from "../mirror/schema-version.ts";
 import { asError, EXIT, exitCodeOf } from "../platform/errors.ts";
-import type { CheckResult } from "./check.ts";
+import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
 /** Whether PostgreSQL lets the bridge in, its schema is this program's, and the shop is known there. Changes nothing. */
 export async function checkMirror({ config }: LoadedConfig): Promise<CheckResult[]> {
@@ -16,15 +16,12 @@ export async function checkMirror({ config }: LoadedConfig): Promise<CheckResult
   try {
     const at = placeOf(route.target);
     const known = await link.look("SELECT 1 FROM shop_keys WHERE shop = $1", [route.shop]);
-    if (known.length > 0)
-      return [{ check: "mirror", ok: true, message: m.mirror.reached({ at, shop: route.shop }), exitCode: EXIT.ok }];
+    if (known.length > 0) return [passed("mirror", m.mirror.reached({ at, shop: route.shop }))];
     const unknown = m.mirror.unknownShop({ at, shop: route.shop, user: route.target.user });
     const message = m.common.sentences({ parts: [unknown, m.mirror.rightHint({ shop: route.shop })] });
-    return [{ check: "mirror", ok: false, message, exitCode: EXIT.failed }];
+    return [failed("mirror", message, EXIT.failed)];
   } catch (thrown) {
-    const { text, hint } = asError(thrown);
-    const message = hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
-    return [{ check: "mirror", ok: false, message, exitCode: exitCodeOf(thrown) }];
+    return [failed("mirror", asError(thrown).inFull, exitCodeOf(thrown))];
   } finally {
     link.close();
   }

@@ -17,21 +17,15 @@ import { m } from "../messages/messages.ts";
 import { Fenced } from "../mirror/fenced.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
-import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { asError, BridgeError, EXIT, exitCodeOf } from "../platform/errors.ts";
 import { BROTLI_ADVISORY, isMended, loadBuildDate, monthsTooOld } from "../platform/runtime.ts";
+import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 import { checkInstances } from "./check-instances.ts";
 import { checkListen } from "./check-listen.ts";
 import { checkMirror } from "./check-mirror.ts";
 import { type Call, type Command, load, worstOf } from "./command.ts";
 import { readableSources } from "./preview.ts";
 import { jsonLine } from "./terminal.ts";
-
-export interface CheckResult {
-  check: string;
-  ok: boolean;
-  message: Message;
-  exitCode: ExitCode;
-}
 
 /** Looking through a database of this size takes longer than a person waits without a word. */
 const LONG_FROM_BYTES = 256_000_000;
@@ -40,8 +34,8 @@ const LONG_FROM_BYTES = 256_000_000;
 export const check: Command<{ online?: boolean }> = async (call, { online }) => {
   const loaded = await load(call);
   const results: CheckResult[] = [
-    { check: "configuration", ok: true, message: m.check.valid({ file: loaded.file }), exitCode: EXIT.ok },
-    ...loaded.warnings.map((message) => ({ check: "configuration", ok: false, message, exitCode: EXIT.attention })),
+    passed("configuration", m.check.valid({ file: loaded.file })),
+    ...loaded.warnings.map((warning) => failed("configuration", warning)),
     ...checkDatabase(call, loaded),
     ...checkObjects(loaded),
     checkRuntime(),
@@ -66,20 +60,16 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
 function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult[] {
   try {
     const found = describeDatabase(loaded, () => void progress.announce(m.check.lookingThrough));
-    return found.map((message) => ({ check: "database", ok: true, message, exitCode: EXIT.ok }));
+    return found.map((message) => passed("database", message));
   } catch (error) {
-    return [{ check: "database", ok: false, message: inFull(asError(error)), exitCode: exitCodeOf(error) }];
+    return [failed("database", asError(error).inFull, exitCodeOf(error))];
   }
 }
 
 /** Nothing is asked for a shop that another machine has. */
 function fencedCheck(thrown: unknown): CheckResult[] {
   if (!(thrown instanceof Fenced)) throw thrown;
-  return [{ check: "service", ok: false, message: inFull(thrown), exitCode: exitCodeOf(thrown) }];
-}
-
-function inFull({ text, hint }: BridgeError): Message {
-  return hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
+  return [failed("service", thrown.inFull, exitCodeOf(thrown))];
 }
 
 /** What the ERP has put on the bridge's tables, and what it has taken from them. What else is wrong with the database is reported by its own check. */
@@ -88,15 +78,9 @@ function checkObjects(loaded: LoadedConfig): CheckResult[] {
     using store = openReadOnly(loaded.config.database.path);
     const objects = new ErpObjects(store);
     const [found, changed] = [describeObjects(objects.list()), describeOwn(objects.own())];
-    const fail = (message: Message): CheckResult => ({
-      check: "database",
-      ok: false,
-      message,
-      exitCode: EXIT.attention,
-    });
     return [
-      ...(found === "" ? [] : [fail(m.check.erpObjects({ names: found }))]),
-      ...(changed === "" ? [] : [fail(m.check.ownChanged({ names: changed }))]),
+      ...(found === "" ? [] : [failed("database", m.check.erpObjects({ names: found }))]),
+      ...(changed === "" ? [] : [failed("database", m.check.ownChanged({ names: changed }))]),
     ];
   } catch {
     return [];
@@ -128,22 +112,8 @@ async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
   const looks = await readableSources(loaded, isThere ? null : newDatabaseStatements());
   return looks.map(({ feed, source, makesWritersWait, error }) => {
     const name = `imports.${feed}`;
-    if (error !== undefined) {
-      return { check: name, ok: false, message: inFull(error), exitCode: exitCodeOf(error) };
-    }
-    return makesWritersWait
-      ? {
-          check: name,
-          ok: false,
-          message: m.check.notWal({ source }),
-          exitCode: EXIT.attention,
-        }
-      : {
-          check: name,
-          ok: true,
-          message: m.check.readable({ source }),
-          exitCode: EXIT.ok,
-        };
+    if (error !== undefined) return failed(name, error.inFull, exitCodeOf(error));
+    return makesWritersWait ? failed(name, m.check.notWal({ source })) : passed(name, m.check.readable({ source }));
   });
 }
 
@@ -152,12 +122,11 @@ function checkRuntime(): CheckResult {
   const { node } = process.versions;
   const built = loadBuildDate();
   const months = built === undefined ? undefined : monthsTooOld(built, Date.now());
-  if (months !== undefined) {
-    const message = m.check.nodeOld({ node, months });
-    return { check: "node", ok: false, message, exitCode: EXIT.attention };
-  }
-  const message = isMended(node) ? m.check.node({ node }) : m.check.nodeAdvisory({ node, advisory: BROTLI_ADVISORY });
-  return { check: "node", ok: true, message, exitCode: EXIT.ok };
+  if (months !== undefined) return failed("node", m.check.nodeOld({ node, months }));
+  return passed(
+    "node",
+    isMended(node) ? m.check.node({ node }) : m.check.nodeAdvisory({ node, advisory: BROTLI_ADVISORY }),
+  );
 }
 
 function checkDisk(loaded: LoadedConfig): CheckResult {
@@ -166,34 +135,19 @@ function checkDisk(loaded: LoadedConfig): CheckResult {
     const space = readDiskSpace(folder);
     const free = sizeOf(space.free);
     return judgeSpace(space, false) === "room"
-      ? { check: "disk", ok: true, message: m.check.freeIn({ free, folder }), exitCode: EXIT.ok }
-      : { check: "disk", ok: false, message: m.check.fewFree({ free, folder }), exitCode: EXIT.attention };
+      ? passed("disk", m.check.freeIn({ free, folder }))
+      : failed("disk", m.check.fewFree({ free, folder }));
   } catch (error) {
-    return {
-      check: "disk",
-      ok: false,
-      message: m.check.notLooked({ folder, why: asError(error).text }),
-      exitCode: EXIT.config,
-    };
+    return failed("disk", m.check.notLooked({ folder, why: asError(error).text }), EXIT.config);
   }
 }
 
-/** The folder of the images, where the feed reads files: its absence stops that feed alone. */
 /** Whether copies and the journal can be written where they are to stand; a folder that is not there yet is made by the daemon. */
 function checkCopies({ config: { backup } }: LoadedConfig): CheckResult[] {
   return [backup.dir, backup.journal].flatMap((folder) => {
     if (folder === null) return [];
     const lacks = whyUnwritable(folder);
-    return lacks === undefined
-      ? []
-      : [
-          {
-            check: "backup",
-            ok: false,
-            message: m.check.noCopies({ folder, lacks }),
-            exitCode: EXIT.attention,
-          },
-        ];
+    return lacks === undefined ? [] : [failed("backup", m.check.noCopies({ folder, lacks }))];
   });
 }
 
@@ -210,13 +164,14 @@ function whyUnwritable(folder: string): Message | undefined {
   }
 }
 
+/** The folder of the images, where the feed reads files: its absence stops that feed alone. */
 function checkImages({ config }: LoadedConfig): CheckResult[] {
   const { path: importPath, send, folder } = config.imports.images;
   if (importPath === null || send === "url" || folder === null) return [];
   const lacks = whyUnreadable(folder);
   return lacks === undefined
-    ? [{ check: "images", ok: true, message: m.check.readable({ source: folder }), exitCode: EXIT.ok }]
-    : [{ check: "images", ok: false, message: m.check.noImages({ folder, lacks }), exitCode: EXIT.attention }];
+    ? [passed("images", m.check.readable({ source: folder }))]
+    : [failed("images", m.check.noImages({ folder, lacks }))];
 }
 
 function whyUnreadable(folder: string): Message | undefined {

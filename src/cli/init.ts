@@ -13,8 +13,9 @@ import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
+import type { CheckResult } from "../probe/check-result.ts";
 import { configFlag } from "./call.ts";
-import { type CheckResult, describeCheck } from "./check.ts";
+import { describeCheck } from "./check.ts";
 import { loadNeighbours } from "./check-instances.ts";
 import { type Call, type Command, worstOf } from "./command.ts";
 import {

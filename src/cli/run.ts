@@ -8,7 +8,7 @@ import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import type { FileTrouble } from "../database/store.ts";
 import { describeStanding } from "../health/status.ts";
-import { type Message, speaking } from "../messages/message.ts";
+import { speaking } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { acquireAccountLock } from "../platform/account-lock.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -60,7 +60,7 @@ export const run: Command = async (call) => {
     const event = await Promise.race([signal, bridge.trouble]);
     if (event === "SIGTERM" || event === "SIGINT") break;
     if (typeof event === "object" && event.kind === "fenced") {
-      log.error({ errorCode: event.error.code }, inFull(event.error));
+      log.error({ errorCode: event.error.code }, event.error.inFull);
       code = EXIT.fenced;
       break;
     }
@@ -182,7 +182,7 @@ async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge
     return start(running);
   } catch (thrown) {
     const error = asError(thrown);
-    log.error({ errorCode: error.code }, inFull(error));
+    log.error({ errorCode: error.code }, error.inFull);
     process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
   }
 }
@@ -193,7 +193,7 @@ function goneError({ store }: Bridge): BridgeError {
 
 /** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */
 function refuse(error: BridgeError, { log }: Running): never {
-  log.error({ errorCode: error.code }, inFull(error));
+  log.error({ errorCode: error.code }, error.inFull);
   process.exit(exitCodeOf(error));
 }
 
@@ -208,15 +208,11 @@ async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolea
 
 /** Nothing is closed: SQLite would write into files that it did not open. */
 async function leave(error: BridgeError, { log, bridge }: Running): Promise<never> {
-  log.error({ errorCode: error.code }, inFull(error));
+  log.error({ errorCode: error.code }, error.inFull);
   const copy = await bridge.saveHeld();
   if (copy !== undefined) log.error({ copy }, m.daemon.heldSaved({ copy }));
   const mayComeBack = copy === undefined && bridge.store.whereFiles() === "away";
   process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
-}
-
-function inFull({ text, hint }: BridgeError): Message {
-  return hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
 }
 
 function tellRefused({ log, loaded, troubles }: Running, thrown: unknown): void {

@@ -7,7 +7,8 @@ import { sendTestMessage } from "../health/send-alerts.ts";
 import type { Message } from "../messages/message.ts";
 import { createClient } from "../pass/build-client.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
-import { checkService, type ServiceCheck } from "../probe/check-service.ts";
+import type { CheckResult } from "../probe/check-result.ts";
+import { checkService } from "../probe/check-service.ts";
 import type { ProbeOptions } from "../probe/probe.ts";
 import { type Explored, probeOpenQuestions } from "../probe/probe-service.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -31,7 +32,7 @@ export function sendTestAlerts(
 }
 
 /** Asks the service, harmlessly, whether it accepts the bridge's credentials. */
-export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<ServiceCheck[]> {
+export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<CheckResult[]> {
   const { config } = loaded;
   const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
   const importPath = config.imports.stocks.path;

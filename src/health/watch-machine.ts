@@ -65,7 +65,7 @@ export class WatchMachine {
     }
     const since = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => saveNotice(store, { name: "credential", since }));
-    log.warn({}, stale.hint === undefined ? stale.text : m.common.sentences({ parts: [stale.text, stale.hint] }));
+    log.warn({}, stale.inFull);
   }
 
   async #lookAtObjects(known: { since: string; names?: string } | undefined, signal: AbortSignal): Promise<void> {

@@ -83,6 +83,11 @@ export class BridgeError extends Error {
     this.text = text;
     this.hint = options.hint;
   }
+
+  /** What is wrong and what to do. */
+  get inFull(): Message {
+    return this.hint === undefined ? this.text : m.common.sentences({ parts: [this.text, this.hint] });
+  }
 }
 
 /** Whether it concerns the database or its disk, rather than of a record, the service or the program. */

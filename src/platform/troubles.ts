@@ -4,7 +4,6 @@
  * the state of the daemon is shown.
  */
 import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import type { BridgeError, ErrorCode } from "./errors.ts";
 
@@ -42,9 +41,7 @@ export class Troubles {
     // What fails a look fails the write that asked for it too.
     if ([...this.#standing.values()].some((other) => other.error === error)) return;
     const sinceMs = before?.code === error.code ? before.sinceMs : this.#nowMs();
-    const { text, hint } = error;
-    const sentence = hint === undefined ? text : m.common.sentences({ parts: [text, hint] });
-    const shown = withTexts(sentence, (words) => hideFolder(words, folder));
+    const shown = withTexts(error.inFull, (words) => hideFolder(words, folder));
     const since = new Date(sinceMs).toISOString();
     this.#standing.set(of, { of, code: error.code, sentence: shown, since, error, sinceMs });
   }

@@ -7,20 +7,14 @@ import { randomUUID } from "node:crypto";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
-import { asError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
+import { asError, exitCodeOf } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { sendImport } from "../service/imports.ts";
 import { fetchSnapshot, fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { type FollowRules, planFirstAsk } from "../updates/follow.ts";
-
-export interface ServiceCheck {
-  check: string;
-  ok: boolean;
-  message: Message;
-  exitCode: ExitCode;
-}
+import { type CheckResult, failed, passed } from "./check-result.ts";
 
 const SKEW_WORTH_A_WORD_MS = 5 * 60_000;
 const BAD_PARAMETER = [400, 422];
@@ -28,7 +22,7 @@ const BAD_PARAMETER = [400, 422];
 export async function checkService(
   client: ServiceClient,
   options: { clock: Clock; follow: FollowRules; importPath: string | null; signal: AbortSignal },
-): Promise<ServiceCheck[]> {
+): Promise<CheckResult[]> {
   const { signal } = options;
   const now = new Date(options.clock.nowMs()).toUTCString();
   const from = { watermark: now, serviceNow: undefined, form: undefined };
@@ -59,10 +53,10 @@ export async function checkService(
 }
 
 /** A refusal of the parameter comes after a look at the credentials: it is the form of `since` that is wrong. */
-async function askSince(request: () => Promise<unknown>): Promise<ServiceCheck> {
+async function askSince(request: () => Promise<unknown>): Promise<CheckResult> {
   const check = await ask("orders: credentials", request, m.probe.updatesAnswered, BAD_PARAMETER);
   if (check.ok && check.message !== m.probe.updatesAnswered)
-    return { ...check, ok: false, message: m.probe.sinceRefused({ text: check.message }), exitCode: EXIT.attention };
+    return failed(check.check, m.probe.sinceRefused({ text: check.message }));
   return check;
 }
 
@@ -72,35 +66,24 @@ async function ask(
   request: () => Promise<unknown>,
   good: Message,
   fine: readonly number[],
-): Promise<ServiceCheck> {
+): Promise<CheckResult> {
   try {
     await request();
-    return { check, ok: true, message: good, exitCode: EXIT.ok };
+    return passed(check, good);
   } catch (thrown) {
     const error = asError(thrown);
     if (error instanceof ServiceError && error.status !== undefined && fine.includes(error.status)) {
-      return { check, ok: true, message: m.probe.answeredAs({ text: good, status: error.status }), exitCode: EXIT.ok };
+      return passed(check, m.probe.answeredAs({ text: good, status: error.status }));
     }
-    return { check, ok: false, message: describeFailure(error), exitCode: exitCodeOf(error) };
+    return failed(check, describeFailure(error), exitCodeOf(error));
   }
 }
 
-function checkClock(date: string | undefined, nowMs: number): ServiceCheck {
+function checkClock(date: string | undefined, nowMs: number): CheckResult {
   const theirs = date === undefined ? Number.NaN : Date.parse(date);
-  if (Number.isNaN(theirs))
-    return {
-      check: "clocks",
-      ok: true,
-      message: m.probe.noDate,
-      exitCode: EXIT.ok,
-    };
+  if (Number.isNaN(theirs)) return passed("clocks", m.probe.noDate);
   const skewMs = Math.abs(theirs - nowMs);
   return skewMs > SKEW_WORTH_A_WORD_MS
-    ? {
-        check: "clocks",
-        ok: false,
-        message: m.probe.clockAway({ minutes: Math.round(skewMs / 60_000) }),
-        exitCode: EXIT.attention,
-      }
-    : { check: "clocks", ok: true, message: m.probe.clocksAgree, exitCode: EXIT.ok };
+    ? failed("clocks", m.probe.clockAway({ minutes: Math.round(skewMs / 60_000) }))
+    : passed("clocks", m.probe.clocksAgree);
 }
