@@ -1,8 +1,5 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import { JsonTooLargeError } from "../answers/json-text.ts";
-import { type AnswerLimits, scanInSlices } from "../answers/scan-json.ts";
-import { inTurns } from "../answers/slices.ts";
+import type { AnswerLimits } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -14,6 +11,7 @@ import { createHttpAgent, type Route } from "./agent.ts";
 import { type CacheSigns, readCacheSigns } from "./cached-answer.ts";
 import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
 import { Pacer } from "./pacer.ts";
+import { ACCEPTANCE_BYTES_MAX, ACCEPTANCE_VALUES_MAX, holdsTooMuch, readPreview, readUpTo } from "./read-body.ts";
 import { readRetryAfter } from "./retry-after.ts";
 import { ServedDates } from "./served-dates.ts";
 import {
@@ -103,17 +101,8 @@ function readListHeaders(header: (name: string) => string | undefined): Pick<Ser
 
 const DIRECT: Route = { proxy: null, authorities: [] };
 const HEADER_BYTES_MAX = 64 * 1024;
-/** How much of an error's body is read: enough for its words, never a download. */
-const ERROR_BODY_BYTES_MAX = 64 * 1024;
-/** An answer to a POST: results of each record of a chunk at most. */
-const ACCEPTANCE_BYTES_MAX = 16_000_000;
-/** So many results of records, some values each: what is read of them stops everything else meanwhile. */
-const ACCEPTANCE_VALUES_MAX = 500_000;
 /** Records whose waits are counted: more than fail at one time while the service answers others. */
 const WAITING_MAX = 1_000;
-/** What is copied in one go; more would keep the event loop. */
-const COPY_BYTES = 16 * 1024 * 1024;
-
 /**
  * The one place that speaks HTTP. It follows no redirect, decodes no compression, reads no more than it was
  * allowed, and has one deadline for a whole request. Every failure is a {@link ServiceError} that says whether the
@@ -441,65 +430,4 @@ function codeOf(error: unknown): string {
 
 function firstOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
-}
-
-/** The whole body, or undefined where it is larger than `max` bytes. A body that ends early rejects. */
-async function readUpTo(
-  body: Dispatcher.ResponseData["body"],
-  max: number,
-  announced: number,
-): Promise<Buffer | undefined> {
-  if (announced > max) {
-    body.destroy();
-    return undefined;
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > max) {
-      body.destroy();
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return await joined(chunks, size);
-}
-
-/** One buffer of all chunks. Each is let go as soon as it is copied, and a large body does not keep the event loop. */
-async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
-  if (size <= COPY_BYTES) return Buffer.concat(chunks, size);
-  const whole = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  let turnAt = COPY_BYTES;
-  for (const [index, chunk] of chunks.entries()) {
-    at += chunk.copy(whole, at);
-    chunks[index] = NO_BYTES;
-    if (at < turnAt) continue;
-    turnAt = at + COPY_BYTES;
-    await nextTurn();
-  }
-  return whole;
-}
-
-const NO_BYTES = Buffer.alloc(0);
-
-/** What is no JSON is judged elsewhere. */
-async function holdsTooMuch(acceptance: Buffer): Promise<boolean> {
-  try {
-    const limits = { valuesMax: ACCEPTANCE_VALUES_MAX, blanksMax: Number.POSITIVE_INFINITY };
-    await inTurns(scanInSlices(acceptance, limits), nextTurn);
-    return false;
-  } catch (error) {
-    return error instanceof JsonTooLargeError;
-  }
-}
-
-async function readPreview(body: Dispatcher.ResponseData["body"]): Promise<Buffer> {
-  try {
-    return (await readUpTo(body, ERROR_BODY_BYTES_MAX, 0)) ?? NO_BYTES;
-  } catch {
-    // The status line has said what matters; a body that breaks off adds nothing.
-    return NO_BYTES;
-  }
 }
