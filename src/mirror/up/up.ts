@@ -10,26 +10,19 @@
  */
 import type { Store } from "../../database/store.ts";
 import { commit } from "../../pass/commit.ts";
-import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
 import { listWaiting } from "../down-rows.ts";
-import { forgetMirrorState, loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
+import { loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
 import { StepSize } from "../step-size.ts";
 import { refreshQueue } from "../write-down.ts";
-import {
-  applyRequest,
-  deleteOutcomeNotes,
-  hasOutcomes,
-  listOutcomes,
-  listRequestIds,
-  noteOutcomes,
-} from "./apply-requests.ts";
-import { applyRow, isOfRow, listKeys, unlessRefused, wordsOf } from "./apply-rows.ts";
-import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./erp-tables.ts";
-import { advance, keptAfter, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
+import { deleteOutcomeNotes, hasOutcomes, listOutcomes, listRequestIds } from "./apply-requests.ts";
+import { Application, type Counts, loadUsed, type Round, type Save } from "./apply-round.ts";
+import { listKeys } from "./apply-rows.ts";
+import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
+import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
 import {
   addNotes,
   countRefused,
@@ -41,7 +34,6 @@ import {
   readOpenRequests,
   readPage,
   readTouched,
-  type TouchedRequest,
   type Verdict,
   writeErrors,
   writeOutcomes,
@@ -51,26 +43,6 @@ import {
 const OUTCOMES_MAX = 500;
 /** Requests noted again at a time. */
 const KEYS_MAX = 2_000;
-
-type Counts = Record<string, number>;
-
-/** What a round has read. */
-interface Round {
-  rows: readonly TouchedRow[];
-  requests: readonly TouchedRequest[];
-  /** The notes that it answers. */
-  ids: readonly string[];
-  /** The shop's database went back: a request that it lacks may have been sent before. */
-  isAgain: boolean;
-  /** Requests whose outcomes are to be written once more. */
-  outcomesOf: readonly number[];
-  /** Its number; undefined in the middle of a walk, which begins anew where it is broken off. */
-  upNo: number | undefined;
-  /** The walk that ends with it. */
-  ended: Walk | undefined;
-  /** Deleted rows of stock become zeros. */
-  leavesZeros: boolean;
-}
 
 /** What SQLite has of a round, for PostgreSQL. */
 interface Settled {
@@ -322,14 +294,6 @@ async function noteWentBack({ context }: MirrorSession, seen: Seen, signal: Abor
   }
 }
 
-/** Inside the transaction that ends it. */
-function endWalk(store: Store, walk: Walk): void {
-  saveMirrorState(store, "kept", JSON.stringify(keptAfter(walk, loadTableCounts(store, "kept"))));
-  if (walk.because === "remote") forgetMirrorState(store, "restored");
-  if (walk.hasZeros) forgetMirrorState(store, "unsure");
-  if (walk.because === "approved") forgetMirrorState(store, "approved");
-}
-
 /** Whether the site may sell what this database has never had. */
 function isUnsure(store: Store): boolean {
   return loadMirrorState(store, "unsure") !== undefined;
@@ -345,114 +309,4 @@ function isStockWaiting(store: Store): boolean {
 /** The round that was applied last. */
 function loadUpNo(store: Store): number {
   return Number(loadMirrorState(store, "up_no") ?? 0);
-}
-
-/** Tables that rows from PostgreSQL have ever come to. */
-function loadUsed(store: Store): ErpTable[] {
-  return (JSON.parse(loadMirrorState(store, "up") ?? "[]") as string[]).filter(isErpTable);
-}
-
-type Save = (act: () => void) => Promise<void>;
-
-/** Step 2 of one round. */
-class Application {
-  readonly #context: JobContext;
-  readonly #round: Round;
-  counts: Counts = {};
-
-  constructor(context: JobContext, round: Round) {
-    this.#context = context;
-    this.#round = round;
-  }
-
-  /** In one transaction; where a row ends that, each row has one of its own. */
-  async apply(save: Save): Promise<Verdict[]> {
-    try {
-      let verdicts: Verdict[] = [];
-      await save(() => {
-        this.counts = {};
-        verdicts = this.#each().flatMap(({ act }) => act() ?? []);
-        this.#finish();
-      });
-      return verdicts;
-    } catch (error) {
-      if (!isOfRow(error)) throw error;
-      this.counts = {};
-      return await this.#applyOneByOne(save);
-    }
-  }
-
-  get #store(): Store {
-    return this.#context.store;
-  }
-
-  async #applyOneByOne(save: Save): Promise<Verdict[]> {
-    const verdicts: (Verdict | undefined)[] = [];
-    for (const { key, act } of this.#each()) {
-      try {
-        await save(() => void verdicts.push(act()));
-      } catch (error) {
-        if (!isOfRow(error)) throw error;
-        verdicts.push({ ...key, error: wordsOf(error) });
-        this.#count("refused");
-      }
-    }
-    await save(() => this.#finish());
-    return verdicts.filter((verdict) => verdict !== undefined);
-  }
-
-  #each(): { key: Omit<Verdict, "error">; act: () => Verdict | undefined }[] {
-    const { rows, requests } = this.#round;
-    // Requests of one order leave in the order in which they were made.
-    const inOrder = requests.toSorted((a, b) => Number(a.request?.seq ?? 0) - Number(b.request?.seq ?? 0));
-    return [
-      ...rows.map((row) => ({ key: { table: row.table, k0: row.k0, k1: row.k1 }, act: () => this.#applyRow(row) })),
-      ...inOrder.map((request) => ({
-        key: { table: "status_requests" as const, k0: request.id, k1: "" },
-        act: () => this.#applyRequest(request),
-      })),
-    ];
-  }
-
-  #finish(): void {
-    const { rows, outcomesOf, upNo, ended } = this.#round;
-    noteOutcomes(this.#store, outcomesOf);
-    if (ended !== undefined) endWalk(this.#store, ended);
-    if (upNo !== undefined) saveMirrorState(this.#store, "up_no", String(upNo));
-    const used = loadUsed(this.#store);
-    const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || rows.some((row) => row.table === table));
-    if (now.length > used.length) saveMirrorState(this.#store, "up", JSON.stringify(now));
-  }
-
-  #applyRow(touched: TouchedRow): Verdict | undefined {
-    const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched, this.#round));
-    if (changed) this.#count("erpRows");
-    if (error !== null) this.#count("refused");
-    const { table, k0, k1, row } = touched;
-    return row === null || row.error === error ? undefined : { table, k0, k1, error };
-  }
-
-  #applyRequest(touched: TouchedRequest): Verdict | undefined {
-    const rules = { isAgain: this.#round.isAgain, at: isoTime(this.#context.clock.nowMs()) };
-    const { reason, isNew } = this.#refusedOr(touched, rules);
-    if (isNew) this.#count("erpRequests");
-    if (reason !== null) this.#count("refused");
-    const { id, request } = touched;
-    return request === null || request.error === reason
-      ? undefined
-      : { table: "status_requests", k0: id, k1: "", error: reason };
-  }
-
-  #refusedOr(touched: TouchedRequest, rules: Parameters<typeof applyRequest>[2]): ReturnType<typeof applyRequest> {
-    let outcome = { reason: null as string | null, isNew: false };
-    const { error } = unlessRefused(this.#store, () => {
-      outcome = applyRequest(this.#store, touched, rules);
-      return outcome.isNew;
-    });
-    return error === null ? outcome : { reason: error, isNew: false };
-  }
-
-  #count(name: string): void {
-    this.counts[name] = (this.counts[name] ?? 0) + 1;
-  }
 }

@@ -1,0 +1,148 @@
+/* Writes what one round has read into the shop's own tables: the second step of a round (`up.ts`), in SQLite. */
+import type { Store } from "../../database/store.ts";
+import type { JobContext } from "../../pass/job.ts";
+import { isoTime } from "../../platform/ports.ts";
+import { forgetMirrorState, loadMirrorState, loadTableCounts, saveMirrorState } from "../mirror-state.ts";
+import { applyRequest, noteOutcomes } from "./apply-requests.ts";
+import { applyRow, isOfRow, unlessRefused, wordsOf } from "./apply-rows.ts";
+import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./erp-tables.ts";
+import { keptAfter, type Walk } from "./plan-walk.ts";
+import type { TouchedRequest, Verdict } from "./remote-rows.ts";
+
+export type Counts = Record<string, number>;
+
+/** What a round has read. */
+export interface Round {
+  rows: readonly TouchedRow[];
+  requests: readonly TouchedRequest[];
+  /** The notes that it answers. */
+  ids: readonly string[];
+  /** The shop's database went back: a request that it lacks may have been sent before. */
+  isAgain: boolean;
+  /** Requests whose outcomes are to be written once more. */
+  outcomesOf: readonly number[];
+  /** Its number; undefined in the middle of a walk, which begins anew where it is broken off. */
+  upNo: number | undefined;
+  /** The walk that ends with it. */
+  ended: Walk | undefined;
+  /** Deleted rows of stock become zeros. */
+  leavesZeros: boolean;
+}
+
+export type Save = (act: () => void) => Promise<void>;
+
+/** Step 2 of one round (`up.ts`). */
+export class Application {
+  readonly #context: JobContext;
+  readonly #round: Round;
+  counts: Counts = {};
+
+  constructor(context: JobContext, round: Round) {
+    this.#context = context;
+    this.#round = round;
+  }
+
+  /** In one transaction; where a row ends that, each row has one of its own. */
+  async apply(save: Save): Promise<Verdict[]> {
+    try {
+      let verdicts: Verdict[] = [];
+      await save(() => {
+        this.counts = {};
+        verdicts = this.#each().flatMap(({ act }) => act() ?? []);
+        this.#finish();
+      });
+      return verdicts;
+    } catch (error) {
+      if (!isOfRow(error)) throw error;
+      this.counts = {};
+      return await this.#applyOneByOne(save);
+    }
+  }
+
+  get #store(): Store {
+    return this.#context.store;
+  }
+
+  async #applyOneByOne(save: Save): Promise<Verdict[]> {
+    const verdicts: (Verdict | undefined)[] = [];
+    for (const { key, act } of this.#each()) {
+      try {
+        await save(() => void verdicts.push(act()));
+      } catch (error) {
+        if (!isOfRow(error)) throw error;
+        verdicts.push({ ...key, error: wordsOf(error) });
+        this.#count("refused");
+      }
+    }
+    await save(() => this.#finish());
+    return verdicts.filter((verdict) => verdict !== undefined);
+  }
+
+  #each(): { key: Omit<Verdict, "error">; act: () => Verdict | undefined }[] {
+    const { rows, requests } = this.#round;
+    // Requests of one order leave in the order in which they were made.
+    const inOrder = requests.toSorted((a, b) => Number(a.request?.seq ?? 0) - Number(b.request?.seq ?? 0));
+    return [
+      ...rows.map((row) => ({ key: { table: row.table, k0: row.k0, k1: row.k1 }, act: () => this.#applyRow(row) })),
+      ...inOrder.map((request) => ({
+        key: { table: "status_requests" as const, k0: request.id, k1: "" },
+        act: () => this.#applyRequest(request),
+      })),
+    ];
+  }
+
+  #finish(): void {
+    const { rows, outcomesOf, upNo, ended } = this.#round;
+    noteOutcomes(this.#store, outcomesOf);
+    if (ended !== undefined) endWalk(this.#store, ended);
+    if (upNo !== undefined) saveMirrorState(this.#store, "up_no", String(upNo));
+    const used = loadUsed(this.#store);
+    const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || rows.some((row) => row.table === table));
+    if (now.length > used.length) saveMirrorState(this.#store, "up", JSON.stringify(now));
+  }
+
+  #applyRow(touched: TouchedRow): Verdict | undefined {
+    const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched, this.#round));
+    if (changed) this.#count("erpRows");
+    if (error !== null) this.#count("refused");
+    const { table, k0, k1, row } = touched;
+    return row === null || row.error === error ? undefined : { table, k0, k1, error };
+  }
+
+  #applyRequest(touched: TouchedRequest): Verdict | undefined {
+    const rules = { isAgain: this.#round.isAgain, at: isoTime(this.#context.clock.nowMs()) };
+    const { reason, isNew } = this.#refusedOr(touched, rules);
+    if (isNew) this.#count("erpRequests");
+    if (reason !== null) this.#count("refused");
+    const { id, request } = touched;
+    return request === null || request.error === reason
+      ? undefined
+      : { table: "status_requests", k0: id, k1: "", error: reason };
+  }
+
+  #refusedOr(touched: TouchedRequest, rules: Parameters<typeof applyRequest>[2]): ReturnType<typeof applyRequest> {
+    let outcome = { reason: null as string | null, isNew: false };
+    const { error } = unlessRefused(this.#store, () => {
+      outcome = applyRequest(this.#store, touched, rules);
+      return outcome.isNew;
+    });
+    return error === null ? outcome : { reason: error, isNew: false };
+  }
+
+  #count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1;
+  }
+}
+
+/** Inside the transaction that ends it. */
+function endWalk(store: Store, walk: Walk): void {
+  saveMirrorState(store, "kept", JSON.stringify(keptAfter(walk, loadTableCounts(store, "kept"))));
+  if (walk.because === "remote") forgetMirrorState(store, "restored");
+  if (walk.hasZeros) forgetMirrorState(store, "unsure");
+  if (walk.because === "approved") forgetMirrorState(store, "approved");
+}
+
+/** Tables that rows from PostgreSQL have ever come to. */
+export function loadUsed(store: Store): ErpTable[] {
+  return (JSON.parse(loadMirrorState(store, "up") ?? "[]") as string[]).filter(isErpTable);
+}
