@@ -18,7 +18,8 @@ import { openSource } from "../feeds/source-reader.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
-import { loadCancelledSince, loadNextRequests, loadRequestedOrder } from "../statuses/status-rows.ts";
+import { loadCancelledSince, loadRequestedOrder } from "../statuses/requested-order-rows.ts";
+import { loadNextRequests } from "../statuses/status-rows.ts";
 
 /** Rows or keys that are read at once. */
 const ROWS_PER_READ = 1_000;

@@ -11,11 +11,11 @@ import { isoTime } from "../platform/ports.ts";
 import type { OrderReader } from "../updates/read-order.ts";
 import { compareStatus, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
 import type { RequestedOrder, StatusRules } from "./plan-status.ts";
+import { loadOrderMoves } from "./requested-order-rows.ts";
 import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
 import {
   hasOtherRequest,
   loadNewForm,
-  loadOrderMoves,
   markPendingAgain,
   markRequestRefused,
   markSent,

@@ -19,6 +19,7 @@ import { hasUnstored } from "../records/unstored-records.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { ReadableOrder } from "../updates/read-order.ts";
 import { statusRetryMs } from "./judge-status.ts";
+import { loadRequestedOrder } from "./requested-order-rows.ts";
 import type { Step } from "./resolve-status.ts";
 import type { StatusSettler } from "./settle-status.ts";
 import {
@@ -26,7 +27,6 @@ import {
   loadNextRequests,
   loadOpenRequest,
   loadOwedEchoes,
-  loadRequestedOrder,
   markUnsettled,
   type StatusRequest,
   saveRequestError,

@@ -22,18 +22,20 @@ import type { KeptWord } from "../updates/kept-words.ts";
 import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
 import { classifyStatusFailure, compareStatus, isRefusalBelieved } from "./judge-status.ts";
 import { planStatus, type RequestedOrder, type StatusPlan } from "./plan-status.ts";
+import {
+  isOwnUnread,
+  isStatusOfOrders,
+  loadCancelledSince,
+  loadOrderMoves,
+  loadRequestedOrder,
+} from "./requested-order-rows.ts";
 import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
 import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {
   hasStatusPathMatched,
   isFollowedSince,
-  isOwnUnread,
-  isStatusOfOrders,
-  loadCancelledSince,
   loadNewForm,
   loadOpenRequest,
-  loadOrderMoves,
-  loadRequestedOrder,
   markEchoesRead,
   markPendingAgain,
   markRequestRefused,

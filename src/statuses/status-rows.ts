@@ -10,13 +10,11 @@ import { onlyValue } from "../database/only-row.ts";
 import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type { ColumnValue } from "../feeds/feed.ts";
 import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
-import type { OrderMoves } from "./judge-status.ts";
-import { findCancellation, type RequestedOrder, type StatusEvent, type WantedStatus } from "./plan-status.ts";
+import type { RequestedOrder, WantedStatus } from "./plan-status.ts";
 import { findNotUtf8 } from "./utf8.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
@@ -24,7 +22,7 @@ const VALUES_BYTES_MAX = 1_000_000;
 /** An id has 36 characters; whatever is longer is none. */
 const ID_CHARACTERS = 64;
 /** Longer than any time that can be read. */
-const STAMP_CHARACTERS = 64;
+export const STAMP_CHARACTERS = 64;
 /** Written by the ERP, this column may hold the largest integer there is. */
 const ATTEMPTS_MAX = 1_000_000;
 export interface StatusRequest extends WantedStatus {
@@ -46,7 +44,7 @@ type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8" | "w
 
 const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0) + coalesce(octet_length(r.data), 0)
   + coalesce(octet_length(r.status_sent), 0) + coalesce(octet_length(r.status_before), 0) > ${VALUES_BYTES_MAX}`;
-const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELSE r.${column} END`;
+export const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELSE r.${column} END`;
 const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.state, r.attempts,
   ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
   ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
@@ -109,109 +107,6 @@ function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "dat
   return onlyValue<Buffer>(store, `SELECT CAST(${column} AS BLOB) FROM status_requests WHERE id = ?`, id);
 }
 
-/** The order of a request, whose id may be written in any case. */
-export function loadRequestedOrder(store: Store, orderId: string): RequestedOrder | undefined {
-  const row = store
-    .prepare<Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }>(
-      `SELECT order_id AS orderId, coalesce(service_id, order_id) AS serviceId, status, removed_at AS removedAt,
-         revision, service_updated_at AS updatedAt,
-         (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
-       FROM orders o WHERE o.order_id = lower(?)`,
-    )
-    .get(orderId);
-  if (row === undefined) return undefined;
-  const { removedAt, ...order } = row;
-  return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
-}
-
-/** Events of an order that are looked at for a cancellation: the newest. */
-const EVENTS_SINCE = 1_000;
-
-interface KnownOrder {
-  orderKey: number;
-  status: string | null;
-  changedAt: string;
-  known: number;
-  /** Undefined in the database: no event of that revision, or of one before it, is there any more. */
-  statusKnown: string | null;
-  isKnown: 0 | 1;
-}
-
-/**
- * When, and as what, the order of a request was cancelled after the revision that the ERP has seen. A revision that the order has not
- * got yet is knowledge of none.
- */
-export function loadCancelledSince(
-  store: Store,
-  id: bigint,
-  cancelled: ReadonlySet<string>,
-): WantedStatus["cancelledSince"] {
-  const order = store
-    .prepare<KnownOrder>(
-      `WITH known (order_key, status, changed_at, revision) AS MATERIALIZED (
-         SELECT o.order_key, o.status, o.changed_at, iif(r.known_revision > o.revision, 0, r.known_revision)
-         FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ? AND r.known_revision IS NOT NULL)
-       SELECT k.order_key AS orderKey, k.status, k.changed_at AS changedAt, k.revision AS known, e.new_status AS statusKnown,
-         e.seq IS NOT NULL AS isKnown
-       FROM known k LEFT JOIN order_event_rows e ON e.seq = (
-         SELECT max(p.seq) FROM order_event_rows p WHERE p.order_key = k.order_key AND p.revision <= k.revision)`,
-    )
-    .get(id);
-  if (order === undefined || !cancelled.has(order.status ?? "")) return undefined;
-  const events = loadEventsSince(store, id, order);
-  const known = order.known === 0 ? null : order.isKnown === 1 ? order.statusKnown : undefined;
-  return findCancellation({ known, events }, cancelled);
-}
-
-function loadEventsSince(store: Store, id: bigint, order: KnownOrder): StatusEvent[] {
-  const { orderKey, known, status, changedAt } = order;
-  const events = store
-    .prepare<Omit<StatusEvent, "isOwn"> & { isOwn: 0 | 1 }>(
-      `SELECT e.old_status AS was, e.new_status AS status, e.at, e.source = 'own' OR EXISTS (
-           SELECT 1 FROM status_requests r JOIN status_requests s ON s.order_id = r.order_id
-           WHERE r.id = @id AND s.state = 'sent' AND s.status_sent = e.new_status AND s.revision_before < e.revision
-             AND NOT EXISTS (SELECT 1 FROM order_event_rows p WHERE p.order_key = e.order_key AND p.status_changed
-               AND p.revision > s.revision_before AND p.revision < e.revision)) AS isOwn
-       FROM order_event_rows e WHERE e.order_key = @orderKey AND e.revision > @known ORDER BY e.seq DESC LIMIT ${EVENTS_SINCE}`,
-    )
-    .all({ id, orderKey, known })
-    .map((event) => ({ ...event, isOwn: event.isOwn === 1 }))
-    .reverse();
-  if (events.length > 0 || known > 0) return events;
-  // The history of so long ago was removed.
-  const orderId = onlyValue<string>(store, "SELECT order_id FROM orders WHERE order_key = ?", orderKey);
-  return [{ was: null, status, at: changedAt, isOwn: loadLastSent(store, orderId)?.status === status }];
-}
-
-/** Orders that are looked at for the names of statuses: the newest. */
-const NAMING_ORDERS = 1_000;
-
-/** Whether a word is the status of some order. */
-export function isStatusOfOrders(store: Store, word: string): boolean {
-  const sql = `SELECT EXISTS (SELECT 1 FROM (SELECT status FROM orders ORDER BY order_key DESC LIMIT ${NAMING_ORDERS}) WHERE status = ?)`;
-  return onlyValue<number>(store, sql, word) === 1;
-}
-
-/** Whether the bridge has sent that status for an order that has not come back with it yet. */
-export function isOwnUnread(store: Store, orderId: string, status: string | null): boolean {
-  const sql = `SELECT EXISTS (SELECT 1 FROM status_requests
-    WHERE order_id = ? AND state = 'sent' AND status_sent = ? AND echo IS NOT NULL)`;
-  return onlyValue<number>(store, sql, orderId, status) === 1;
-}
-
-/** The last request that left for the order and was accepted. */
-function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
-  const row = store
-    .prepare<{ status: string | null; comment: ColumnValue; data: ColumnValue }>(
-      `SELECT r.status_sent AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data
-       FROM status_requests r WHERE r.order_id = ? AND r.state = 'sent' AND r.status_sent IS NOT NULL
-       ORDER BY r.answered_at DESC, r.id DESC LIMIT 1`,
-    )
-    .safeIntegers(true)
-    .get(orderId);
-  return row ?? null;
-}
-
 /** The method and path under which the service has once accepted a status. */
 const PATH_ROLE = "status.path";
 
@@ -245,65 +140,6 @@ export function markSending(
       )
       .run(sent.status, status, revision, updatedAt, sent.leftAt, sent.at, id).changes > 0
   );
-}
-
-/** Statuses of an order since a request left that are looked at: the newest. */
-const STATUSES_SINCE = 100;
-
-/**
- * What became known of its order since a request left; nothing where what was known then is not.
- * @param status what the order has now
- */
-export function loadOrderMoves(store: Store, id: bigint, status: string | null): OrderMoves {
-  const row = store
-    .prepare<Record<string, number | string | null>>(
-      `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
-         substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS timestamp,
-         EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
-           AND s.status_sent = @status AND s.revision_before IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.status_changed
-             AND e.revision > s.revision_before AND e.revision <= r.revision_before)) AS isUnseen,
-         (SELECT s.status_sent FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
-           AND s.status_sent IS NOT NULL ORDER BY s.answered_at DESC, s.id DESC LIMIT 1) = @status AS isLast
-       FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
-    )
-    .get({ id, status });
-  // Not of the same status: whether one of the two has come back is known from the other.
-  const accepted = store
-    .prepare<{ status: string | null; timestamp: string | null }>(
-      `SELECT s.status_before AS status, substr(s.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestamp
-       FROM status_requests r JOIN status_requests s ON s.order_id = r.order_id
-       WHERE r.id = ? AND s.id <> r.id AND s.state = 'sent' AND s.echo IS NOT NULL AND s.http_status IS NOT NULL
-         AND s.revision_before IS NOT NULL AND s.status_sent IS NOT s.status_before AND s.status_sent IS NOT r.status_sent
-       ORDER BY s.answered_at DESC, s.id DESC LIMIT 1`,
-    )
-    .get(id);
-  const since = store
-    .prepare<{ status: string | null }>(
-      `SELECT e.new_status AS status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
-       JOIN order_event_rows e ON e.order_key = o.order_key
-       WHERE r.id = ? AND e.revision > r.revision_before AND e.status_changed ORDER BY e.seq DESC LIMIT ${STATUSES_SINCE}`,
-    )
-    .all(id);
-  const {
-    hasComeBack,
-    isUnseen,
-    isLast,
-    isSameContent,
-    timestampBefore = null,
-    timestamp = null,
-    leftAt = null,
-  } = row ?? {};
-  return {
-    hasComeBack: hasComeBack === 1,
-    statusesSince: since.map((event) => event.status).reverse(),
-    ownStatus: isUnseen === 1 ? "unseen" : isLast === 1 ? "last" : null,
-    isSameContent: isSameContent === 1,
-    timestampBefore: timestampBefore as string | null,
-    timestamp: timestamp as string | null,
-    leftAt: leftAt as string | null,
-    beforeAccepted: accepted ?? null,
-  };
 }
 
 /** The order has the status. Where it has not come back with the order yet, a read of the order is due. */
