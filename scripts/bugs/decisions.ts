@@ -165,14 +165,14 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/updates/take-cancellation.test.ts",
     "nobody told of an order that only its change calls cancelled",
-    { of: "#noteCalled", does: "void [owed, answer, at];" },
-    "src/updates/read-orders.ts",
+    { of: "noteCalled", does: "void [owed, answer, at];" },
+    "src/updates/asking-record.ts",
   ),
   tested(
     "test/updates/set-back.test.ts",
     "an order taken back for a change whose time cannot be read",
-    { in: "#isSaidTwice", find: "own === undefined) return false;", replace: "own === undefined) return true;" },
-    "src/updates/read-orders.ts",
+    { in: "isSaidTwice", find: "own === undefined) return false;", replace: "own === undefined) return true;" },
+    "src/updates/asking-record.ts",
   ),
   tested(
     "test/updates/set-back.test.ts",

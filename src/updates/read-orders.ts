@@ -5,69 +5,38 @@
  * service answers for no order at all, nothing is noted of any.
  */
 
-import { JsonSyntaxError } from "../answers/json-text.ts";
-import { scanJson } from "../answers/scan-json.ts";
-import { isStrictlyNewer, readTimestamp } from "../answers/timestamp.ts";
-import { unitNs } from "../answers/timestamp-form.ts";
+import { isStrictlyNewer } from "../answers/timestamp.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
-import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { settleEchoes } from "../orders/echo-rows.ts";
 import { type IngestResult, isUnchanged } from "../orders/ingest-orders.ts";
 import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/later-reads.ts";
 import { loadMissingOrder } from "../orders/missing-rows.ts";
-import {
-  isSameFence,
-  loadOrderFence,
-  loadOrderMark,
-  markOrderRemoved,
-  type OrderFence,
-  saveSourceHash,
-} from "../orders/order-rows.ts";
+import { isSameFence, loadOrderFence, loadOrderMark, markOrderRemoved, type OrderFence } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { stateOfStatus } from "../orders/plan-order.ts";
 import { loadSecondReads, queueSecondRead, requestSecondRead } from "../orders/second-reads.ts";
 import { commit } from "../pass/commit.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import {
-  countDueReads,
-  deleteQueuedRead,
-  loadDueReads,
-  loadQueuedRead,
-  postponeRead,
-  type QueuedRead,
-} from "../pass/position-rows.ts";
-import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { countDueReads, loadDueReads, loadQueuedRead, type QueuedRead } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
-import { learnLag, loadLag, saveLag } from "./change-lag.ts";
+import { AskingRecord } from "./asking-record.ts";
 import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
 import { isOfFuture } from "./latest-time.ts";
-import { saveCalledCancelled } from "./learned-rows.ts";
 import { type ListedChange, type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
 import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
+import { isLastTry, ReadQueue } from "./read-queue.ts";
 import { noteRemoved } from "./set-back.ts";
-import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
+import { takeCancellation } from "./take-cancellation.ts";
 
 const READS_PER_PASS = 200;
-/** The first wait of an order that cannot be read; it doubles with each failure of its own. */
-const WAIT_FIRST_MS = 30_000;
-const WAIT_MAX_MS = 3_600_000;
-/**
- * So often an order is read again whose answers are bad, or older than what is known of it: about a day. Then what the service says counts,
- * and later changes or `reconcile` ask again.
- */
-const TRIES_MAX = 30;
 /** After so many answers that are older than what is known, the changes are asked for the newer version: before `CANCELLED_TRIES`. */
 const BEHIND_TRIES = 3;
-/** After so many orders whose answers never came to have the timestamp of their change, those timestamps are not the orders' own. */
-const VAIN_MAX = 3;
 /** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
 const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
 
@@ -100,13 +69,13 @@ interface Pass {
 export class ReadOrders {
   readonly #context: JobContext;
   readonly #reader: OrderReader;
+  readonly #asking: AskingRecord;
+  readonly #queue: ReadQueue;
   readonly #missing: MissingOrders;
   readonly #held: HeldRecords;
   readonly #looks: LostLooks;
   readonly #rules: OrderRules;
   readonly #follow: FollowRules;
-  /** Orders in a row whose answers never came to have the timestamp of the change. */
-  #vain = 0;
   /** Orders that had changed although no record asked for their read. */
   unannounced = 0;
 
@@ -115,6 +84,8 @@ export class ReadOrders {
     this.#follow = follow;
     this.#rules = rules;
     this.#reader = new OrderReader(context, rules);
+    this.#asking = new AskingRecord(context, rules, this.#reader);
+    this.#queue = new ReadQueue(context, rules);
     this.#missing = new MissingOrders(context);
     this.#looks = new LostLooks(context, this.#reader);
     this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
@@ -177,7 +148,7 @@ export class ReadOrders {
       if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
     } catch (error) {
       if (reachOf(error, owed.attempts) !== "record") {
-        if (isAnswered(error)) await this.#postpone(owed, error, pass.signal);
+        if (isAnswered(error)) await this.#queue.postpone(owed, error, pass.signal);
         throw error;
       }
       this.#context.log.debug({ orderId: owed.orderId }, client.hideSecrets(asError(error).message));
@@ -201,8 +172,8 @@ export class ReadOrders {
     const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
     // Where a version cannot be an earlier one, the changes list what the service's clock has called later.
     const isTold = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
-    const isLast = listing !== "gone" && !isTold && this.#isLastTry(owed);
-    if (isTold && this.#isLastTry(owed)) await commit(this.#context, signal, () => this.#endDebt(owed));
+    const isLast = listing !== "gone" && !isTold && isLastTry(owed);
+    if (isTold && isLastTry(owed)) await commit(this.#context, signal, () => this.#queue.endDebt(owed));
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
   }
@@ -230,32 +201,28 @@ export class ReadOrders {
     const { answer, stored } = refreshed;
     const isHeld = this.#reader.isHeld(answer);
     // A read that no record asked for has nothing else to keep.
-    if (isHeld && owed.record !== "") this.#keepChange(owed, m.updates.snapshotUnusable, at);
-    const isLastTry = this.#isLastTry(owed);
+    if (isHeld && owed.record !== "") this.#queue.keepChange(owed, m.updates.snapshotUnusable, at);
+    const isLast = isLastTry(owed);
     // What no record asked for is asked for again by what did: an hour later, or at night. An older answer ends the read only once the changes
     // were asked about it: a request that fails on the way there, or a crash, ends nothing.
-    const isOver = isHeld ? isLastTry || owed.record === "" : isLastTry && current !== null;
+    const isOver = isHeld ? isLast || owed.record === "" : isLast && current !== null;
     this.#readAfterUnit(owed, answer);
-    if (!isHeld) this.#learnLag(owed, answer, stored);
-    const announced = isHeld ? undefined : this.#newerAnnounced(owed, answer, current);
+    if (!isHeld) this.#asking.learnLag(owed, answer, stored);
+    const announced = isHeld ? undefined : this.#asking.newerAnnounced(owed, answer, current);
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
-    if (!isHeld && newer === undefined) this.#noteCalled(owed, answer, at);
-    if (isOver || !(isHeld || newer !== undefined)) this.#endDebt(owed);
-    else this.#waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
+    if (!isHeld && newer === undefined) this.#asking.noteCalled(owed, answer, at);
+    if (isOver || !(isHeld || newer !== undefined)) this.#queue.endDebt(owed);
+    else this.#queue.waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
     return { ...refreshed, newer };
   }
 
   /** The timestamp of the change that announced it may be another one than the order's own. */
   #readAfterUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
     if (askedAt === undefined) return;
-    const order = { orderId: owed.orderId, timestamp: this.#timestampOf(owed), askedAt, isNews: false };
+    const order = { orderId: owed.orderId, timestamp: this.#asking.timestampOf(owed), askedAt, isNews: false };
     queueSecondRead(this.#context.store, order, this.#timezone);
-  }
-
-  #isLastTry({ attempts }: QueuedRead): boolean {
-    return attempts + 1 >= TRIES_MAX;
   }
 
   /**
@@ -270,86 +237,13 @@ export class ReadOrders {
     const newer = this.#reader.newerStored(answer);
     if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.believed);
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
-    const isAnnounced = this.#isSaidTwice(owed, answer);
+    const isAnnounced = this.#asking.isSaidTwice(owed, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
     return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true }, at);
   }
 
-  /**
-   * The change that announced it has no later timestamp, to the last unit that it shows: the service has set the order back. One that
-   * cannot be read says nothing, and a batch may hold what it held long ago.
-   */
-  #isSaidTwice(owed: QueuedRead, answer: OrderAnswer): boolean {
-    if (owed.source !== "update") return false;
-    const announced = readTimestamp(this.#timestampOf(owed), this.#timezone);
-    const own = readTimestamp(this.#reader.timestampOf(answer), this.#timezone);
-    if (announced === undefined || own === undefined) return false;
-    return announced.latestNs + unitNs(announced.form) <= own.latestNs + unitNs(own.form);
-  }
-
   get #timezone(): string {
     return this.#rules.plan.timezone;
-  }
-
-  /** The timestamp of the change that announced the order, where the answer has not seen it: a replica may lag behind. */
-  #newerAnnounced(owed: QueuedRead, answer: OrderAnswer, current: string | null): string | undefined {
-    if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
-    const announced = this.#timestampOf(owed);
-    const own = this.#reader.timestampOf(answer);
-    const isBehind = this.#reader.isBehind({ announced, own });
-    if (isBehind && current === null && owed.attempts + 1 === TRIES_MAX) this.#vain += 1;
-    if (!isBehind && owed.attempts > 0) this.#vain = 0;
-    const isCurrent = current !== null && !this.#reader.isLater(announced, current);
-    return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
-  }
-
-  /** A change and its order call the same version by two names: of a cancellation that only the change names a person has to know. */
-  #noteCalled(owed: QueuedRead, answer: OrderAnswer, at: string): void {
-    const { store, log } = this.#context;
-    const { plan } = this.#rules;
-    if (owed.source !== "update" || answer.isCached) return;
-    const told = this.#reader.askedBy(owed, "status");
-    if (told === null || !stateOfStatus(told, plan).isCancelled) return;
-    const status = this.#reader.valuesOf(answer)?.status ?? null;
-    if (status === null || stateOfStatus(status, plan).isCancelled) return;
-    if (isStrictlyNewer(this.#reader.timestampOf(answer), this.#timestampOf(owed), this.#timezone)) return;
-    const { orderId } = owed;
-    log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, told }));
-    saveCalledCancelled(store, { status, orderId, at });
-  }
-
-  #learnLag(owed: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
-    const { store } = this.#context;
-    if (owed.source !== "update" || answer.isCached) return;
-    const isNews = stored === "created" || stored === "changed" || stored === "refreshed";
-    const isAlike = !isNews && owed.attempts === 0 && this.#saysTheSame(owed, answer);
-    const read = { announced: this.#timestampOf(owed), own: this.#reader.timestampOf(answer), isNews, isAlike };
-    saveLag(store, learnLag(loadLag(store), read, this.#timezone));
-  }
-
-  /** Whether the change that asked for the read names the status, the lines and the total that the order has, as far as it has any. */
-  #saysTheSame({ record }: QueuedRead, answer: OrderAnswer): boolean {
-    const own = this.#reader.valuesOf(answer);
-    if (record === "" || own === undefined) return false;
-    try {
-      const bytes = Buffer.from(record);
-      const read = readOrderValues(bytes, scanJson(bytes), this.#rules.update);
-      return !("reason" in read) && namesSame(read.values, own);
-    } catch (error) {
-      if (error instanceof JsonSyntaxError) return false;
-      throw error;
-    }
-  }
-
-  /** The timestamp of the record that asked for the read. */
-  #timestampOf(owed: QueuedRead): string | null {
-    return this.#reader.askedBy(owed, "updated_at");
-  }
-
-  /** What the record that asked for the read says of its order, where it says when that was. */
-  #changeOf(owed: QueuedRead): ListedChange | undefined {
-    const timestamp = this.#timestampOf(owed);
-    return timestamp === null ? undefined : { timestamp, status: this.#reader.askedBy(owed, "status") };
   }
 
   /** What failed waits; what is missing is noted, provided that the service answered for another order. */
@@ -364,7 +258,7 @@ export class ReadOrders {
         continue;
       }
       // Where the service fails for all of them, the next pass tries others, and none waits for long.
-      await this.#postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
+      await this.#queue.postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
     }
   }
 
@@ -379,31 +273,9 @@ export class ReadOrders {
       return read !== undefined;
     } catch (error) {
       if (reachOf(error, owed.attempts) !== "record") throw error;
-      await this.#postpone(owed, error, signal);
+      await this.#queue.postpone(owed, error, signal);
       return true;
     }
-  }
-
-  /** @param counted 1: the failure is the order's own; 0: it only makes room for others */
-  async #postpone(owed: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
-    await commit(this.#context, signal, () => {
-      if (counted === 1) this.#waitLonger(owed, error);
-      else this.#wait(owed, { attempts: owed.attempts, error, waitMs: WAIT_FIRST_MS });
-    });
-  }
-
-  #waitLonger(owed: QueuedRead, error: unknown): void {
-    const attempts = owed.attempts + 1;
-    const { orderId } = owed;
-    if (attempts >= CANCELLED_TRIES)
-      takeCancellation(this.#context, this.#rules, { orderId, at: this.#now(), isLate: false });
-    this.#wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
-  }
-
-  #wait(owed: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
-    const { store, client, clock } = this.#context;
-    const dueAt = isoTime(clock.nowMs() + waitMs);
-    postponeRead(store, owed.orderId, { attempts, error: client.hideSecrets(asError(error).message), dueAt });
   }
 
   /** What the changes say of an order that is soon marked as removed. */
@@ -430,22 +302,22 @@ export class ReadOrders {
       const isRemoved = (mark?.removedAt ?? null) !== null;
       const missingSince = loadMissingOrder(store, owed.orderId)?.since;
       // Twice missing once, an order that was never stored stays so until it is served: only the look is repeated.
-      const isUnknown = mark === undefined && this.#isKept(owed);
+      const isUnknown = mark === undefined && this.#queue.isKept(owed);
       if (!isRemoved && !isUnknown && !this.#missing.note(owed.orderId, at)) {
-        this.#wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
+        this.#queue.wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
       if (mark === undefined && owed.record !== "") {
-        this.#keepChange(owed, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
-        if (owed.attempts + 1 < TRIES_MAX) {
-          this.#waitLonger(owed, error);
+        this.#queue.keepChange(owed, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
+        if (!isLastTry(owed)) {
+          this.#queue.waitLonger(owed, error);
           return false;
         }
       }
       if (mark !== undefined) this.#settleByChanges(owed, { told, since: mark.updatedAt }, at);
       // The order itself cannot be asked any more.
       takeCancellation(this.#context, this.#rules, { orderId: owed.orderId, at, isLate: true });
-      this.#endDebt(owed);
+      this.#queue.endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
       requestLaterReads(store, owed.orderId, at);
       if (missingSince !== undefined && listing === "gone")
@@ -461,7 +333,7 @@ export class ReadOrders {
     at: string,
   ): void {
     const { store } = this.#context;
-    const announced = owed.source === "update" ? this.#changeOf(owed) : undefined;
+    const announced = owed.source === "update" ? this.#asking.changeOf(owed) : undefined;
     const isTold = told && isStrictlyNewer(told.timestamp, announced?.timestamp ?? null, this.#timezone);
     const last = announced === undefined || isTold ? told : announced;
     if (last === undefined || last.status === null) return;
@@ -469,48 +341,9 @@ export class ReadOrders {
     if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, owed.orderId, last.status, at);
   }
 
-  /** The same record must be recognised the next time, or it would be asked for at every poll. */
-  #endDebt(owed: QueuedRead): void {
-    const { store } = this.#context;
-    const mark = loadOrderMark(store, owed.orderId);
-    if (mark !== undefined && owed.record !== "") {
-      saveSourceHash(store, {
-        orderKey: mark.orderKey,
-        source: owed.source,
-        hash: owed.recordHash,
-        contentHash: owed.contentHash,
-      });
-    }
-    deleteQueuedRead(store, owed.orderId, owed.recordHash);
-  }
-
-  #isKept(owed: QueuedRead): boolean {
-    return loadQuarantineState(this.#context.store, this.#recordOf(owed)) === "held";
-  }
-
-  #recordOf({ source, orderId, recordHash }: QueuedRead): Pick<BadRecord, "kind" | "reference" | "hash"> {
-    return { kind: source === "update" ? "change" : "order", reference: orderId, hash: recordHash };
-  }
-
-  #keepChange(owed: QueuedRead, reason: Message, at: string): void {
-    saveQuarantined(this.#context.store, {
-      ...this.#recordOf(owed),
-      reason,
-      payload: owed.record,
-      at,
-    });
-  }
-
   #now(): string {
     return isoTime(this.#context.clock.nowMs());
   }
-}
-
-function namesSame(change: OrderValues, own: OrderValues): boolean {
-  const linesOf = ({ lines }: OrderValues) => JSON.stringify(lines.map(({ sku, quantity }) => [sku, quantity]));
-  if (change.status === null || change.status !== own.status) return false;
-  if (change.total !== null && change.total !== own.total) return false;
-  return change.lines.length === 0 || linesOf(change) === linesOf(own);
 }
 
 function unusable(orderId: string): BridgeError {

@@ -77,7 +77,7 @@ const LIMITS: readonly (readonly [page: string, words: string, file: string, sou
   [
     "docs/security.md",
     "16 MB and 500,000 values for an answer to a POST",
-    "service/client",
+    "service/read-body",
     "ACCEPTANCE_BYTES_MAX = 16_000_000",
   ],
   ["docs/alerts.md", "At most four messages an hour about one subject", "health/plan-alerts", "SUBJECT_PER_HOUR = 4"],

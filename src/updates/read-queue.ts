@@ -1,0 +1,86 @@
+/*
+ * The queue of orders to be read, as far as one pass changes it: what waits for longer, and what is over. Inside the transaction of the
+ * caller, but for `postpone`.
+ */
+
+import type { Message } from "../messages/message.ts";
+import { loadOrderMark, saveSourceHash } from "../orders/order-rows.ts";
+import type { OrderRules } from "../orders/order-rules.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { deleteQueuedRead, postponeRead, type QueuedRead } from "../pass/position-rows.ts";
+import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { asError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
+import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
+
+/** The first wait of an order that cannot be read; it doubles with each failure of its own. */
+const WAIT_FIRST_MS = 30_000;
+const WAIT_MAX_MS = 3_600_000;
+/**
+ * So often an order is read again whose answers are bad, or older than what is known of it: about a day. Then what the service says counts,
+ * and later changes or `reconcile` ask again.
+ */
+export const TRIES_MAX = 30;
+
+export function isLastTry({ attempts }: QueuedRead): boolean {
+  return attempts + 1 >= TRIES_MAX;
+}
+
+export class ReadQueue {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+
+  constructor(context: JobContext, rules: OrderRules) {
+    this.#context = context;
+    this.#rules = rules;
+  }
+
+  /** @param counted 1: the failure is the order's own; 0: it only makes room for others */
+  async postpone(owed: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
+    await commit(this.#context, signal, () => {
+      if (counted === 1) this.waitLonger(owed, error);
+      else this.wait(owed, { attempts: owed.attempts, error, waitMs: WAIT_FIRST_MS });
+    });
+  }
+
+  waitLonger(owed: QueuedRead, error: unknown): void {
+    const attempts = owed.attempts + 1;
+    const { orderId } = owed;
+    if (attempts >= CANCELLED_TRIES)
+      takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false });
+    this.wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
+  }
+
+  wait(owed: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
+    const { store, client } = this.#context;
+    const words = client.hideSecrets(asError(error).message);
+    postponeRead(store, owed.orderId, { attempts, error: words, dueAt: this.#at(waitMs) });
+  }
+
+  #at(inMs: number): string {
+    return isoTime(this.#context.clock.nowMs() + inMs);
+  }
+
+  /** The same record must be recognised the next time, or it would be asked for at every poll. */
+  endDebt(owed: QueuedRead): void {
+    const { store } = this.#context;
+    const mark = loadOrderMark(store, owed.orderId);
+    const { source, recordHash: hash, contentHash } = owed;
+    if (mark !== undefined && owed.record !== "")
+      saveSourceHash(store, { orderKey: mark.orderKey, source, hash, contentHash });
+    deleteQueuedRead(store, owed.orderId, hash);
+  }
+
+  isKept(owed: QueuedRead): boolean {
+    return loadQuarantineState(this.#context.store, this.#recordOf(owed)) === "held";
+  }
+
+  #recordOf({ source, orderId, recordHash }: QueuedRead): Pick<BadRecord, "kind" | "reference" | "hash"> {
+    return { kind: source === "update" ? "change" : "order", reference: orderId, hash: recordHash };
+  }
+
+  keepChange(owed: QueuedRead, reason: Message, at: string): void {
+    saveQuarantined(this.#context.store, { ...this.#recordOf(owed), reason, payload: owed.record, at });
+  }
+}
