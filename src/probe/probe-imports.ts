@@ -39,9 +39,8 @@ async function probeRefusal(probe: Probe, feed: FeedName): Promise<void> {
   const outcome = await send(probe, feed, "{}");
   if (outcome.state === "silent") return;
   if (outcome.state === "answered") {
-    report.add(
+    report.needsYou(
       "errors",
-      "needs you",
       m.probe.nothingAccepted({ feed, status: outcome.status, shape: describeShape(parsed(outcome.answer)) }),
     );
     return;
@@ -49,8 +48,8 @@ async function probeRefusal(probe: Probe, feed: FeedName): Promise<void> {
   const { status, words } = outcome;
   const isCredentials = status === 401 || status === 403 || status === 402;
   const answer = { feed, status, words };
-  if (isCredentials) report.add("refusals", "found", m.probe.credentialsAnswer(answer));
-  else report.add("errors", "found", m.probe.badBodyAnswer(answer));
+  if (isCredentials) report.found("refusals", m.probe.credentialsAnswer(answer));
+  else report.found("errors", m.probe.badBodyAnswer(answer));
 }
 
 async function probeEmpty(probe: Probe): Promise<void> {
@@ -60,11 +59,11 @@ async function probeEmpty(probe: Probe): Promise<void> {
   const body = JSON.stringify({ [property]: [] });
   const may = await probe.consent(m.probe.mayEmpty({ body, path: path ?? "" }));
   if (!may) {
-    report.add("scope", "skipped", m.probe.emptyNotSent);
+    report.skipped("scope", m.probe.emptyNotSent);
     return;
   }
   tellAccepted(probe, m.probe.emptyArray({ body }), await send(probe, "stocks", body));
-  report.add("scope", "needs you", m.probe.lookAtStock);
+  report.needsYou("scope", m.probe.lookAtStock);
 }
 
 /** Under the instance lock: beside a daemon the old value could arrive after a newer one. */
@@ -72,7 +71,7 @@ async function probeOne(probe: Probe): Promise<void> {
   const { report, store } = probe;
   if (probe.asker.blocked.has("imports")) return;
   if (store === undefined || loadAcknowledged(store, "stocks") === undefined) {
-    report.add("stockRecord", "not found", m.probe.noStock);
+    report.notFound("stockRecord", m.probe.noStock);
     return;
   }
   let lock: InstanceLock | undefined;
@@ -81,7 +80,7 @@ async function probeOne(probe: Probe): Promise<void> {
     await sendOne(probe, loadAcknowledged(store, "stocks"));
   } catch (error) {
     if (asError(error).code !== "instance_running") throw error;
-    report.add("stockRecord", "skipped", m.probe.bridgeIsRunning);
+    report.skipped("stockRecord", m.probe.bridgeIsRunning);
   } finally {
     lock?.release();
   }
@@ -93,28 +92,28 @@ async function sendOne(probe: Probe, record: string | undefined): Promise<void> 
   const body = `{${JSON.stringify(config.imports.stocks.property)}:[${record}]}`;
   const may = await probe.consent(m.probe.maySendOne({ record: shortWords(record) }));
   if (!may) {
-    report.add("stockRecord", "skipped", m.probe.oneNotSent);
+    report.skipped("stockRecord", m.probe.oneNotSent);
     return;
   }
   const outcome = await send(probe, "stocks", body);
   tellAccepted(probe, m.probe.oneRecord, outcome);
-  if (outcome.state === "answered") report.add("stockRecord", "found", m.probe.recordTaken);
-  report.add("scope", "needs you", m.probe.lookAtArticle);
+  if (outcome.state === "answered") report.found("stockRecord", m.probe.recordTaken);
+  report.needsYou("scope", m.probe.lookAtArticle);
 }
 
 function tellAccepted({ report }: Probe, what: Message, outcome: Outcome): void {
   if (outcome.state === "silent") return;
   if (outcome.state === "refused") {
-    report.add("importAnswer", "found", m.probe.refusedWith({ what, status: outcome.status, words: outcome.words }));
+    report.found("importAnswer", m.probe.refusedWith({ what, status: outcome.status, words: outcome.words }));
     return;
   }
   const { answer, status } = outcome;
   const acceptance = readAcceptance(answer);
   const shape = answer.body.length === 0 ? m.probe.emptyBody : describeShape(parsed(answer) ?? "text");
   const verdict = verdictOf(acceptance);
-  report.add("importAnswer", "found", m.probe.answeredWith({ what, verdict, status, shape }));
+  report.found("importAnswer", m.probe.answeredWith({ what, verdict, status, shape }));
   if (memberNames(parsed(answer)).some((name) => /errors|rejected|failed/i.test(name))) {
-    report.add("importAnswer", "needs you", m.probe.roomForResult);
+    report.needsYou("importAnswer", m.probe.roomForResult);
   }
 }
 

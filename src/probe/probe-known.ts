@@ -12,7 +12,7 @@ const CLOSED = /deliver|complet|done|closed|finish|доставл|выполне
 export function tellKnown(probe: Probe): void {
   tellNeverKnown(probe);
   if (probe.known === undefined) {
-    probe.report.add("confirm", "not found", m.probe.noDatabase);
+    probe.report.notFound("confirm", m.probe.noDatabase);
     return;
   }
   tellConfirms(probe);
@@ -24,11 +24,11 @@ export function tellKnown(probe: Probe): void {
 /** What no request without an effect can show. */
 function tellNeverKnown({ report, config }: Probe): void {
   const off = (["prices", "catalog", "images"] as const).filter((feed) => config.imports[feed].path === null);
-  if (off.length > 0) report.add("otherRecords", "needs you", m.probe.askForPaths({ feeds: off }));
-  report.add("query", "needs you", m.probe.askForParameters);
-  report.add("version", "needs you", m.probe.askForVersion);
+  if (off.length > 0) report.needsYou("otherRecords", m.probe.askForPaths({ feeds: off }));
+  report.needsYou("query", m.probe.askForParameters);
+  report.needsYou("version", m.probe.askForVersion);
   if (config.statuses.path === null) {
-    report.add("statusChange", "needs you", m.probe.askForStatusChange);
+    report.needsYou("statusChange", m.probe.askForStatusChange);
   }
 }
 
@@ -43,10 +43,10 @@ function tellConfirms({ report, known, config }: Probe): void {
   ] as const) {
     const confirms = count("confirmed", hasId);
     const refusals = count("refused", hasId);
-    if (confirms > 0) report.add("confirm", "found", confirmed({ count: confirms, form }));
+    if (confirms > 0) report.found("confirm", confirmed({ count: confirms, form }));
     if (refusals > 0) {
       const words = known?.confirmError ?? null;
-      report.add("confirm", "needs you", refused({ count: refusals, words }));
+      report.needsYou("confirm", refused({ count: refusals, words }));
       const body = guessConfirmBody({
         words,
         hasId: hasId === 1,
@@ -54,26 +54,25 @@ function tellConfirms({ report, known, config }: Probe): void {
         isAuto: form === "auto",
       });
       if (body !== undefined)
-        report.add("confirm", "needs you", m.probe.confirmLike({ body: JSON.stringify(body) }), {
+        report.needsYou("confirm", m.probe.confirmLike({ body: JSON.stringify(body) }), {
           "orders.confirm.body": body,
         });
     }
   }
   if (batches.every(({ state }) => state !== "confirmed" && state !== "refused")) {
-    report.add("confirm", "not found", m.probe.noConfirm);
+    report.notFound("confirm", m.probe.noConfirm);
   }
 }
 
 function tellStatuses({ report, known, config }: Probe): void {
   const names = (known?.statuses ?? []).flatMap(({ status }) => (status === null ? [] : [status]));
   if (names.length === 0) {
-    report.add("statusNames", "not found", m.probe.noOrder);
+    report.notFound("statusNames", m.probe.noOrder);
     return;
   }
   const { cancelled, closed } = config.orders.statuses;
-  report.add(
+  report.found(
     "statusNames",
-    "found",
     m.probe.statusesSeen({
       statuses: (known?.statuses ?? []).map(({ status, count }) =>
         status === null ? m.probe.noStatus({ count }) : `${status} (${count})`,
@@ -93,33 +92,27 @@ function tellStatuses({ report, known, config }: Probe): void {
 function tellRequests({ report, known, config }: Probe): void {
   const sent = known?.requests.find(({ state }) => state === "sent")?.count ?? 0;
   if (sent > 0)
-    report.add(
+    report.found(
       "statusChange",
-      "found",
       m.probe.requestsAccepted({ count: sent, request: `${config.statuses.method} ${config.statuses.path}` }),
     );
-  if (known?.requestError != null)
-    report.add("statusChange", "needs you", m.probe.lastRefusal({ words: known.requestError }));
+  if (known?.requestError != null) report.needsYou("statusChange", m.probe.lastRefusal({ words: known.requestError }));
 }
 
 function tellLimits({ report, known }: Probe): void {
   const largest = Math.max(0, ...(known?.batches ?? []).map((row) => row.largest));
-  if (largest > 0) report.add("limits", "found", m.probe.largestBatch({ orders: largest }));
+  if (largest > 0) report.found("limits", m.probe.largestBatch({ orders: largest }));
   const { pageMax = 0 } = known?.learned ?? {};
-  if (pageMax > 0) report.add("limits", "found", m.probe.longestPage({ changes: pageMax }));
+  if (pageMax > 0) report.found("limits", m.probe.longestPage({ changes: pageMax }));
   for (const { name, chunk } of known?.feeds ?? []) {
     if (chunk !== null)
-      report.add("limits", "found", m.probe.tooManyRecords({ feed: name, records: chunk }), {
+      report.found("limits", m.probe.tooManyRecords({ feed: name, records: chunk }), {
         [`imports.${name}.chunk`]: chunk,
       });
   }
   const limited = (known?.errors ?? []).filter(({ code }) => code === "rate_limited");
   if (limited.length > 0)
-    report.add(
-      "limits",
-      "needs you",
-      m.probe.tooManyRequests({ jobs: limited.map(({ job, count }) => `${job} ${count}×`) }),
-    );
+    report.needsYou("limits", m.probe.tooManyRequests({ jobs: limited.map(({ job, count }) => `${job} ${count}×`) }));
   const codes = (known?.errors ?? []).map(({ job, code, count }) => `${job}: ${code} ${count}×`);
-  if (codes.length > 0) report.add("errors", "found", m.probe.errorsMet({ errors: codes }));
+  if (codes.length > 0) report.found("errors", m.probe.errorsMet({ errors: codes }));
 }

@@ -40,11 +40,10 @@ export async function probeOrders(probe: Probe, entries: readonly unknown[]): Pr
 async function probeUnknown({ asker, report }: Probe): Promise<void> {
   const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, randomUUID(), signal));
   if (outcome.state === "refused")
-    report.add("errors", "found", m.probe.unknownRefused({ status: outcome.status, words: outcome.words }));
+    report.found("errors", m.probe.unknownRefused({ status: outcome.status, words: outcome.words }));
   if (outcome.state === "answered") {
-    report.add(
+    report.needsYou(
       "errors",
-      "needs you",
       m.probe.unknownAnswered({ status: outcome.status, shape: describeShape(parsed(outcome.answer)) }),
     );
   }
@@ -60,25 +59,20 @@ function tellBatches({ known, report, config }: Probe): unknown[] {
       ? { path: config.orders.batch.orders, items: configured }
       : guessRecordList(root);
     if (list === undefined) {
-      report.add("bodies", "needs you", m.probe.batchUnrecognised({ shape: describeShape(root) }));
+      report.needsYou("bodies", m.probe.batchUnrecognised({ shape: describeShape(root) }));
       continue;
     }
     const isNew = list.path !== config.orders.batch.orders;
-    report.add(
-      "bodies",
-      "found",
-      m.probe.batchOrders({ path: list.path }),
-      isNew ? { "orders.batch.orders": list.path } : {},
-    );
+    report.found("bodies", m.probe.batchOrders({ path: list.path }), isNew ? { "orders.batch.orders": list.path } : {});
     const ids = findNamed(root, list.path, BATCH_NAMES);
     const isIdThere = valueAt(root, config.orders.batch.id) !== undefined;
     const [id] = ids;
     if (!isIdThere && id !== undefined && ids.length === 1)
-      report.add("bodies", "found", m.probe.batchId({ path: id }), { "orders.batch.id": id });
+      report.found("bodies", m.probe.batchId({ path: id }), { "orders.batch.id": id });
     records.push(...list.items);
   }
   if (records.length === 0 && known !== undefined && known.batches.length > 0 && known.unreadBodies.length === 0) {
-    report.add("bodies", "found", m.probe.batchesRead);
+    report.found("bodies", m.probe.batchesRead);
   }
   return records;
 }
@@ -95,14 +89,14 @@ async function probeSnapshot(
   const candidates = [probe.known?.order, orderOf(entries, ofChanges), orderOf(fromBatches, fields)].filter(
     (each) => each !== undefined,
   );
-  if (candidates.length === 0) report.add("bodies", "not found", m.probe.noOrderToRead);
+  if (candidates.length === 0) report.notFound("bodies", m.probe.noOrderToRead);
   let refusal: { status: number; words: string } | undefined;
   for (const order of candidates) {
     const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, order.serviceId, signal));
     if (outcome.state === "answered") return tellSnapshot(probe, { entries, order, answer: outcome.answer });
     if (outcome.state === "refused") refusal ??= outcome;
   }
-  if (refusal !== undefined) report.add("bodies", "needs you", m.probe.knownRefused(refusal));
+  if (refusal !== undefined) report.needsYou("bodies", m.probe.knownRefused(refusal));
   return undefined;
 }
 
@@ -117,16 +111,12 @@ function tellSnapshot(
   const places = idPaths.map((path) => findOrderRoot(root, order.orderId, path));
   const place = places.includes(wanted) ? wanted : places.find((one) => one !== undefined);
   if (place === undefined) {
-    report.add("bodies", "needs you", m.probe.orderUnrecognised({ shape: describeShape(root) }));
+    report.needsYou("bodies", m.probe.orderUnrecognised({ shape: describeShape(root) }));
     return undefined;
   }
   const fact = m.probe.orderUnder({ path: place });
-  report.add(
-    "bodies",
-    "found",
-    place === wanted ? m.probe.asConfigured({ fact }) : fact,
-    place === wanted ? {} : { "updates.snapshot": place },
-  );
+  if (place === wanted) report.found("bodies", m.probe.asConfigured({ fact }));
+  else report.found("bodies", fact, { "updates.snapshot": place });
   const snapshot = valueAt(root, place);
   tellCarry(probe, entries, snapshot, order.orderId);
   return snapshot;
@@ -160,13 +150,12 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
   if (!isGroup(entry) || !isGroup(snapshot)) return;
   const missing = Object.keys(snapshot).filter((key) => !Object.hasOwn(entry, key));
   if (missing.length === 0) {
-    if (config.updates.carry === "whole") report.add("bodies", "found", m.probe.changeIsWhole);
+    if (config.updates.carry === "whole") report.found("bodies", m.probe.changeIsWhole);
     else report.offer("bodies", m.probe.changeIsWhole, { "updates.carry": "whole" });
   } else {
     const isNew = config.updates.carry !== "changes";
-    report.add(
+    report.found(
       "bodies",
-      "found",
       m.probe.changeLacks({ fields: missing.length }),
       isNew ? { "updates.carry": "changes" } : {},
     );
@@ -176,10 +165,10 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
 function tellFields(probe: Probe, records: readonly unknown[]): void {
   const { report, config } = probe;
   if (records.length === 0) {
-    report.add("orderFields", "not found", m.probe.noOrderSeen);
+    report.notFound("orderFields", m.probe.noOrderSeen);
     return;
   }
-  report.add("orderFields", "found", m.probe.orderShape({ shape: describeShape(records[0]) }));
+  report.found("orderFields", m.probe.orderShape({ shape: describeShape(records[0]) }));
   const guesses = guessOrderFields(records, config.orders.fields);
   for (const field of ORDER_FIELDS)
     tellGuess(probe, "orderFields", `orders.fields.${field}`, guesses[field], config.orders.fields[field]);
@@ -190,7 +179,7 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
     return Array.isArray(found) ? found.filter(isGroup) : [];
   });
   if (lines.length === 0) return;
-  report.add("orderFields", "found", m.probe.lineShape({ shape: describeShape(lines[0]) }));
+  report.found("orderFields", m.probe.lineShape({ shape: describeShape(lines[0]) }));
   const lineGuesses = guessLineFields(lines, config.orders.line);
   for (const field of LINE_FIELDS)
     tellGuess(probe, "orderFields", `orders.line.${field}`, lineGuesses[field], config.orders.line[field]);
@@ -199,11 +188,11 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
 function tellGuess({ report }: Probe, question: ProbeQuestion, key: string, guess: Guess, configured: string): void {
   if (guess.state === "fits") return;
   if (guess.state === "guess")
-    report.add(question, "needs you", m.probe.fieldLike({ configured, key, path: guess.path }), { [key]: guess.path });
-  else if (guess.candidates.length === 0) report.add(question, "needs you", m.probe.fieldUnlike({ configured, key }));
+    report.needsYou(question, m.probe.fieldLike({ configured, key, path: guess.path }), { [key]: guess.path });
+  else if (guess.candidates.length === 0) report.needsYou(question, m.probe.fieldUnlike({ configured, key }));
   else {
     const paths = guess.candidates.slice(0, 5);
-    report.add(question, "needs you", m.probe.fieldChoices({ configured, key, paths }));
+    report.needsYou(question, m.probe.fieldChoices({ configured, key, paths }));
   }
 }
 
@@ -211,10 +200,10 @@ function tellClock({ client, clock, report, asker }: Probe): void {
   if (client.lastDate === undefined && asker.blocked.has("orders")) return;
   const theirs = Date.parse(client.lastDate ?? "");
   if (Number.isNaN(theirs)) {
-    report.add("since", "needs you", m.probe.noDateHeader);
+    report.needsYou("since", m.probe.noDateHeader);
     return;
   }
   const skewMs = theirs - clock.nowMs();
-  if (Math.abs(skewMs) < SKEW_WORTH_A_WORD_MS) report.add("since", "found", m.probe.clocksSame);
-  else report.add("since", "needs you", m.probe.clocksApart({ minutes: Math.round(Math.abs(skewMs) / 60_000) }));
+  if (Math.abs(skewMs) < SKEW_WORTH_A_WORD_MS) report.found("since", m.probe.clocksSame);
+  else report.needsYou("since", m.probe.clocksApart({ minutes: Math.round(Math.abs(skewMs) / 60_000) }));
 }

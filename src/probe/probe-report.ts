@@ -30,8 +30,24 @@ export class ProbeReport {
     }
   }
 
+  found(question: ProbeQuestion, fact: Message, keys: Proposed = {}): void {
+    this.#add(question, "found", fact, keys);
+  }
+
+  needsYou(question: ProbeQuestion, fact: Message, keys: Proposed = {}): void {
+    this.#add(question, "needs you", fact, keys);
+  }
+
+  notFound(question: ProbeQuestion, fact: Message): void {
+    this.#add(question, "not found", fact, {});
+  }
+
+  skipped(question: ProbeQuestion, fact: Message): void {
+    this.#add(question, "skipped", fact, {});
+  }
+
   /** Adds a fact. Of several states the one that needs most of a person stays, and `found` replaces `not found`. */
-  add(question: ProbeQuestion, state: FindingState, fact: Message, keys: Proposed = {}): void {
+  #add(question: ProbeQuestion, state: FindingState, fact: Message, keys: Proposed): void {
     const finding = this.#findings.get(question);
     if (finding === undefined) return;
     if (STRENGTH[state] > STRENGTH[finding.state]) finding.state = state;
@@ -41,7 +57,7 @@ export class ProbeReport {
 
   /** Adds values that may be meant. */
   offer(question: ProbeQuestion, fact: Message, choices: Proposed): void {
-    this.add(question, "needs you", fact);
+    this.needsYou(question, fact);
     Object.assign(this.#findings.get(question)?.choices ?? {}, choices);
   }
 

@@ -40,7 +40,7 @@ export async function probeOpenQuestions(options: ProbeOptions): Promise<Explore
   await probeImports(probe);
   for (const [area, reason] of asker.blocked) {
     const questions = area === "orders" ? (["bodies", "since"] as const) : (["importAnswer", "refusals"] as const);
-    for (const question of questions) report.add(question, "skipped", m.common.about({ subject: area, text: reason }));
+    for (const question of questions) report.skipped(question, m.common.about({ subject: area, text: reason }));
   }
   const { findings, keys, choices } = report;
   return { findings, keys, choices, requests: asker.requests, isCutShort: asker.blocked.size > 0 };

@@ -41,7 +41,7 @@ export async function probeUpdates(probe: Probe): Promise<unknown[]> {
   if (asker.blocked.has("orders")) return [];
   const garbageRefused = garbage.state === "refused" && REFUSALS.includes(garbage.status);
   if (garbage.state === "refused" && garbageRefused) {
-    report.add("errors", "found", m.probe.badSinceRefused({ status: garbage.status, words: garbage.words }));
+    report.found("errors", m.probe.badSinceRefused({ status: garbage.status, words: garbage.words }));
   }
   const nowMs = Math.floor(Date.parse(probe.client.lastDate ?? "") || probe.clock.nowMs());
   const refused = new Set<SinceForm>();
@@ -101,13 +101,12 @@ async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceFo
   const { report, config } = probe;
   const proved: SinceForm[] = [];
   const likely: SinceForm[] = [];
-  for (const form of evidence.refused) report.add("since", "found", m.probe.formRefused({ form }));
+  for (const form of evidence.refused) report.found("since", m.probe.formRefused({ form }));
   for (const [form, page] of evidence.pages) {
     if (page.items.length === 0) {
       if (evidence.garbageRefused) likely.push(form);
-      report.add(
+      report.notFound(
         "since",
-        "not found",
         evidence.garbageRefused ? m.probe.formEmptyLikely({ form }) : m.probe.formEmpty({ form }),
       );
       continue;
@@ -115,19 +114,17 @@ async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceFo
     const future = await askPage(probe, writeSince(probe, form, evidence.nowMs + DAY_MS));
     if (future === undefined) continue;
     const isHeeded = future === "refused" || future.items.length === 0;
-    if (isHeeded) proved.push(form);
-    report.add(
-      "since",
-      isHeeded ? "found" : "not found",
-      isHeeded ? m.probe.formUnderstood({ form }) : m.probe.formIgnored({ form }),
-    );
+    if (isHeeded) {
+      proved.push(form);
+      report.found("since", m.probe.formUnderstood({ form }));
+    } else report.notFound("since", m.probe.formIgnored({ form }));
   }
   const wanted = config.updates.since;
   const candidates = proved.length > 0 ? proved : likely;
-  if (proved.length === 0) report.add("since", "needs you", m.probe.noFormProved);
+  if (proved.length === 0) report.needsYou("since", m.probe.noFormProved);
   const chosen = candidates.includes(wanted) ? wanted : candidates[0];
   if (chosen !== undefined && chosen !== wanted)
-    report.add("since", "found", m.probe.sinceShouldBe({ form: chosen }), { "updates.since": chosen });
+    report.found("since", m.probe.sinceShouldBe({ form: chosen }), { "updates.since": chosen });
   return proved.length > 0 ? chosen : undefined;
 }
 
@@ -135,23 +132,18 @@ function tellShape(probe: Probe, { root, items }: Page): void {
   const { report, config } = probe;
   const list = listOf(probe, root);
   if (list === undefined) {
-    report.add("bodies", "needs you", m.probe.changesUnrecognised({ shape: describeShape(root) }));
+    report.needsYou("bodies", m.probe.changesUnrecognised({ shape: describeShape(root) }));
     return;
   }
-  const isConfigured = list.path === config.updates.changes;
   const fact = m.probe.changesUnder({ path: list.path });
-  report.add(
-    "bodies",
-    "found",
-    isConfigured ? m.probe.asConfigured({ fact }) : fact,
-    isConfigured ? {} : { "updates.changes": list.path },
-  );
+  if (list.path === config.updates.changes) report.found("bodies", m.probe.asConfigured({ fact }));
+  else report.found("bodies", fact, { "updates.changes": list.path });
   const tokens = findNamed(root, list.path, /next|cursor|since|token/);
   if (tokens.length > 0 && config.updates.next === null) {
-    report.add("bodies", "needs you", m.probe.besideChanges({ paths: tokens }));
+    report.needsYou("bodies", m.probe.besideChanges({ paths: tokens }));
   }
   if (items.length === 0) return;
-  report.add("bodies", "found", m.probe.changeShape({ shape: describeShape(items[0]) }));
+  report.found("bodies", m.probe.changeShape({ shape: describeShape(items[0]) }));
   tellEntryFields(probe, items);
   tellTimestamps(probe, items);
 }
@@ -163,7 +155,7 @@ function tellEntryFields({ report, config }: Probe, items: readonly unknown[]): 
   for (const field of ["order_id", "status", "updated_at", "lines"] as const) {
     const guess = guesses[field];
     if (guess.state === "guess")
-      report.add("bodies", "found", m.probe.changeField({ field, path: guess.path }), {
+      report.found("bodies", m.probe.changeField({ field, path: guess.path }), {
         [`updates.fields.${field}`]: guess.path,
       });
   }
@@ -196,21 +188,17 @@ function tellTimestamps(probe: Probe, items: readonly unknown[]): void {
   const [first] = timestamps;
   const form = first === undefined ? undefined : parseTimestamp(first, zone)?.form;
   if (form === undefined) {
-    report.add("since", "needs you", m.probe.noTimestamp);
+    report.needsYou("since", m.probe.noTimestamp);
     return;
   }
   const { kind, fraction: digits } = form;
-  report.add(
-    "since",
-    "found",
-    m.probe.timestamps({ form: kind, digits, zone: kind === "iso" ? form.zone.trim() : null }),
-  );
+  report.found("since", m.probe.timestamps({ form: kind, digits, zone: kind === "iso" ? form.zone.trim() : null }));
   if (form.kind === "iso" && form.zone === "") {
-    report.add("since", "needs you", m.probe.zoneAssumed({ zone }));
+    report.needsYou("since", m.probe.zoneAssumed({ zone }));
   }
   const times = timestamps.map((timestamp) => parseTimestamp(timestamp, zone)?.instantNs ?? 0n);
   const rises = times.every((at, index) => index === 0 || at >= (times[index - 1] ?? 0n));
-  if (times.length > 1) report.add("since", "found", rises ? m.probe.oldestFirst : m.probe.unordered);
+  if (times.length > 1) report.found("since", rises ? m.probe.oldestFirst : m.probe.unordered);
 }
 
 /** Asks from exactly the newest timestamp: an inclusive service repeats the change that carries it. */
@@ -225,12 +213,12 @@ async function probeBoundary(probe: Probe, page: Page, form: SinceForm): Promise
   if (newest === undefined) return;
   const unit = form === "unix" ? 1_000_000_000n : form === "unix_ms" ? MS_NS : 1n;
   if (newest.ns % unit !== 0n) {
-    report.add("since", "not found", m.probe.boundaryUnknown({ form }));
+    report.notFound("since", m.probe.boundaryUnknown({ form }));
     return;
   }
   const since = form === "iso" ? newest.text : String(newest.ns / unit);
   const again = await askPage(probe, since);
   if (again === undefined || again === "refused") return;
   const repeats = timestampsOf(probe, again.items).some((text) => parseTimestamp(text, zone)?.instantNs === newest.ns);
-  report.add("since", "found", repeats ? m.probe.inclusive : m.probe.exclusive);
+  report.found("since", repeats ? m.probe.inclusive : m.probe.exclusive);
 }
