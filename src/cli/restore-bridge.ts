@@ -12,13 +12,9 @@ import { lookAtNewestCopy } from "../backup/backup-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
 import { readProgress } from "../backup/copy-owner.ts";
-import { type FoundDamage, settleDamaged } from "../backup/damaged-entries.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
-import { readJournal } from "../backup/journal-files.ts";
-import { readMark } from "../backup/journal-mark.ts";
-import { type Replayed, ReplayJournal } from "../backup/replay-journal.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
 import {
   doubtAcknowledged,
@@ -30,10 +26,8 @@ import {
   tellGap,
 } from "../backup/settle.ts";
 import { sizeOf } from "../backup/space-rule.ts";
-import { knownMark } from "../batches/journal-batches.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { accountOf, ownerOf } from "../daemon/account.ts";
-import { orderRulesOf } from "../daemon/build-jobs.ts";
+import { accountOf } from "../daemon/account.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
 import { timeInName } from "../database/copy-names.ts";
 import { checkDatabaseFile, isSwapUnfinished, resolveDatabasePath } from "../database/file-checks.ts";
@@ -48,12 +42,12 @@ import type { Store } from "../database/store.ts";
 import { finishSwap, retireSavedCopy, swapDatabase } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
-import { createClient } from "../pass/build-client.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { freshName, leftNames, openRegular, removeName, setMode } from "../platform/fresh-file.ts";
-import { isForeign } from "../platform/owner.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
+import { describeGap } from "./restore-gap.ts";
+import { type JournalReport, replayJournal } from "./restore-journal.ts";
 
 export interface RestoreOptions {
   loaded: LoadedConfig;
@@ -94,14 +88,7 @@ export interface RestoreReport {
   /** Everything was brought over: nothing is missing and no outcome is unknown. */
   complete: boolean;
   carried: Record<string, number>;
-  /** `torn`: ends of files that were being written; `damaged`: other entries, whose batches may have been confirmed; `read`: their orders. */
-  journal: Replayed & {
-    torn: number;
-    damaged: number;
-    read: number;
-    /** The folder is another one than the journal lay in. */
-    isOther: boolean;
-  };
+  journal: JournalReport;
   /** What a person should know, in whole sentences. */
   notes: (Message | string)[];
   /** What could not be brought back; null where nothing is missing. */
@@ -110,7 +97,6 @@ export interface RestoreReport {
 
 /** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
 const RESTORING = "restoring";
-const OPEN_GAP_CHARACTERS = 1_000;
 
 /** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoreReport | undefined> {
@@ -309,88 +295,11 @@ function forgetSuspicion(database: string): void {
   }
 }
 
-/** Batches that were received after the copy and that no file holds any more. */
-export async function replayJournal(
-  options: Pick<BuildOptions, "loaded" | "store" | "clock" | "log" | "onStep">,
-  report: CarryReport,
-): Promise<RestoreReport["journal"]> {
-  const { loaded, store, clock, log } = options;
-  const folder = loaded.config.backup.journal;
-  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0, read: 0, isOther: false };
-  if (folder === null) return totals;
-  const known = knownMark(store, folder);
-  const isOther = known !== undefined && readMark(folder) !== known;
-  if (isOther) report.notes.push(m.restore.journalOther({ folder }));
-  if (!existsSync(folder)) return { ...totals, isOther };
-  options.onStep(m.restore.readingJournal);
-  // What comes from the journal is stored; nothing is asked.
-  const client = createClient({ loaded, clock, admit: undefined });
-  const { signal } = new AbortController();
-  const owner = ownerOf(store, loaded);
-  const rules = orderRulesOf(loaded);
-  const foreign = new Set<string>();
-  try {
-    const job = new ReplayJournal({ store, client, clock, log, isStopping: () => false }, rules);
-    const damaged: FoundDamage[] = [];
-    let newest = "";
-    for (const { file, startedMs, entries, damaged: parts } of readJournal(folder)) {
-      newest = file;
-      damaged.push(...parts.map((part) => ({ ...part, file, at: part.note?.receivedAt ?? isoTime(startedMs) })));
-      for (const entry of entries) {
-        if (isForeign({ account: entry.note.account, database: entry.note.database }, owner)) foreign.add(file);
-        else await job.store(entry, signal);
-      }
-    }
-    const found = settleDamaged(store, damaged, { newest, owner, rules, at: isoTime(clock.nowMs()) });
-    report.notes.push(...found.notes);
-    if (foreign.size > 0) report.notes.push(m.restore.journalForeign({ files: [...foreign] }));
-    const { torn, read } = found;
-    return { ...job.replayed, torn, damaged: found.notes.length, read, isOther };
-  } finally {
-    await client.close();
-  }
-}
-
 /** What was acknowledged and what the ERP wrote came over in full: then no outcome is unknown. */
 function areFeedsWhole(replaced: Replaced, report: CarryReport): boolean {
   return (
     replaced.state === "there" && replaced.continues && [...report.damaged].every((table) => RULES[table] === "own")
   );
-}
-
-interface Gap {
-  copy: CopyFacts;
-  replaced: Replaced;
-  report: CarryReport;
-  lack: readonly Message[];
-  journal: RestoreReport["journal"];
-  /** What an earlier gap said that is open. */
-  open: Message | null;
-  at: string;
-}
-
-function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): Message {
-  const from = copy.copiedAt ?? m.restore.unknownTime;
-  const parts: Message[] = [m.restore.restoredAt({ at, from })];
-  if (replaced.state === "gone") parts.push(m.restore.replaced({ why: replaced.why }));
-  else if (!replaced.continues) parts.push(m.restore.replacedForeign);
-  else if (lack.length === 0) parts.push(m.restore.replacedPartly);
-  parts.push(...lack, m.restore.ordersMissing({ from, at }));
-  if (journal.isOther) parts.push(m.restore.journalUnseen);
-  if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
-  if (journal.damaged > 0) parts.push(m.restore.entriesDamaged({ entries: journal.damaged, orders: journal.read }));
-  const { length } = report.damagedOrders;
-  if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));
-  if (report.damaged.size > 0) parts.push(m.restore.tablesUnread({ tables: [...report.damaged].sort() }));
-  if (open !== null) parts.push(m.restore.openBefore({ text: gapAlone(open) }));
-  return m.restore.gapAndSteps({ gap: m.common.sentences({ parts }), steps: m.restore.erpTablesOld });
-}
-
-/** What is to be done stands once where an earlier gap is still open. */
-function gapAlone(open: Message): Message {
-  const gap = open.id === "restore.gapAndSteps" ? (open.params["gap"] as Message) : open;
-  const text = String(gap);
-  return text.length <= OPEN_GAP_CHARACTERS ? gap : m.common.foreign({ text: text.slice(0, OPEN_GAP_CHARACTERS) });
 }
 
 function verifyResult(store: Store): void {

@@ -33,7 +33,8 @@ import { isoTime } from "../platform/ports.ts";
 import { VERSION } from "../platform/version.ts";
 import { asTyped } from "./call.ts";
 import { type Call, type Command, load } from "./command.ts";
-import { replayJournal, restoreDatabase } from "./restore-bridge.ts";
+import { restoreDatabase } from "./restore-bridge.ts";
+import { replayJournal } from "./restore-journal.ts";
 import { jsonLine } from "./terminal.ts";
 
 const START = "systemctl enable --now erp-bridge";

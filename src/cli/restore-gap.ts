@@ -1,0 +1,43 @@
+/* What a restore could not bring back, in words. Pure. */
+import type { CopyFacts, Replaced } from "../backup/examine.ts";
+import type { CarryReport } from "../backup/rows.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
+import type { JournalReport } from "./restore-journal.ts";
+
+const OPEN_GAP_CHARACTERS = 1_000;
+
+interface Gap {
+  copy: CopyFacts;
+  replaced: Replaced;
+  report: CarryReport;
+  lack: readonly Message[];
+  journal: JournalReport;
+  /** What an earlier gap said that is open. */
+  open: Message | null;
+  at: string;
+}
+
+export function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): Message {
+  const from = copy.copiedAt ?? m.restore.unknownTime;
+  const parts: Message[] = [m.restore.restoredAt({ at, from })];
+  if (replaced.state === "gone") parts.push(m.restore.replaced({ why: replaced.why }));
+  else if (!replaced.continues) parts.push(m.restore.replacedForeign);
+  else if (lack.length === 0) parts.push(m.restore.replacedPartly);
+  parts.push(...lack, m.restore.ordersMissing({ from, at }));
+  if (journal.isOther) parts.push(m.restore.journalUnseen);
+  if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
+  if (journal.damaged > 0) parts.push(m.restore.entriesDamaged({ entries: journal.damaged, orders: journal.read }));
+  const { length } = report.damagedOrders;
+  if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));
+  if (report.damaged.size > 0) parts.push(m.restore.tablesUnread({ tables: [...report.damaged].sort() }));
+  if (open !== null) parts.push(m.restore.openBefore({ text: gapAlone(open) }));
+  return m.restore.gapAndSteps({ gap: m.common.sentences({ parts }), steps: m.restore.erpTablesOld });
+}
+
+/** What is to be done stands once where an earlier gap is still open. */
+function gapAlone(open: Message): Message {
+  const gap = open.id === "restore.gapAndSteps" ? (open.params["gap"] as Message) : open;
+  const text = String(gap);
+  return text.length <= OPEN_GAP_CHARACTERS ? gap : m.common.foreign({ text: text.slice(0, OPEN_GAP_CHARACTERS) });
+}
