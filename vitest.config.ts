@@ -3,12 +3,19 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: {
-    alias: [{ find: /^.*\/child-program\.ts$/, replacement: path.resolve("test/support/child-program.ts") }],
+    // As the sources import them; tests import the real ones.
+    alias: [
+      {
+        find: /^(\.\.?\/)+(platform\/)?child-program\.ts$/,
+        replacement: path.resolve("test/support/child-program.ts"),
+      },
+      { find: /^(\.\.\/)+platform\/helper-process\.ts$/, replacement: path.resolve("test/support/helper-process.ts") },
+    ],
   },
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/set-up.ts"],
-    setupFiles: ["test/support/properties.ts"],
+    setupFiles: ["test/support/properties.ts", "src/backup/backup-helper.ts"],
     // Each file works on its own temporary folders and ports. One worker more than the smallest CI machine has cores, because some
     // wait for programs and disks.
     pool: "forks",
