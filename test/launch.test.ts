@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 // @ts-expect-error: plain JavaScript, because Node versions read it that know no types.
 import { isNewEnough } from "../bin/launch.mjs";
 import { tempFolder } from "./support/temp.ts";
+import { itSome } from "./support/whole.ts";
 
 const BUNDLED = path.resolve(`node_modules/node-linux-${process.arch}/bin/node`);
 
@@ -103,7 +104,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
     expect(withOldNode(folder, "launch.mjs", ["./-", "kill -KILL $$"]).status).toBe(137);
   });
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  itSome(2)(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "passes %s on, and ends when the program has ended",
     async (signal) => {
       const folder = checkout();

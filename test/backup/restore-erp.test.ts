@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { deleteHold } from "../../src/pass/hold-rows.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, type Scene, startScene } from "../support/restored.ts";
+import { itSome } from "../support/whole.ts";
 
 const exec = (scene: Scene, sql: string) => scene.bridge.store.db.exec(sql);
 /** Text in the machine's code page, as an old ERP binds it. */
@@ -230,7 +231,7 @@ describe("what a restore brings over of the ERP's", () => {
     expectWhole(outcome, scene);
   });
 
-  it.each([
+  itSome(2)([
     ["a table by now, in the copy a view", VIEW, `DROP VIEW my_stock; ${asTable(0)}`],
     [
       "a view by now, in the copy a table",
@@ -265,7 +266,7 @@ describe("what a restore brings over of the ERP's", () => {
     expect(onSite(scene)).toEqual({ B: 0 });
   });
 
-  it.each([
+  itSome(1)([
     ["needs what only the ERP has", "CHECK (erp_function(q) >= 0)", /my_goods needs what only the ERP has/],
     ["is damaged there", "", /my_goods/],
   ])("is named where it %s; the feed that reads it waits for a person, others go on", async (_, check, words) => {

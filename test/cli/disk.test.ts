@@ -1,7 +1,8 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 const MB = 1_000_000;
 
@@ -16,7 +17,7 @@ function leave(free: number): void {
   syncBuiltinESMExports();
 }
 
-it.each([
+itSome(2)([
   [100 * MB, true],
   [300 * MB, true],
   [600 * MB, false],

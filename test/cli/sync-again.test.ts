@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 it("sync FEED --again sends every row once more, also one that is gone, and only then", async () => {
   const shop = await startShop({ settings: { imports: { stocks: { delete_after: "0s" } } } });
@@ -19,7 +20,7 @@ it("sync FEED --again sends every row once more, also one that is gone, and only
   expect(sent("A")).toBe(before.a + 1);
 });
 
-it.each([[], ["orders"], ["stocks", "--only", "A"], ["stocks", "--dry-run"]])(
+itSome(2)([[], ["orders"], ["stocks", "--only", "A"], ["stocks", "--dry-run"]])(
   "--again is refused without the name of a feed, and with other ways of choosing: %s %s %s",
   async (...args) => {
     const shop = await startShop();

@@ -207,7 +207,7 @@ describe("what nearly every former order has", () => {
 
   const stored = ({ rows }: Followed, id: string) => rows("SELECT 1 FROM orders WHERE order_id = ?", id).length;
 
-  it.each(["no lines", "lines without an article", "no status"])(
+  itSome(2)(["no lines", "lines without an article", "no status"])(
     "is lacked by one order alone, which another order's answer shows twice: %s",
     async (way) => {
       const test = await startFollowed(3);

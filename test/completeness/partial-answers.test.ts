@@ -4,6 +4,7 @@ import { requestRead } from "../../src/pass/position-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 interface Head {
   status?: number;
@@ -39,7 +40,7 @@ const PARTS: [string, Head][] = [
 ];
 
 describe("an answer whose head says that it is a part", () => {
-  it.each(PARTS)("is stored, and its batch not confirmed until it comes whole: %s", async (_, head) => {
+  itSome(2)(PARTS)("is stored, and its batch not confirmed until it comes whole: %s", async (_, head) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
     createOrders(t, 1);
     for (let polls = 0; polls < 2; polls++) await t.run("orders");
@@ -75,7 +76,7 @@ describe("an answer whose head says that it is a part", () => {
 describe("an answer whose head says that it is a part, and that is read later", () => {
   const OPTIONS = { handOut: "repeat", confirmForm: "batch_id" } as const;
 
-  it.each(PARTS)("is no whole batch because the configuration did not fit it: %s", async (_, head) => {
+  itSome(2)(PARTS)("is no whole batch because the configuration did not fit it: %s", async (_, head) => {
     const misfit = { orders: { batch: { orders: "$.items" } } };
     const t = await startTestBridge({ settings: misfit, sandbox: { options: OPTIONS } });
     createOrders(t, 2);

@@ -43,7 +43,7 @@ const UNFAMILIAR: [string, object][] = [
 ];
 
 describe("an empty list in another form than usual", () => {
-  it.each(UNFAMILIAR)("is told after ten minutes, and not before: %s", async (_name, beside) => {
+  itSome(3)(UNFAMILIAR)("is told after ten minutes, and not before: %s", async (_name, beside) => {
     const t = await startTestBridge();
     let empty: object = { batch_id: null, orders: [] };
     answerWith(t.sandbox, "/orders", () => empty);
@@ -57,7 +57,7 @@ describe("an empty list in another form than usual", () => {
     expect(await poll(t, 2)).toEqual([null, null]);
   });
 
-  it.each(UNFAMILIAR.slice(0, 3))("moves no position of the changes, and is told: %s", async (_name, beside) => {
+  itSome(2)(UNFAMILIAR.slice(0, 3))("moves no position of the changes, and is told: %s", async (_name, beside) => {
     const test = await startFollowed(1);
     let empty: object | undefined = { updates: [] };
     answerWith(test.sandbox, "/orders/updates", () => empty);

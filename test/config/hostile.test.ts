@@ -6,7 +6,7 @@ import { showConfig } from "../../src/config/show.ts";
 import { excessIn } from "../../src/config/yaml-problems.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
-import { runs } from "../support/whole.ts";
+import { itSome, runs } from "../support/whole.ts";
 import { MINIMAL, parse } from "./support.ts";
 
 /** Loads and shows, or refuses in words; anything else is a stack trace on somebody's screen. */
@@ -168,7 +168,7 @@ describe("a megabyte that would keep the parser busy", () => {
     expect(() => parse(text)).toThrow(/nested too deeply/);
   });
 
-  it.each([
+  itSome(3)([
     ["anchors", `a: ${many("&a ")}`],
     ["tags", `a: ${many("!!a ")}`],
     ["values in a list", `a: [${many("a,")}`],

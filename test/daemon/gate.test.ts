@@ -330,7 +330,7 @@ describe("a refusal of one endpoint", () => {
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
-  it.each([
+  itSome(1)([
     ["updates", { path: "updates" }],
     ["one order", { path: "snapshot" }],
   ] as const)("asks for a wait at %s, and new orders come as ever", async (_, match) => {

@@ -7,6 +7,7 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { FileTrouble } from "../../src/database/store.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 function openFile() {
   const file = path.join(tempFolder("database"), "bridge.db");
@@ -44,7 +45,7 @@ describe("a database that another program writes over in place", () => {
     "another file": (_, file) => run("dd", "if=/dev/zero", `of=${file}`, "bs=4096", "count=4", "conv=notrunc"),
   };
 
-  it.each(Object.keys(ways))("takes no more and is not closed: %s", (way) => {
+  itSome(2)(Object.keys(ways))("takes no more and is not closed: %s", (way) => {
     const { file, store, trouble, write, note, copy } = openFile();
     note();
     expect(store.settle()).toBe(true);

@@ -3,6 +3,7 @@ import { ErpObjects } from "../../src/database/erp-objects.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const TABLES = [
   "orders",
@@ -32,7 +33,7 @@ const LINES = "SELECT count(*) AS n FROM order_line_rows";
 const EVENTS = "SELECT count(*) AS n FROM order_event_rows";
 
 describe("a trigger of the ERP's that leaves out rows", () => {
-  it.each(TABLES)(
+  itSome(3)(TABLES)(
     "on %s keeps everything from being stored and confirmed, and all converges without it",
     async (table) => {
       const t = await start();
@@ -84,7 +85,7 @@ describe("a trigger of the ERP's that leaves out rows", () => {
 });
 
 describe("what the ERP has put on the bridge's tables", () => {
-  it.each([
+  itSome(2)([
     ["CREATE TRIGGER my AFTER INSERT ON orders BEGIN INSERT INTO my_gone VALUES (NEW.order_id); END", "my_gone"],
     ["CREATE TRIGGER my AFTER INSERT ON orders BEGIN SELECT RAISE(ABORT, 'no room'); END", "no room"],
     ["CREATE TRIGGER my AFTER INSERT ON orders BEGIN SELECT my_function(NEW.order_id); END", "my_function"],

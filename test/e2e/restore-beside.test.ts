@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { addOrders } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 const LIBRARY = createRequire(import.meta.url).resolve("better-sqlite3");
 
@@ -39,7 +40,7 @@ const restore = async ({ shop, copy }: { shop: Shop; copy: string }) => {
 };
 
 describe.skipIf(process.platform !== "linux")("restore beside another program", PATIENT, () => {
-  it.each([
+  itSome(1)([
     ["has the database open", "SELECT count(*) FROM orders"],
     ["is in the middle of a transaction", "BEGIN IMMEDIATE; INSERT INTO stock (sku, quantity) VALUES ('A', 0)"],
   ])("that %s refuses, names it and changes nothing", async (_, sql) => {

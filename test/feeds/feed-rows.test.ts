@@ -25,6 +25,7 @@ import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
 import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/refused-rows.ts";
 import { stockRules } from "../support/rules.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 const rules = stockRules({ path: "/p", guard: { percent: 30, over: 1, from: 20 } });
 const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
@@ -284,7 +285,7 @@ describe("an approval", () => {
 });
 
 describe("a table that is read page by page", () => {
-  it.each([
+  itSome(2)([
     ["sku TEXT NOT NULL, quantity, PRIMARY KEY (sku)) WITHOUT ROWID", true],
     ["sku TEXT NOT NULL COLLATE NOCASE, quantity, PRIMARY KEY (sku)) WITHOUT ROWID", true],
     ["sku TEXT NOT NULL, place TEXT NOT NULL DEFAULT 'x', quantity, PRIMARY KEY (place, sku)) WITHOUT ROWID", true],

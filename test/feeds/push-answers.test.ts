@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { itSome } from "../support/whole.ts";
 
 const RESULT = { imports: { stocks: { result: { rejected: "$.errors", key: "$.sku", message: "$.message" } } } };
 
@@ -39,7 +40,7 @@ describe("a 200 with errors of single records", () => {
     ]);
   });
 
-  it.each([
+  itSome(2)([
     ["as an object of reasons by key", '{"errors":{"S-2":"locked"}}'],
     ["as a number, which names none", '{"errors":1}'],
     ["as a text", '{"errors":"S-2"}'],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { itSome } from "../support/whole.ts";
 
 const LOST_AFTER = { match: { path: "import" }, when: "after", do: { kind: "reset" } } as const;
 const LOST_BEFORE = { match: { path: "import" }, do: { kind: "reset" } } as const;
@@ -153,7 +154,7 @@ describe("a push that was applied and whose answer was lost", () => {
 });
 
 describe("a request that was refused", () => {
-  it.each([302, 400, 401, 402, 403, 404, 409, 413, 422, 423, 425, 429])(
+  itSome(3)([302, 400, 401, 402, 403, 404, 409, 413, 422, 423, 425, 429])(
     "may have been taken all the same: a value set back is sent (%i)",
     async (status) => {
       const { erp, run, minute, level, sandbox, requests, minutes } = await startFeeds();

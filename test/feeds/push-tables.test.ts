@@ -89,7 +89,7 @@ describe("the feed's table", () => {
     expect([level("A"), quarantined()[0]?.state]).toEqual([2, "released"]);
   });
 
-  it.each(["arms its triggers", "makes its index", "ends the hold"])(
+  itSome(2)(["arms its triggers", "makes its index", "ends the hold"])(
     "made again once more just after the pass that %s is looked at again",
     async (moment) => {
       const { bridge, erp, run, minute, level, rows, minutes } = await startFeeds({ settings: GOODS, arm: [] });

@@ -111,7 +111,7 @@ describe("an import that is answered with 200 and another no", () => {
     return trouble;
   }
 
-  it.each<[(each: readonly boolean[]) => object]>([
+  itSome(2)<[(each: readonly boolean[]) => object]>([
     [(each) => ({ results: each.map((is) => (is ? "ok" : "skipped")) })],
     [(each) => ({ results: each.map((is) => ({ status: is ? "updated" : "unknown" })) })],
     [(each) => each.map((is) => (is ? 200 : 404))],
@@ -144,7 +144,7 @@ describe("an import that is answered with 200 and another no", () => {
     },
   );
 
-  it.each<[(taken: number, of: number) => string]>([
+  itSome(2)<[(taken: number, of: number) => string]>([
     [(taken, of) => JSON.stringify({ status: "ok", progress: `${taken}/${of}` })],
     [(taken, of) => `Обновлено: ${taken}, не найдено: ${of - taken}`],
     [(taken, of) => JSON.stringify({ ok: true, message: `updated ${taken} of ${of}` })],

@@ -11,6 +11,7 @@ import { readRecipes } from "../support/recipes.ts";
 import { runCommand } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 const PAGE = "docs/many-shops.md";
 const PATIENT = 60_000;
@@ -209,7 +210,7 @@ describeWithPostgres(PAGE, () => {
     PATIENT,
   );
 
-  it.each([
+  itSome(1)([
     ["erp.sql", "psql"],
     ["erp.py", "python3"],
   ])(

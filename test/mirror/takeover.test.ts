@@ -186,7 +186,7 @@ describeWithPostgres("a takeover by another machine", () => {
     PATIENT.timeout,
   );
 
-  it.each(["journal", "copy"])(
+  itSome(1)(["journal", "copy"])(
     "goes back with what the %s of the other machine has and PostgreSQL lacks, and the next start has nothing to say of it",
     async (source) => {
       const { shop, first, second, there } = await startMachines({ journal: "journal" });

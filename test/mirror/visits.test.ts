@@ -7,6 +7,7 @@ import { initMirror, SHOP } from "../support/mirror.ts";
 import { describeWithPostgres, testDatabase, testProxy } from "../support/postgres.ts";
 import { until } from "../support/running-shop.ts";
 import { startShop } from "../support/shop.ts";
+import { itSome } from "../support/whole.ts";
 
 const TAKEN = "UPDATE positions SET takeover_no = takeover_no + 1, writer_no = writer_no + 1, host = 'second'";
 const AT_WORK =
@@ -41,7 +42,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 describeWithPostgres("a command that asks the service itself", () => {
-  it.each([
+  itSome(1)([
     ["has taken it over", TAKEN, "second has taken over"],
     ["works for it", AT_WORK, "works for the shop"],
   ])(

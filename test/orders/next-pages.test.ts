@@ -4,6 +4,7 @@ import { acceptMetadata } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
 import { startScene } from "../support/restored.ts";
+import { itSome } from "../support/whole.ts";
 
 const PATH = "/api/v1/1c/orders";
 
@@ -49,7 +50,7 @@ function servePages<T extends TestBridge>(t: T) {
 const origin = ({ t }: Awaited<ReturnType<typeof start>>) => t.sandbox.url;
 
 describe("a batch whose answer names a next page", () => {
-  it.each<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
+  itSome(3)<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
     ["next", (link) => ({ beside: { next: link } })],
     ["a link from the root", (link) => ({ beside: { meta: { next_page_url: link.replace(/^.*?(?=\/api)/, "") } } })],
     ["a query alone", (link) => ({ beside: { next: link.replace(/^[^?]*/, "") } })],
@@ -97,7 +98,7 @@ describe("a batch whose answer names a next page", () => {
     }
   });
 
-  it.each<[string, Page]>([
+  itSome(2)<[string, Page]>([
     ["is refused", { ids: [], status: 404 }],
     ["fails", { ids: [], status: 500 }],
     ["is the same page again", { ids: ["0", "1"], beside: { next: `${PATH}?page=2` } }],
@@ -147,7 +148,7 @@ describe("a batch whose answer names a next page", () => {
     expect(t.sandbox.ledger.entries.map(({ path }) => path).join()).not.toContain("page=2");
   });
 
-  it.each<[string, object]>([
+  itSome(2)<[string, object]>([
     ["another path", { next: "/api/v1/1c/orders/updates?page=2" }],
     ["another path of the service alone", { next: "/api/v1/1c/orders/pages/2" }],
     ["another path, its beginning taken by a proxy", { next: "/orders/pages/2" }],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const onGet = { match: { path: "orders" as const } };
@@ -60,7 +61,7 @@ describe("credentials that the service refuses", () => {
 });
 
 describe("a service that asks to wait", () => {
-  it.each([
+  itSome(2)([
     ["seconds", 429, "120", 2],
     ["a date", 503, "Sun, 01 Mar 2026 12:10:00 GMT", 10],
     ["an epoch", 429, String(Date.UTC(2026, 2, 1, 12, 5) / 1000), 5],

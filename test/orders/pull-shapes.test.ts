@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Settings, startTestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, dumpTables, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 /** Other services than the default one, and the configuration that alone makes them readable. */
 const SHAPES: Record<string, { options: SandboxOptionsPatch; settings: Settings }> = {
@@ -51,7 +52,7 @@ const SHAPES: Record<string, { options: SandboxOptionsPatch; settings: Settings 
 };
 
 describe("a service of another shape", () => {
-  it.each(Object.entries(SHAPES))("is read by configuration alone: %s", async (_name, { options, settings }) => {
+  itSome(2)(Object.entries(SHAPES))("is read by configuration alone: %s", async (_name, { options, settings }) => {
     const t = await startTestBridge({ settings, sandbox: { options } });
     const lines = [{ sku: "Ц-1", name: "Чайник «Уют»", quantity: "0.250", price: "1234567890.10" }];
     const id = t.sandbox.service.createOrder({

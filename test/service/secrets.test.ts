@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 import { CLIENT_ID, clientFor, failureOf, get, post, SECRET, serve } from "./support.ts";
 
 const BASIC = Buffer.from(`${CLIENT_ID}:${SECRET}`).toString("base64");
@@ -44,7 +45,7 @@ describe("the secret", () => {
     }
   });
 
-  it.each([
+  itSome(2)([
     ["a page", (echo: string, padding: number) => `<html>${"p".repeat(padding)}${echo}${"q".repeat(2000)}`],
     ["cut JSON", (echo: string, padding: number) => `{"${"p".repeat(padding)}":"${echo}${"q".repeat(2000)}`],
     [

@@ -3,6 +3,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { Settings } from "../support/bridge.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const FORBIDDEN: FaultAction = { kind: "status", status: 403, body: '{"error":"cancelled orders are archived"}' };
@@ -63,7 +64,7 @@ async function cancelUnread(bridge: IllBridge, answer: FaultAction, at: string |
 const WAITS = /^the service has named the status "cancelled" for this order/;
 
 describe("a status for an order that the changes call cancelled, and that cannot be read", () => {
-  it.each<[string, FaultAction | "older" | "other"]>([
+  itSome(2)<[string, FaultAction | "older" | "other"]>([
     ["refused", FORBIDDEN],
     ["not found", { kind: "status", status: 404, body: '{"error":"no such order"}' }],
     ["an error", { kind: "status", status: 500, body: "" }],
@@ -283,26 +284,29 @@ describe("a status for an order that a record may be of, and may call cancelled"
     [`a batch, ${name}`, true, make] as const,
   ]);
 
-  it.each(CASES)("waits until the order was read, and costs no other order anything: %s", async (_, isBatch, make) => {
-    const bridge = await startNamed(isBatch, make);
-    const { ids, ask, ill, served, pollAll, request, sandbox, effects } = bridge;
-    ill(ids[0]!, BUSY);
-    served();
-    const id = ask(ids[0]!, "shipped");
-    const other = ask(ids[3]!, "packed");
-    await pollAll(3);
-    expect([request(id).state, request(other).state]).toEqual(["pending", "sent"]);
-    expect(request(id)).toMatchObject({ attempts: 0, http_status: null });
-    expect(request(id).last_error).toMatch(/the order was not read since; the request waits for that$/);
-    await bridge.restart({ statuses: { path: STATUS_PATH } });
-    await pollAll();
-    expect(request(id).state).toBe("pending");
-    sandbox.faults.clear();
-    await pollAll(10);
-    expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
-  });
+  itSome(3)(CASES)(
+    "waits until the order was read, and costs no other order anything: %s",
+    async (_, isBatch, make) => {
+      const bridge = await startNamed(isBatch, make);
+      const { ids, ask, ill, served, pollAll, request, sandbox, effects } = bridge;
+      ill(ids[0]!, BUSY);
+      served();
+      const id = ask(ids[0]!, "shipped");
+      const other = ask(ids[3]!, "packed");
+      await pollAll(3);
+      expect([request(id).state, request(other).state]).toEqual(["pending", "sent"]);
+      expect(request(id)).toMatchObject({ attempts: 0, http_status: null });
+      expect(request(id).last_error).toMatch(/the order was not read since; the request waits for that$/);
+      await bridge.restart({ statuses: { path: STATUS_PATH } });
+      await pollAll();
+      expect(request(id).state).toBe("pending");
+      sandbox.faults.clear();
+      await pollAll(10);
+      expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
+    },
+  );
 
-  it.each(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
+  itSome(3)(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
     const { ids, ask, ill, served, pollAll, request, clock } = await startNamed(isBatch, make);
     ill(ids[0]!, FORBIDDEN);
     served();
@@ -319,7 +323,7 @@ describe("a status for an order that a record may be of, and may call cancelled"
     expect(request(id).state).toBe("sent");
   });
 
-  it.each(CASES.filter(([, , make]) => "status" in make({ orderId: "", number: "", at: "" })))(
+  itSome(2)(CASES.filter(([, , make]) => "status" in make({ orderId: "", number: "", at: "" })))(
     "leaves at once where that names a status that is no cancellation: %s",
     async (_, isBatch, make) => {
       const paid = (order: Named) => ({ ...make(order), status: "new" });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { itSome } from "../support/whole.ts";
 
 type Hook = (request: { method: string; path: string }) => void | Promise<void>;
 
@@ -69,7 +70,7 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
 
-  it.each([
+  itSome(2)([
     ["change", "id"],
     ["batch", "id"],
     ["change", "number"],

@@ -135,7 +135,7 @@ describe("more changes of one timestamp than a page holds", () => {
   });
 
   // A page in the order of ids, of a service whose times are cut to the minute: what is made later in that minute takes the place of others or none.
-  it.each([
+  itSome(1)([
     ["before any of them is known", 25],
     ["when the position bears their time already", 5],
   ])("are found once their minute is over, where more of them come %s", async (_, before) => {

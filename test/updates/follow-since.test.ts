@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { Settings } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
+import { itSome } from "../support/whole.ts";
 
 type Case = [name: string, service: SandboxOptionsPatch, updates: Settings, since: RegExp];
 
@@ -24,7 +25,7 @@ const EPOCHS: Case[] = [
 ];
 
 describe("since", () => {
-  it.each([...ISO, ...EPOCHS])("is asked in the service's own form: %s", async (_name, service, updates, since) => {
+  itSome(2)([...ISO, ...EPOCHS])("is asked in the service's own form: %s", async (_name, service, updates, since) => {
     const test = await startFollowed(6, { service, settings: { updates, service: { timezone: "Europe/Moscow" } } });
     for (const id of test.ids) {
       test.change(id, { status: "paid" });

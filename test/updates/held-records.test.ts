@@ -4,6 +4,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -19,7 +20,7 @@ const held = ({ rows }: Followed) =>
   rows<{ state: string; reason: string }>("SELECT state, reason FROM quarantine ORDER BY id");
 
 describe("a record that came without a usable id", () => {
-  it.each<[string, (text: string, id: string) => string]>([
+  itSome(2)<[string, (text: string, id: string) => string]>([
     ["null", (text, id) => text.replace(`"${id}"`, "null")],
     ["a number", (text, id) => text.replace(`"${id}"`, "17")],
     ["an object", (text, id) => text.replace(`"${id}"`, "{}")],

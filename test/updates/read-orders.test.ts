@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { itSome } from "../support/whole.ts";
 
 const changeAll = (test: Followed) => {
   for (const id of test.ids) test.change(id, { status: "paid" });
@@ -12,7 +13,7 @@ const owed = (test: Followed) =>
   );
 
 describe("an order that cannot be read", () => {
-  it.each<[string, FaultAction, RegExp]>([
+  itSome(3)<[string, FaultAction, RegExp]>([
     ["500", { kind: "status", status: 500 }, /500/],
     ["a broken connection", { kind: "reset" }, /cut off/],
     ["a web page", { kind: "html" }, /web page/],
@@ -140,7 +141,7 @@ describe("one order that is answered in another shape, where no order was read b
     body: spoil(test.sandbox.service.newestText(id)!),
   });
 
-  it.each(inAnotherShape)("waits behind the others, and its cancellation counts without it: %s", async (_, spoil) => {
+  itSome(2)(inAnotherShape)("waits behind the others, and its cancellation counts without it: %s", async (_, spoil) => {
     const test = await startWithIll(3, { service: { updates: { scope: "all" } } });
     const [odd, paid, cancelled] = test.ids as [string, string, string];
     test.change(odd, { status: "cancelled" });

@@ -6,6 +6,7 @@ import { describeObservations } from "../../src/probe/observation.ts";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import { findLongSteps } from "../../src/probe/plan-long-steps.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itSome } from "../support/whole.ts";
 
 const LINES = (quantity: string) => [{ sku: "A", quantity, price: "10.00" }];
 const FORMS = [
@@ -27,7 +28,7 @@ async function changeTwice(precision: "min" | "s", withinMs: number, updates: ob
 }
 
 describe.each(FORMS)("timestamps to %s", (_name, precision, withinMs) => {
-  it.each([
+  itSome(2)([
     ["each order once", { history: "latest" }],
     ["every change", { history: "log" }],
   ])("hide no second change that the changes list in the same words: %s", async (_words, updates) => {

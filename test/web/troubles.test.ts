@@ -8,6 +8,7 @@ import { saying, words } from "../support/messages.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
+import { itSome } from "../support/whole.ts";
 
 const DATABASE = "bridge.db";
 
@@ -61,7 +62,7 @@ describe("what the daemon itself meets", () => {
     ],
   ];
 
-  it.each(CASES)("is said first everywhere, and no longer than it stands: %s", async (_, words, code, spoil) => {
+  itSome(2)(CASES)("is said first everywhere, and no longer than it stands: %s", async (_, words, code, spoil) => {
     const receiver = await startReceiver();
     const beaten = await startReceiver();
     const folder = tempFolder("troubles");
