@@ -10,14 +10,14 @@ import type { MirrorTarget } from "../config/mirror.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { lockTimeoutMs, MirrorError, mirrorErrorOf } from "./mirror-error.ts";
+import { type RowsParam, runRows } from "./rows-statement.ts";
 
 /** Until the connection stands. */
 const CONNECT_MS = 10_000;
 /** PostgreSQL itself ends a statement that takes too long; an answer that is lost is waited for no longer. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** A Buffer: in PostgreSQL's binary form. */
-export type Param = string | number | boolean | null | Buffer | readonly (string | number | null)[];
+export type Param = string | number | boolean | null | readonly (string | number | null)[];
 
 /** Inside one transaction. */
 export interface MirrorTx {
@@ -25,6 +25,8 @@ export interface MirrorTx {
   query<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
   /** The same for a statement whose rows are of no interest: how many it has written. */
   run(sql: string, params?: readonly Param[]): Promise<number>;
+  /** The same for many rows. */
+  runRows(sql: string, params: readonly RowsParam[]): Promise<number>;
   /** What fails inside is undone alone. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -197,29 +199,21 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   ...[20, 21, 23, 26].map((oid) => [oid, Number] as const),
 ]);
 
-const NAMES = new Map<string, string>();
-
-/** Of the few statements that write many rows, again and again: PostgreSQL plans each once. */
-function nameOf(sql: string): string {
-  const name = NAMES.get(sql) ?? `rows_${NAMES.size}`;
-  NAMES.set(sql, name);
-  return name;
-}
-
 /** How long the statements took that failed. */
 const TOOK_MS = new WeakMap<object, number>();
 
-async function sendOn(client: Client, sql: string, params: readonly Param[] = []): Promise<QueryResult> {
+async function timed<T>(act: () => Promise<T>): Promise<T> {
   const sentMs = performance.now();
   try {
-    const values = params as unknown[];
-    return await (params.some(Buffer.isBuffer)
-      ? client.query({ name: nameOf(sql), text: sql, values })
-      : client.query(sql, values));
+    return await act();
   } catch (thrown) {
     if (thrown instanceof Error) TOOK_MS.set(thrown, performance.now() - sentMs);
     throw thrown;
   }
+}
+
+async function sendOn(client: Client, sql: string, params: readonly Param[]): Promise<QueryResult> {
+  return await timed(async () => await client.query(sql, params as unknown[]));
 }
 
 async function queryOn<Row>(client: Client, sql: string, params: readonly Param[]): Promise<Row[]> {
@@ -242,21 +236,16 @@ class OpenTransaction implements MirrorTx {
   }
 
   async query<Row>(sql: string, params: readonly Param[] = []): Promise<Row[]> {
-    this.#refuseOver();
-    try {
-      return await queryOn<Row>(this.#client, sql, params);
-    } catch (thrown) {
-      throw this.#explain(thrown);
-    }
+    return await this.#send((client) => queryOn<Row>(client, sql, params));
   }
 
   async run(sql: string, params: readonly Param[] = []): Promise<number> {
-    this.#refuseOver();
-    try {
-      return (await sendOn(this.#client, sql, params)).rowCount ?? 0;
-    } catch (thrown) {
-      throw this.#explain(thrown);
-    }
+    const { rowCount } = await this.#send((client) => sendOn(client, sql, params));
+    return rowCount ?? 0;
+  }
+
+  async runRows(sql: string, params: readonly RowsParam[]): Promise<number> {
+    return await this.#send((client) => timed(() => runRows(client, sql, params)));
   }
 
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
@@ -272,7 +261,12 @@ class OpenTransaction implements MirrorTx {
     }
   }
 
-  #refuseOver(): void {
+  async #send<T>(act: (client: Client) => Promise<T>): Promise<T> {
     if (this.#isOver) throw new Error("A statement came after the transaction's end.");
+    try {
+      return await act(this.#client);
+    } catch (thrown) {
+      throw this.#explain(thrown);
+    }
   }
 }

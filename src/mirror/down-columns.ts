@@ -1,5 +1,4 @@
 /* The columns that the mirror's way down writes, with their types in PostgreSQL. Only of jsonb are values sent as such. */
-import type { ArrayValue } from "./binary-array.ts";
 
 export const ORDER_COLUMNS = {
   order_id: "uuid",
@@ -84,7 +83,7 @@ export const MARK_COLUMNS = {
 
 export type Columns = Readonly<Record<string, string>>;
 /** A value for each column. */
-export type Values<C extends Columns> = Record<keyof C, ArrayValue>;
+export type Values<C extends Columns> = Record<keyof C, string | number | boolean | null>;
 
 /** A record on its way. */
 export interface DownRow<C extends Columns> {
@@ -93,9 +92,4 @@ export interface DownRow<C extends Columns> {
   values: Values<C>;
   /** The same without what PostgreSQL may refuse all the same. */
   plain?: () => Values<C>;
-}
-
-export interface OrderRow extends DownRow<typeof ORDER_COLUMNS> {
-  /** What the ERP has marked in the shop. */
-  mark: Values<typeof MARK_COLUMNS> | undefined;
 }

@@ -25,11 +25,12 @@ import type {
   HELD_COLUMNS,
   MARK_COLUMNS,
   ORDER_COLUMNS,
-  OrderRow,
   Values,
 } from "./down-columns.ts";
 import { fitsJsonb, plainText } from "./plain-values.ts";
 import type { Local } from "./plan-down.ts";
+import type { RowsBuffer, RowsBuffers } from "./rows-buffer.ts";
+import type { ReadOrders, ReadRows } from "./write-down.ts";
 
 /** A moment of the database. */
 export function readAtOnce<T>(store: Store, read: () => T): T {
@@ -61,6 +62,11 @@ export interface Bound {
   bytes: number;
 }
 
+/** Of a transaction, and of one statement in it. */
+export interface PartsBound extends Bound {
+  part: Bound;
+}
+
 /** The orders of the events behind `seq`, with the number of the event that names each. */
 export interface News {
   events: readonly { seq: number; key: number }[];
@@ -86,39 +92,43 @@ export function upToOf(seq: number, { events, isAll, head }: News, read: Readonl
   return isAll ? Math.max(last, head) : last;
 }
 
-/** Others have their turn after so many orders. */
-const ORDERS_PER_TURN = 10;
+/** Read in one transaction; then others have their turn. */
+const ORDERS_PER_TURN = 16;
 
 /** Orders that are read, and then written, together. */
-export interface OrdersPart {
-  orders: OrderRow[];
-  /** Those that were looked for. */
+export interface OrdersPart extends ReadOrders {
+  /** Those that were looked for, and the ids of those that are there. */
   keys: number[];
+  ids: string[];
 }
 
 /**
- * The orders of these keys as they are now, as many as fit, in parts. Between two of them others write: an order may then be newer
+ * The orders of these keys as they are now, as many as fit, in parts. Between two turns others write: an order may then be newer
  * than what named it, and is read once more with what made it so.
  */
 export async function* loadOrders(
   store: Store,
   keys: Iterable<number>,
-  { bytes, part: partRows }: { bytes: number; part: number },
+  { bytes, part: bound }: PartsBound,
+  buffers: RowsBuffers<typeof ORDER_COLUMNS>,
 ): AsyncGenerator<OrdersPart, void, void> {
-  let left = bytes;
-  let part: OrdersPart = { orders: [], keys: [] };
-  for (const key of new Set(keys)) {
-    if (left <= 0) break;
-    const order = loadOrder(store, key);
-    if (order !== undefined) part.orders.push(order);
-    left -= order === undefined ? 0 : sizeOf(order.values);
-    part.keys.push(key);
-    if (part.keys.length % ORDERS_PER_TURN === 0) await nextTurn();
-    if (part.keys.length < partRows) continue;
+  const due = [...new Set(keys)];
+  for (let at = 0, left = bytes; at < due.length && left > 0; ) {
+    const part = ordersPart(store, buffers.next());
+    const { rows } = part;
+    while (at < due.length && part.keys.length < bound.rows && rows.bytes < Math.min(left, bound.bytes)) {
+      const turn = due.slice(at, at + Math.min(ORDERS_PER_TURN, bound.rows - part.keys.length));
+      at += readAtOnce(store, () => readOrders(store, turn, Math.min(left, bound.bytes) - rows.bytes, part));
+      await nextTurn();
+    }
+    left -= rows.bytes;
     yield part;
-    part = { orders: [], keys: [] };
   }
-  if (part.keys.length > 0) yield part;
+}
+
+function ordersPart(store: Store, rows: RowsBuffer<typeof ORDER_COLUMNS>): OrdersPart & { marks: MarkValues[] } {
+  const keys: number[] = [];
+  return { rows, keys, ids: [], marks: [], again: () => readAtOnce(store, () => loadOrderRows(store, keys)) };
 }
 
 export function countOwnOrders(store: Store): number {
@@ -166,10 +176,12 @@ type PlainOrder = NamedRow<typeof orders, (typeof PLAIN_COLUMNS)[number]>;
 const ORDER = `SELECT ${columnList(orders, PLAIN_COLUMNS)} FROM orders WHERE order_key = ?`;
 const WHOLE_ORDER = `SELECT ${columnList(orders, [...PLAIN_COLUMNS, "payload"])} FROM orders WHERE order_key = ?`;
 /** `blocked`: what holds for an order that waits for the ERP; a change sets it back, and the ERP's own word stays. */
-const MARK = `SELECT ${columnList(erpOrders, ["orderId", "erpNumber", "seenRevision", "state", "error", "note"], "e")}, q.blocked
-  FROM erp_orders e LEFT JOIN erp_queue q ON q.order_key = ? WHERE e.order_id = ?`;
-const LINES = `SELECT ${columnList(orderLineRows, ["lineNo", "sku", "name", "quantity", "price", "payload"])} FROM order_line_rows
-  WHERE order_key = ? ORDER BY line_no`;
+const MARKS = `SELECT o.order_key AS orderKey, ${columnList(erpOrders, ["orderId", "erpNumber", "seenRevision", "state", "error", "note"], "e")},
+    q.blocked
+  FROM json_each(?) j CROSS JOIN orders o ON o.order_key = j.value CROSS JOIN erp_orders e ON e.order_id = o.order_id
+  LEFT JOIN erp_queue q ON q.order_key = o.order_key`;
+const LINES = `SELECT ${columnList(orderLineRows, ["orderKey", "lineNo", "sku", "name", "quantity", "price", "payload"])} FROM order_line_rows
+  WHERE order_key IN (SELECT value FROM json_each(?)) ORDER BY order_key, line_no`;
 
 /** An order's hash, without its payload being read. */
 export function hashOrder(store: Store, orderKey: number): { orderId: string; hash: string } | undefined {
@@ -184,30 +196,77 @@ function hashOf(order: PlainOrder): string {
   return hash("sha256", JSON.stringify(values), "hex").slice(0, 32);
 }
 
-/** An order as it is now, with its lines and what the ERP has marked. */
-function loadOrder(store: Store, orderKey: number): OrderRow | undefined {
-  const order = store.prepare<WholeOrder>(WHOLE_ORDER).get(orderKey);
-  if (order === undefined) return undefined;
-  const mark = store.prepare<Mark>(MARK).get(orderKey, order.orderId);
-  const lines = store.prepare<Line>(LINES).all(orderKey);
-  const own = hashOf(order);
-  return {
-    key: orderKey,
-    values: orderValues(order, lines, own, fitsJsonb),
-    plain: () => orderValues(order, lines, own, () => false),
-    mark: mark === undefined ? undefined : markOf(mark, order.erpRevision),
-  };
+/** Adds the first of these orders, about so many bytes of them, as they are now; returns how many were looked for. */
+function readOrders(
+  store: Store,
+  keys: readonly number[],
+  bytes: number,
+  to: OrdersPart & { marks: MarkValues[] },
+): number {
+  const { looked, found } = findOrders(store, keys, bytes);
+  to.keys.push(...looked);
+  for (const { order, lines, mark } of found) {
+    to.ids.push(order.orderId);
+    to.rows.add(orderValues(order, lines, fitsJsonb));
+    if (mark !== undefined) to.marks.push(markOf(mark, order.erpRevision));
+  }
+  return looked.length;
+}
+
+function loadOrderRows(store: Store, keys: readonly number[]): DownRow<typeof ORDER_COLUMNS>[] {
+  return findOrders(store, keys, Number.POSITIVE_INFINITY).found.map(({ order, lines }) => ({
+    key: order.orderKey,
+    values: orderValues(order, lines, fitsJsonb),
+    plain: () => orderValues(order, lines, () => false),
+  }));
+}
+
+interface FoundOrder {
+  order: WholeOrder;
+  lines: readonly Line[];
+  mark: Mark | undefined;
+}
+
+function findOrders(
+  store: Store,
+  keys: readonly number[],
+  bytes: number,
+): { looked: readonly number[]; found: FoundOrder[] } {
+  const orders: WholeOrder[] = [];
+  let left = bytes;
+  let count = 0;
+  for (; count < keys.length && left > 0; count++) {
+    const order = store.prepare<WholeOrder>(WHOLE_ORDER).get(keys[count]);
+    if (order === undefined) continue;
+    orders.push(order);
+    // Its lines are about as long once more.
+    left -= 2 * order.payload.length;
+  }
+  const these = JSON.stringify(orders.map(({ orderKey }) => orderKey));
+  const lines = Map.groupBy(store.prepare<Line>(LINES).all(these), ({ orderKey }) => orderKey);
+  const marks = new Map(
+    store
+      .prepare<Mark>(MARKS)
+      .all(these)
+      .map((mark) => [mark.orderKey, mark]),
+  );
+  const found = orders.map((order) => ({
+    order,
+    lines: lines.get(order.orderKey) ?? [],
+    mark: marks.get(order.orderKey),
+  }));
+  return { looked: keys.slice(0, count), found };
 }
 
 type WholeOrder = PlainOrder & Pick<Row<typeof orders>, "payload">;
 type Line = NamedRow<typeof orderLineRows>;
-type Mark = NamedRow<typeof erpOrders> & { blocked: number | null };
+type MarkValues = Values<typeof MARK_COLUMNS>;
+type Mark = NamedRow<typeof erpOrders> & { orderKey: number; blocked: number | null };
 
 /** `fits`: what goes as jsonb. */
 function orderValues(
   order: WholeOrder,
   lines: readonly Line[],
-  own: string,
   fits: (json: string) => boolean,
 ): Values<typeof ORDER_COLUMNS> {
   const { payload } = order;
@@ -231,7 +290,7 @@ function orderValues(
     lines: `[${lines.map((line) => lineJson(line, fits)).join()}]`,
     payload: isJson ? payload : null,
     payload_text: isJson ? null : plainText(payload),
-    hash: own,
+    hash: hashOf(order),
   };
 }
 
@@ -248,7 +307,7 @@ function lineJson({ lineNo, sku, name, quantity, price, payload }: Line, fits: (
 }
 
 /** The ERP's own columns take whatever is written. A block that a change of the order has lifted is one of nothing that was shown. */
-function markOf(mark: Mark, erpRevision: number): Values<typeof MARK_COLUMNS> {
+function markOf(mark: Mark, erpRevision: number): MarkValues {
   const { orderId, erpNumber, seenRevision, state, error, note, blocked } = mark;
   return {
     order_id: orderId,
@@ -266,30 +325,58 @@ function textOf(value: unknown): string | null {
   return plainText(Buffer.isBuffer(value) ? value.toString("utf8") : String(value));
 }
 
-function sizeOf(values: object): number {
-  return Object.values(values).reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 8), 0);
-}
-
 // ------------------------------------------------------------------------------------------------------------ events
 
-type EventDown = DownRow<typeof EVENT_COLUMNS>;
 type EventRow = Row<typeof orderEventRows> & Pick<Row<typeof orders>, "order_id">;
 
-/** Events behind `seq`, and up to which these are all. */
-export function loadEventsAfter(store: Store, seq: number, bound: Bound): { events: EventDown[]; upTo: number } {
-  const events: EventDown[] = [];
-  let bytes = 0;
-  const rows = store.prepare<EventRow>(
-    "SELECT e.*, o.order_id FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ? ORDER BY e.seq LIMIT ?",
-  );
-  for (const row of rows.iterate(seq, bound.rows)) {
-    if (bytes >= bound.bytes) return { events, upTo: events.at(-1)?.key ?? seq };
-    const values = eventValues(row);
-    events.push({ key: row.seq, values, plain: () => ({ ...values, changes: null }) });
-    bytes += sizeOf(values);
+/** Events that are read, and then written, together, and up to which event nothing is left. */
+export interface EventsPart extends ReadRows<typeof EVENT_COLUMNS> {
+  upTo: number;
+}
+
+const EVENTS = `SELECT e.*, o.order_id FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key
+  WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ? + 0`;
+
+/** The events behind `seq` and not behind `head`, as many as fit, in parts. None changes once it is there. */
+export async function* loadEvents(
+  store: Store,
+  { seq, head }: { seq: number; head: number },
+  { rows, bytes, part }: PartsBound,
+  buffers: RowsBuffers<typeof EVENT_COLUMNS>,
+): AsyncGenerator<EventsPart, void, void> {
+  let left = { rows, bytes };
+  for (let after = seq; after < head && left.rows > 0 && left.bytes > 0; ) {
+    const bound = { rows: Math.min(left.rows, part.rows), bytes: Math.min(left.bytes, part.bytes) };
+    const next = readEvents(store, { after, head }, bound, buffers.next());
+    left = { rows: left.rows - next.rows.count, bytes: left.bytes - next.rows.bytes };
+    after = next.upTo;
+    yield next;
+    await nextTurn();
   }
-  if (events.length < bound.rows) return { events, upTo: Math.max(seq, loadLocal(store).head) };
-  return { events, upTo: events.at(-1)?.key ?? seq };
+}
+
+function readEvents(
+  store: Store,
+  { after, head }: { after: number; head: number },
+  bound: Bound,
+  to: RowsBuffer<typeof EVENT_COLUMNS>,
+): EventsPart {
+  let upTo = head;
+  for (const row of store.prepare<EventRow>(EVENTS).iterate(after, head, bound.rows)) {
+    to.add(eventValues(row));
+    if (to.count < bound.rows && to.bytes < bound.bytes) continue;
+    upTo = row.seq;
+    break;
+  }
+  const again = () =>
+    store
+      .prepare<EventRow>(EVENTS)
+      .all(after, upTo, bound.rows)
+      .map((row) => {
+        const values = eventValues(row);
+        return { key: row.seq, values, plain: () => ({ ...values, changes: null }) };
+      });
+  return { rows: to, upTo, again };
 }
 
 function eventValues(row: EventRow): Values<typeof EVENT_COLUMNS> {

@@ -9,18 +9,19 @@ import type { Store } from "../database/store.ts";
 import { commit } from "../pass/commit.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
 import type { MirrorTx } from "./connection.ts";
-import type { Columns, DownRow } from "./down-columns.ts";
+import { type Columns, type DownRow, EVENT_COLUMNS, ORDER_COLUMNS } from "./down-columns.ts";
 import {
   type Change,
   countOwnOrders,
   deleteChanges,
+  type EventsPart,
   hasChanges,
   hashOrder,
   listWaiting,
   loadBatch,
   loadChanges,
   loadConditions,
-  loadEventsAfter,
+  loadEvents,
   loadHeld,
   loadKeysAfter,
   loadLocal,
@@ -28,7 +29,7 @@ import {
   loadOrders,
   type News,
   noteChanges,
-  type OrdersPart,
+  type PartsBound,
   readAtOnce,
   upToOf,
 } from "./down-rows.ts";
@@ -36,6 +37,7 @@ import { loadMirrorState, loadRefill, type Refill, saveMirrorState, startRefill 
 import type { MirrorPart, MirrorSession, PartResult } from "./part.ts";
 import { planBeginning } from "./plan-down.ts";
 import { type Move, type Position, type Seen, savePosition } from "./position.ts";
+import { RowsBuffers } from "./rows-buffer.ts";
 import { StepSize } from "./step-size.ts";
 import {
   countOrders,
@@ -54,11 +56,15 @@ import {
 /** Of one transaction: half a second's work at most. */
 const BOUND = { rows: 2_000, bytes: 4_000_000 };
 /**
- * Orders of one statement: while PostgreSQL takes them, the next ones are read. So few that they are gone before V8 counts them among what stays,
- * for which it takes room that it does not give back.
+ * Of one statement: while PostgreSQL takes these rows, the next ones are read. So few that they are gone before V8 counts them among what
+ * stays, for which it takes room that it does not give back.
  */
-const PART_ROWS = 64;
-const ordersBound = (size: StepSize) => ({ bytes: size.of(BOUND.bytes), part: size.of(PART_ROWS) });
+const PART = { rows: 64, bytes: 256_000 };
+const boundOf = (size: StepSize): PartsBound => ({
+  rows: size.of(BOUND.rows),
+  bytes: size.of(BOUND.bytes),
+  part: { rows: size.of(PART.rows), bytes: PART.bytes },
+});
 /** Orders compared by their hash at a time. */
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
@@ -71,7 +77,6 @@ interface Read {
   move: Move;
   isRestored: boolean;
   news: News;
-  events: ReturnType<typeof loadEventsAfter>;
   changes: Change[];
   conditions: ReturnType<typeof loadConditions> | undefined;
   head: number;
@@ -83,6 +88,8 @@ export class Down implements MirrorPart {
   /** Rows were refused lately: each statement has a savepoint. */
   #isCareful = false;
   readonly #size = new StepSize();
+  readonly #orders = new RowsBuffers(ORDER_COLUMNS);
+  readonly #events = new RowsBuffers(EVENT_COLUMNS);
   /** What PostgreSQL has. */
   #conditions: string | undefined;
 
@@ -117,6 +124,9 @@ export class Down implements MirrorPart {
     } catch (error) {
       this.#size.noteFailed(error);
       throw error;
+    } finally {
+      this.#orders.release();
+      this.#events.release();
     }
   }
 
@@ -148,12 +158,12 @@ export class Down implements MirrorPart {
       });
     }
     add(counts, "mirrored", orders);
-    add(counts, "events", read.events.events.length);
+    add(counts, "events", made.events);
     add(counts, "unwritten", refused.length);
     return (
       isWalking ||
       (move.ordersSeq ?? 0) < read.head ||
-      read.events.upTo < read.head ||
+      (move.eventsSeq ?? 0) < read.head ||
       read.changes.length === CHANGES_MAX
     );
   }
@@ -168,10 +178,6 @@ export class Down implements MirrorPart {
       move,
       isRestored: why === "restored",
       news: loadNews(store, at.ordersSeq, this.#size.of(BOUND.rows)),
-      events: loadEventsAfter(store, at.eventsSeq, {
-        rows: this.#size.of(BOUND.rows),
-        bytes: this.#size.of(BOUND.bytes),
-      }),
       changes: loadChanges(store, CHANGES_MAX),
       conditions: JSON.stringify(conditions) === this.#conditions ? undefined : conditions,
       head: local.head,
@@ -179,17 +185,15 @@ export class Down implements MirrorPart {
   }
 
   async #write(tx: MirrorTx, read: Read, place: { store: Store; clock: Clock; shop: string }) {
-    const { at, news, events, changes, conditions, head } = read;
+    const { at, news, changes, conditions, head } = read;
     const { store, shop } = place;
-    const as = { shop, epoch: at.epoch, seq: head };
+    const as = { ...place, epoch: at.epoch, seq: head, size: this.#size, buffers: this.#orders };
     const keys = news.events.values().map(({ key }) => key);
-    const { refused, ...changed } = await copyOrders(
-      tx,
-      { ...as, store },
-      loadOrders(store, keys, ordersBound(this.#size)),
-    );
-    const walked = await walk(tx, at, { ...place, ...as, size: this.#size });
-    refused.push(...walked.refused, ...(await writeEvents(tx, shop, events.events)));
+    const { refused, ...changed } = await copyOrders(tx, as, keys);
+    const walked = await walk(tx, at, as);
+    const range = { seq: at.eventsSeq, head };
+    const events = await copyEvents(tx, shop, loadEvents(store, range, boundOf(this.#size), this.#events));
+    refused.push(...walked.refused, ...events.refused);
     const batches = rowsOf(changes, "batch", (id) => loadBatch(store, id));
     const held = rowsOf(changes, "quarantine", (id) => loadHeld(store, id));
     refused.push(...(await writeBatches(tx, shop, batches)), ...(await writeHeld(tx, shop, held)));
@@ -197,10 +201,11 @@ export class Down implements MirrorPart {
     const move: Move = {
       ...read.move,
       ordersSeq: upToOf(at.ordersSeq, news, changed.read),
-      eventsSeq: events.upTo,
+      eventsSeq: events.upTo ?? at.eventsSeq,
       ...walked.move,
     };
-    return { move, refused, orders: changed.orders + walked.orders, isWalking: walked.isWalking };
+    const orders = changed.orders + walked.orders;
+    return { move, refused, orders, events: events.events, isWalking: walked.isWalking };
   }
 }
 
@@ -211,17 +216,20 @@ interface Walked {
   isWalking: boolean;
 }
 
+/** What orders are read from, as what they are written, and how much at a time. */
+interface Copying {
+  store: Store;
+  clock: Clock;
+  shop: string;
+  epoch: number;
+  seq: number;
+  size: StepSize;
+  buffers: RowsBuffers<typeof ORDER_COLUMNS>;
+}
+
 /** The next orders of a walk through all of them. What is compared is read again where it differs. */
-async function walk(
-  tx: MirrorTx,
-  at: Position,
-  {
-    store,
-    clock,
-    size,
-    ...as
-  }: { store: Store; clock: Clock; size: StepSize; shop: string; epoch: number; seq: number },
-): Promise<Walked> {
+async function walk(tx: MirrorTx, at: Position, as: Copying): Promise<Walked> {
+  const { store, clock, size } = as;
   if (at.walk === null) return { move: {}, refused: [], orders: 0, isWalking: false };
   const isCopy = at.walk === "copy";
   const keys = loadKeysAfter(store, at.walkAfter, size.of(isCopy ? BOUND.rows : COMPARED_ROWS));
@@ -236,32 +244,52 @@ async function walk(
     };
   }
   const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
-  const { orders, read, refused } = await copyOrders(tx, { ...as, store }, loadOrders(store, due, ordersBound(size)));
+  const { orders, read, refused } = await copyOrders(tx, as, due);
   // Those that differ did not all fit: the next part begins with the first that is left.
   const left = due.findIndex((key) => !read.has(key));
   const walkAfter = left < 0 ? last : (due[left - 1] ?? at.walkAfter);
   return { move: { walkAfter }, refused, orders, isWalking: true };
 }
 
-/** Writes what is read part by part; the next part is read meanwhile. */
 async function copyOrders(
   tx: MirrorTx,
-  as: { shop: string; epoch: number; seq: number; store: Store },
-  parts: AsyncGenerator<OrdersPart, void, void>,
+  as: Copying,
+  keys: Iterable<number>,
 ): Promise<{ orders: number; read: ReadonlySet<number>; refused: Refused[] }> {
   const ids: string[] = [];
   const read = new Set<number>();
   const refused: Refused[] = [];
-  for (let part = await parts.next(); !part.done; ) {
-    const { orders, keys } = part.value;
-    const [refusedHere, next] = await Promise.all([writeOrders(tx, as, orders), parts.next()]);
-    refused.push(...refusedHere);
-    for (const { values } of orders) ids.push(String(values.order_id));
-    for (const key of keys) read.add(key);
-    part = next;
-  }
+  await writeParts(loadOrders(as.store, keys, boundOf(as.size), as.buffers), async (part) => {
+    refused.push(...(await writeOrders(tx, as, part)));
+    ids.push(...part.ids);
+    for (const key of part.keys) read.add(key);
+  });
   await refreshQueue(tx, as.shop, { all: ids, waiting: listWaiting(as.store, ids) });
   return { orders: ids.length, read, refused };
+}
+
+async function copyEvents(
+  tx: MirrorTx,
+  shop: string,
+  parts: AsyncGenerator<EventsPart, void, void>,
+): Promise<{ events: number; upTo: number | undefined; refused: Refused[] }> {
+  const copied = { events: 0, upTo: undefined as number | undefined, refused: [] as Refused[] };
+  await writeParts(parts, async (part) => {
+    copied.events += part.rows.count;
+    copied.upTo = part.upTo;
+    copied.refused.push(...(await writeEvents(tx, shop, part)));
+  });
+  return copied;
+}
+
+/** While one part is written, the next one is read; where that fails, nothing is read any more when it returns. */
+async function writeParts<P>(parts: AsyncGenerator<P, void, void>, write: (part: P) => Promise<void>): Promise<void> {
+  for (let part = await parts.next(); !part.done; ) {
+    const [written, next] = await Promise.allSettled([write(part.value), parts.next()]);
+    if (written.status === "rejected") throw written.reason;
+    if (next.status === "rejected") throw next.reason;
+    part = next.value;
+  }
 }
 
 async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: readonly number[]): Promise<number[]> {

@@ -4,7 +4,6 @@
  */
 
 import { m } from "../messages/messages.ts";
-import { arrayOf } from "./binary-array.ts";
 import type { MirrorTx } from "./connection.ts";
 import {
   BATCH_COLUMNS,
@@ -15,12 +14,10 @@ import {
   HELD_COLUMNS,
   MARK_COLUMNS,
   ORDER_COLUMNS,
-  type OrderRow,
   type Values,
 } from "./down-columns.ts";
 import { MirrorError } from "./mirror-error.ts";
-
-const kindOf = (type: string | undefined) => (type === "jsonb" ? "jsonb" : "text");
+import { kindOf, RowsBuffer } from "./rows-buffer.ts";
 
 /** `unnest($2::text[], $3::jsonb[]) AS r (status, lines)`; the first parameter is the shop. */
 function rowsOf(columns: Columns): string {
@@ -33,16 +30,6 @@ function valuesOf(columns: Columns): string {
   return Object.entries(columns)
     .map(([name, type]) => `r.${name}::${type}`)
     .join(", ");
-}
-
-/** The arrays, in the order of the columns. */
-function arraysOf<C extends Columns>(columns: C, rows: readonly Values<C>[]): Buffer[] {
-  return Object.entries(columns).map(([name, type]) =>
-    arrayOf(
-      kindOf(type),
-      rows.map((row) => row[name] ?? null),
-    ),
-  );
 }
 
 function setOf(columns: Columns, key: readonly string[]): string {
@@ -96,19 +83,29 @@ export interface Refused {
   why: string;
 }
 
+/** Records that were read into a buffer. */
+export interface ReadRows<C extends Columns> {
+  rows: RowsBuffer<C>;
+  /** Where PostgreSQL refuses one of them: each by itself. */
+  again: () => DownRow<C>[];
+}
+
+export interface ReadOrders extends ReadRows<typeof ORDER_COLUMNS> {
+  /** What the ERP has marked of them in the shop. */
+  marks: readonly Values<typeof MARK_COLUMNS>[];
+}
+
 /** As of the newest event `seq` of the shop when they were read. */
 export async function writeOrders(
   tx: MirrorTx,
   { shop, epoch, seq }: { shop: string; epoch: number; seq: number },
-  rows: readonly OrderRow[],
+  orders: ReadOrders,
 ): Promise<Refused[]> {
-  const refused = await writeInHalves(tx, rows, (values) =>
-    tx.run(ORDERS, [shop, ...arraysOf(ORDER_COLUMNS, values), epoch, seq]),
-  );
-  const marks = rows.flatMap(({ mark }) => mark ?? []).map((mark) => ({ key: 0, values: mark }));
-  await writeInHalves(tx, marks, async (values) => {
-    await tx.run(MARKS, [shop, ...arraysOf(MARK_COLUMNS, values)]);
-    return values.length;
+  const refused = await writeRead(tx, ORDER_COLUMNS, orders, (rows) => tx.runRows(ORDERS, [shop, rows, epoch, seq]));
+  const marks = orders.marks.map((values) => ({ key: 0, values }));
+  await writeInHalves(tx, MARK_COLUMNS, marks, async (rows) => {
+    await tx.runRows(MARKS, [shop, rows]);
+    return rows.count;
   });
   return refused;
 }
@@ -124,22 +121,8 @@ export async function refreshQueue(
   if (waiting.size > 0) await tx.run(WAITING, [shop, [...waiting]]);
 }
 
-/** Of one statement. */
-const EVENTS_PART = 500;
-
-export async function writeEvents(
-  tx: MirrorTx,
-  shop: string,
-  rows: readonly DownRow<typeof EVENT_COLUMNS>[],
-): Promise<Refused[]> {
-  const refused: Refused[] = [];
-  for (let at = 0; at < rows.length; at += EVENTS_PART) {
-    const part = rows.slice(at, at + EVENTS_PART);
-    refused.push(
-      ...(await writeInHalves(tx, part, (values) => tx.run(EVENTS, [shop, ...arraysOf(EVENT_COLUMNS, values)]))),
-    );
-  }
-  return refused;
+export async function writeEvents(tx: MirrorTx, shop: string, events: ReadRows<typeof EVENT_COLUMNS>) {
+  return await writeRead(tx, EVENT_COLUMNS, events, (rows) => tx.runRows(EVENTS, [shop, rows]));
 }
 
 /** `gone`: numbers of rows that are not there any more. */
@@ -150,18 +133,18 @@ export interface Changed<C extends Columns> {
 
 export async function writeBatches(tx: MirrorTx, shop: string, { rows, gone }: Changed<typeof BATCH_COLUMNS>) {
   if (gone.length > 0) await tx.run("DELETE FROM batches WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, gone]);
-  return await writeInHalves(tx, rows, (values) => tx.run(BATCHES, [shop, ...arraysOf(BATCH_COLUMNS, values)]));
+  return await writeInHalves(tx, BATCH_COLUMNS, rows, (part) => tx.runRows(BATCHES, [shop, part]));
 }
 
 export async function writeHeld(tx: MirrorTx, shop: string, { rows, gone }: Changed<typeof HELD_COLUMNS>) {
   if (gone.length > 0) await tx.run("DELETE FROM quarantine WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, gone]);
-  return await writeInHalves(tx, rows, (values) => tx.run(HELD, [shop, ...arraysOf(HELD_COLUMNS, values)]));
+  return await writeInHalves(tx, HELD_COLUMNS, rows, (part) => tx.runRows(HELD, [shop, part]));
 }
 
 /** All of them, in the place of those that were there. */
 export async function writeConditions(tx: MirrorTx, shop: string, rows: readonly DownRow<typeof CONDITION_COLUMNS>[]) {
   const values = rows.map((row) => row.values);
-  await tx.run(CONDITIONS, [shop, ...arraysOf(CONDITION_COLUMNS, values)]);
+  await tx.runRows(CONDITIONS, [shop, new RowsBuffer(CONDITION_COLUMNS, values)]);
   await tx.run("DELETE FROM conditions WHERE shop = $1 AND rank > $2", [shop, rows.at(-1)?.key ?? 0]);
 }
 
@@ -188,6 +171,7 @@ export function withoutSavepoints(tx: MirrorTx): MirrorTx {
   return {
     query: (sql, params) => tx.query(sql, params),
     run: (sql, params) => tx.run(sql, params),
+    runRows: (sql, params) => tx.runRows(sql, params),
     savepoint: async (work) => {
       try {
         return await work();
@@ -199,37 +183,52 @@ export function withoutSavepoints(tx: MirrorTx): MirrorTx {
   };
 }
 
+type Write<C extends Columns> = (rows: RowsBuffer<C>) => Promise<number>;
+
+/** Writes all, and all but those at fault where some are. */
+async function writeRead<C extends Columns>(
+  tx: MirrorTx,
+  columns: C,
+  { rows, again }: ReadRows<C>,
+  write: Write<C>,
+): Promise<Refused[]> {
+  if (rows.count === 0 || (await writeAll(tx, rows, write)) === undefined) return [];
+  return await writeInHalves(tx, columns, again(), write);
+}
+
 /**
  * Writes all rows, and all but those at fault where some are: also those that a trigger or a rule there drops without a word. `write`
  * says how many are there.
  */
 async function writeInHalves<C extends Columns>(
   tx: MirrorTx,
+  columns: C,
   rows: readonly DownRow<C>[],
-  write: (values: readonly Values<C>[]) => Promise<number>,
+  write: Write<C>,
 ): Promise<Refused[]> {
   const [only] = rows;
   if (only === undefined) return [];
-  const why = await writeAll(tx, rows, write);
+  const values = rows.map((row) => row.values);
+  const why = await writeAll(tx, new RowsBuffer(columns, values), write);
   if (why === undefined) return [];
   if (rows.length > 1) {
     const middle = Math.ceil(rows.length / 2);
-    const first = await writeInHalves(tx, rows.slice(0, middle), write);
-    return [...first, ...(await writeInHalves(tx, rows.slice(middle), write))];
+    const first = await writeInHalves(tx, columns, rows.slice(0, middle), write);
+    return [...first, ...(await writeInHalves(tx, columns, rows.slice(middle), write))];
   }
   const { key, plain } = only;
-  return plain === undefined ? [{ key, why }] : await writeInHalves(tx, [{ key, values: plain() }], write);
+  return plain === undefined ? [{ key, why }] : await writeInHalves(tx, columns, [{ key, values: plain() }], write);
 }
 
 /** Why some are not there; undefined: all are. */
 async function writeAll<C extends Columns>(
   tx: MirrorTx,
-  rows: readonly DownRow<C>[],
-  write: (values: readonly Values<C>[]) => Promise<number>,
+  rows: RowsBuffer<C>,
+  write: Write<C>,
 ): Promise<string | undefined> {
   try {
-    const there = await tx.savepoint(() => write(rows.map(({ values }) => values)));
-    return there < rows.length ? String(m.mirror.dropped) : undefined;
+    const there = await tx.savepoint(() => write(rows));
+    return there < rows.count ? String(m.mirror.dropped) : undefined;
   } catch (error) {
     if (error instanceof MirrorError && error.isOfData) return error.message;
     throw error;
