@@ -62,7 +62,9 @@ export function examineCopy(work: string, file: string): CopyFacts {
 
 function factsOf(db: Database.Database): CopyFacts {
   const one = (sql: string) => db.prepare<unknown[], string | null>(sql).pluck().get() ?? null;
-  const lastOrderAt = one("SELECT max(received_at) FROM batches");
+  const lastOrderAt =
+    one("SELECT max(received_at) FROM batches") ??
+    one("SELECT received_at FROM orders ORDER BY order_key DESC LIMIT 1");
   return {
     copiedAt: one("SELECT value FROM meta WHERE key = 'copied_at'") ?? activityOf(db),
     orders: onlyRow(db.prepare<unknown[], number>("SELECT count(*) FROM orders").pluck().get()),

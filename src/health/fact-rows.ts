@@ -15,7 +15,7 @@ import { describeOwn, inspectOwn, ownObjects, schemaVersion } from "../database/
 import { doubtOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
 import { type Query, select } from "../database/queries.ts";
-import { batches, feeds, flows, owedReads, syncStatus } from "../database/schema.ts";
+import { batches, feeds, flows, orders, owedReads, syncStatus } from "../database/schema.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -29,10 +29,14 @@ import { loadNotices, loadPageSilent } from "./notices.ts";
 /** Of more, this number is reported. */
 const LISTED_MAX = 10_000;
 
-/** By the numbers of batches, which grow with time; a maximum would read every batch there is. */
+/**
+ * By the numbers of batches, which grow with time; a maximum would read every batch there is. After a takeover from PostgreSQL alone
+ * there are orders and no batch.
+ */
 function loadLastOrderAt(store: Store): string | null {
-  const rest = "WHERE state <> 'unread' ORDER BY id DESC LIMIT 1";
-  return select(store, batches, ["receivedAt"], rest).get()?.receivedAt ?? null;
+  const batch = select(store, batches, ["receivedAt"], "WHERE state <> 'unread' ORDER BY id DESC LIMIT 1").get();
+  const last = batch ?? select(store, orders, ["receivedAt"], "ORDER BY order_key DESC LIMIT 1").get();
+  return last?.receivedAt ?? null;
 }
 
 /** Bodies that could not be read, counted as everywhere: not those that are being stored in parts. */

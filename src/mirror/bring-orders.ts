@@ -51,7 +51,10 @@ const READ = `
     o.service_created_at AS "serviceCreatedAt", o.service_updated_at AS "serviceUpdatedAt", o.currency, o.total, o.revision,
     o.erp_revision AS "erpRevision", ${iso("o.received_at")} AS "receivedAt", ${iso("o.changed_at")} AS "changedAt",
     ${iso("o.removed_at")} AS "removedAt", ${LINES} AS lines, coalesce(o.payload_text, o.payload::text) AS payload
-  FROM orders o WHERE o.shop = $1 AND o.order_id > $2::uuid ORDER BY o.order_id LIMIT ${ORDERS_MAX}`;
+  FROM orders o WHERE o.shop = $1 AND o.order_id = ANY ($2::uuid[]) ORDER BY o.received_at, o.order_id`;
+/** Keys of orders grow with the time at which they came, here as there. */
+const IN_ORDER = `DECLARE in_order NO SCROLL CURSOR FOR
+  SELECT order_id::text AS "orderId" FROM orders WHERE shop = $1 ORDER BY received_at, order_id`;
 
 export interface Brought {
   /** Orders that were not there, or older. */
@@ -62,16 +65,18 @@ export interface Brought {
 
 /** Goes through the shop's orders in PostgreSQL. */
 export async function bringOrders(link: MirrorLink, shop: string, to: { store: Store; at: string }): Promise<Brought> {
-  const brought = { orders: 0, unread: 0 };
-  for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
-    const page = await link.look<MirroredOrder>(READ, [shop, after]);
-    to.store.write(() => {
-      for (const order of page) bringOrder(to.store, order, to.at, brought);
-    });
-    const last = page.at(-1);
-    if (last === undefined) return brought;
-    after = last.orderId;
-  }
+  return await link.transaction(async (tx) => {
+    const brought = { orders: 0, unread: 0 };
+    await tx.run(IN_ORDER, [shop]);
+    for (;;) {
+      const next = await tx.query<Pick<MirroredOrder, "orderId">>(`FETCH ${ORDERS_MAX} FROM in_order`);
+      if (next.length === 0) return brought;
+      const page = await tx.query<MirroredOrder>(READ, [shop, next.map(({ orderId }) => orderId)]);
+      to.store.write(() => {
+        for (const order of page) bringOrder(to.store, order, to.at, brought);
+      });
+    }
+  });
 }
 
 function bringOrder(store: Store, order: MirroredOrder, at: string, brought: Brought): void {

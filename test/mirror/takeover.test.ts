@@ -75,6 +75,16 @@ function idsIn(file: string): string[] {
   }
 }
 
+/** When its orders came, in the order of their keys. */
+function timesIn(file: string): string[] {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare<[], string>("SELECT received_at FROM orders ORDER BY order_key").pluck().all();
+  } finally {
+    db.close();
+  }
+}
+
 describeWithPostgres("a takeover by another machine", () => {
   itSome(1)([
     ["the newest copy and what PostgreSQL has more", true],
@@ -87,9 +97,9 @@ describeWithPostgres("a takeover by another machine", () => {
         const folder = path.join(shop.folder, "backups");
         mkdirSync(folder, { recursive: true });
         await backUpTo(shop, path.join(folder, copyName("bridge", Date.now())));
-        addOrders(shop, 3);
-        await until(async () => (await there("SELECT count(*) FROM orders")) === "13");
       }
+      addOrders(shop, 3);
+      await until(async () => (await there("SELECT count(*) FROM orders")) === "13");
       const ids = shop.sandbox.service.orders().map(({ id }) => id);
       await there(
         `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 5);
@@ -101,6 +111,7 @@ describeWithPostgres("a takeover by another machine", () => {
       expect(taken.code, taken.err).toBe(0);
       expect(taken.err).toContain(hasCopy ? "backups" : "PostgreSQL");
       expect(idsIn(second.database)).toEqual(ids.toSorted());
+      expect(timesIn(second.database)).toEqual(timesIn(second.database).toSorted());
       expect((await first.exited).code).toBe(76);
       expect(first.stderr()).toContain(`has taken over the shop ${SHOP}`);
       const before = shop.sandbox.ledger.entries.length;
@@ -110,6 +121,8 @@ describeWithPostgres("a takeover by another machine", () => {
       const status = await shop.command("status");
       expect(status.out + status.err).toContain(`has taken over the shop ${SHOP}`);
 
+      const here = await second.command("status");
+      expect(here.out).toMatch(/last order \d/);
       const daemon = second.start("run");
       await daemon.says("erp-bridge is running");
       addOrders(shop, 1);
