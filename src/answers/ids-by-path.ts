@@ -1,6 +1,4 @@
-/*
- * Finds the UUIDs of a JSON text of unknown shape, by where they stand. One walk over the bytes, whatever the depth.
- */
+/* Finds the UUIDs of a JSON text of unknown shape, by where they stand. One walk over the bytes, whatever the depth. */
 import { type Span, skipBlanks, skipValue } from "./json-text.ts";
 import type { Slices } from "./slices.ts";
 import { readOrderId } from "./uuid.ts";

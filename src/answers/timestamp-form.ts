@@ -5,10 +5,7 @@ const SECOND_NS = 1_000_000_000n;
 /** Digits of a second that stand before an epoch's decimal point. */
 export const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
 
-/**
- * How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a
- * watermark.
- */
+/** How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a watermark. */
 export interface TimestampForm {
   readonly kind: "iso" | "unix" | "unix_ms" | "unix_us" | "http";
   /** The smallest part before the fraction. `day` and `minute` only in `iso`. */

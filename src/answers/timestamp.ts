@@ -192,10 +192,7 @@ export function beforeUnit(ns: bigint, position: Timestamp): bigint {
   return begin === ns ? ns : begin - 1n;
 }
 
-/**
- * Whether `a` is later than `b`. False where either is missing or cannot be read, or where the hour that a zone has twice leaves it
- * open.
- */
+/** Whether `a` is later than `b`. False where either is missing or cannot be read, or where the hour that a zone has twice leaves it open. */
 export function isStrictlyNewer(a: string | null, b: string | null, zone: string): boolean {
   const left = a === null ? undefined : parseTimestamp(a, zone);
   const right = b === null ? undefined : parseTimestamp(b, zone);

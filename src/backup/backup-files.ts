@@ -11,9 +11,7 @@ export type { BackupFunctions };
 /** Beside this file, in the sources and in the bundle alike. */
 export const HELPER = childProgram("backup-helper", import.meta.url);
 
-/*
- * What a start looks up. Everything waits for it, for a few seconds at most.
- */
+/* What a start looks up. Everything waits for it, for a few seconds at most. */
 
 /** The copy that has the most of this account's database. @throws BridgeError `disk_failed` where the folder does not answer */
 export function lookForCopy(folder: string, account: string): string | undefined {

@@ -68,9 +68,7 @@ export function carryErpObjects(options: CarryOptions, owned: Owned): void {
   });
 }
 
-/**
- * Puts triggers on again: the bridge's own, which are those of the copy, brought up to this version, and the ERP's.
- */
+/** Puts triggers on again: the bridge's own, which are those of the copy, brought up to this version, and the ERP's. */
 export function putOnTriggers(options: CarryOptions, owned: Owned, taken: readonly SchemaObject[]): void {
   const { from, to, continues } = options;
   const isOwn = ({ name }: SchemaObject) => owned.own.has(name.toLowerCase());

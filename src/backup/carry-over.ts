@@ -37,10 +37,7 @@ export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Set
   putOnTriggers(options, owned, triggers);
 }
 
-/**
- * Columns that the ERP has added to tables that stay, the bridge's own among them. A file of another version has columns of that version,
- * too.
- */
+/** Columns that the ERP has added to tables that stay, the bridge's own among them. A file of another version has columns of that version, too. */
 function addColumns({ from, to, report, continues }: CarryOptions): void {
   const version = (db: Database.Database) => db.prepare("SELECT count(*) FROM __drizzle_migrations").pluck().get();
   if (version(from) !== version(to.db)) return;

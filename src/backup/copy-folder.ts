@@ -1,7 +1,4 @@
-/*
- * The folder of the scheduled copies: what is in it, whether there is room, and what goes. Of another shop's copies nothing
- * is touched.
- */
+/* The folder of the scheduled copies: what is in it, whether there is room, and what goes. Of another shop's copies nothing is touched. */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { findCopies, type RankedCopy } from "../database/copy-names.ts";

@@ -16,10 +16,7 @@ export interface OpenDelivery {
   lost: boolean;
 }
 
-/**
- * Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to
- * come round once more from here.
- */
+/** Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to come round once more from here. */
 export function openDelivery(store: Store, at: string): OpenDelivery {
   const row = onlyRow(
     store

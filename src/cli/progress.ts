@@ -75,10 +75,7 @@ export class Progress {
     this.#draw(describeStep(step, { from: this.#first.done, elapsedMs: nowMs - this.#first.atMs }));
   }
 
-  /**
-   * Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts.
-   * Gives whether it is shown.
-   */
+  /** Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts. Gives whether it is shown. */
   announce(what: Message): boolean {
     if (this.#draw === undefined) return false;
     this.#isDrawn = true;

@@ -27,10 +27,7 @@ export interface PlainTerminal {
   outIsTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
-  /**
-   * Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where the output is not
-   * a terminal.
-   */
+  /** Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where the output is not a terminal. */
   draw?(line: string): void;
   /** Absent where the terminal is not interactive and there is no input. */
   input?: PlainInput;

@@ -1,6 +1,4 @@
-/*
- * What an answer says beside its list of records: other records, counts, pages, and that there is more. Pure.
- */
+/* What an answer says beside its list of records: other records, counts, pages, and that there is more. Pure. */
 
 import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import {

@@ -1,6 +1,4 @@
-/*
- * What the records of a list have in all: a number beside the list that is one of these totals counts them, and not the records. Pure.
- */
+/* What the records of a list have in all: a number beside the list that is one of these totals counts them, and not the records. Pure. */
 
 import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsInSlices, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";

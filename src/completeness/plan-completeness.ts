@@ -17,9 +17,7 @@ import {
 } from "./list-metadata.ts";
 
 interface KnownField {
-  /**
-   * `seen`: beside records. `falls`: it says "nothing" where there is nothing. `free`: it says something whatever the list holds.
-   */
+  /** `seen`: beside records. `falls`: it says "nothing" where there is nothing. `free`: it says something whatever the list holds. */
   state: "new" | "seen" | "falls" | "free";
   /** It contradicts an answer: a person may say that it means nothing. */
   isDoubted?: true;

@@ -193,10 +193,7 @@ export class ConfirmWaits {
     return times;
   }
 
-  /**
-   * A confirm that names nothing covers more than its batch. What was refused before its outcome became unknown was not
-   * confirmed by it.
-   */
+  /** A confirm that names nothing covers more than its batch. What was refused before its outcome became unknown was not confirmed by it. */
   mayDoubt(row: BatchRow): boolean {
     const hasRoom = this.#doubts.has(row.id) || this.#doubts.size < DOUBTS_MAX;
     return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);

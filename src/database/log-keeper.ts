@@ -140,10 +140,7 @@ export class LogKeeper {
     }
   }
 
-  /**
-   * Whether another program has written into the database file itself, past SQLite: nothing may be added to what is left.
-   * Never throws.
-   */
+  /** Whether another program has written into the database file itself, past SQLite: nothing may be added to what is left. Never throws. */
   isOverwritten(): boolean {
     try {
       return this.#database.isOverwritten();

@@ -7,10 +7,7 @@ import { inspectOwn, type OwnState, ownObjectsOf } from "./own-objects.ts";
 import { quoteName } from "./quote-name.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 
-/**
- * Before what is pending changes these objects, and for a command that writes. What hinders it hinders what follows as well, which
- * reports it.
- */
+/** Before what is pending changes these objects, and for a command that writes. What hinders it hinders what follows as well, which reports it. */
 export function restoreAtOpening(db: Database.Database, applied: readonly Migration[], isNewest: boolean): void {
   if (applied.length === 0) return;
   const look = () => inspectOwn(db, ownObjectsOf(db, applied), isNewest ? {} : { tables: [] });

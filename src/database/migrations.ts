@@ -67,10 +67,7 @@ export function loadMigrations(folder: string): Migration[] {
   }
 }
 
-/**
- * Compares the program's migrations with those that were applied to the database. Gives what is to be applied, or
- * refuses.
- */
+/** Compares the program's migrations with those that were applied to the database. Gives what is to be applied, or refuses. */
 export function planMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
   const newest = known.at(-1)?.when ?? 0;
   const ahead = applied.filter(({ when }) => when > newest);

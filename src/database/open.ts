@@ -38,9 +38,7 @@ export type WritingMode = Exclude<OpenMode, "readonly">;
 export interface OpenOptions {
   path: string;
   migrationsFolder: string;
-  /**
-   * daemon: writes, and never waits long for a lock; command: writes beside a running daemon.
-   */
+  /** daemon: writes, and never waits long for a lock; command: writes beside a running daemon. */
   mode: WritingMode;
   /** Where the copy before a migration goes; beside the database if absent. */
   backupFolder?: string;

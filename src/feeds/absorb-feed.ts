@@ -99,10 +99,7 @@ export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: 
   }
 }
 
-/**
- * Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not
- * looked at.
- */
+/** Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at. */
 export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
@@ -128,10 +125,7 @@ export async function absorbKeys(
   return unseen;
 }
 
-/**
- * Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how
- * many were not looked at.
- */
+/** Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at. */
 export async function absorb<F extends FoundKey>(
   context: JobContext,
   rules: FeedRules,

@@ -71,10 +71,7 @@ export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
   return store.prepare<FeedName>("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path);
 }
 
-/**
- * Marks some of the acknowledgements that do not count, those after a key. Returns the last key that was looked at; undefined: all are
- * marked.
- */
+/** Marks some of the acknowledgements that do not count, those after a key. Returns the last key that was looked at; undefined: all are marked. */
 export function markInvalidated(
   store: Store,
   rules: FeedRules,

@@ -157,10 +157,7 @@ export class FeedChanges {
     this.#isEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
   }
 
-  /**
-   * Rows whose changes are not noted by triggers. While a backlog drains they are read once in a while, not before
-   * every request.
-   */
+  /** Rows whose changes are not noted by triggers. While a backlog drains they are read once in a while, not before every request. */
   async #readThrough(pass: FeedPass): Promise<void> {
     const { store, clock } = this.#context;
     if (this.#scannedUntilMs > clock.monotonicMs()) return;

@@ -11,10 +11,7 @@ import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 import { isLive } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
-/**
- * `waiting`: a person decides. `away`: its article is not in the source, and it goes after `delete_after`. `gone`, `kept`: a person
- * has decided.
- */
+/** `waiting`: a person decides. `away`: its article is not in the source, and it goes after `delete_after`. `gone`, `kept`: a person has decided. */
 export type FormerState = "waiting" | "away" | "gone" | "kept";
 
 export interface FormerRow {

@@ -45,9 +45,7 @@ export type RowPlan =
 /** Zeros first, because they stop sales of what is not there; then decreases; then everything else. */
 const PRIORITY = { zero: 0, decrease: 1, rest: 2 } as const;
 
-/**
- * Decides what is sent for one key. Pure, so that the same rule serves changed keys, full comparisons and dry runs.
- */
+/** Decides what is sent for one key. Pure, so that the same rule serves changed keys, full comparisons and dry runs. */
 export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState): RowPlan {
   const { sent, outbox } = known;
   if (local.kind === "bad") return { kind: "bad", reason: local.reason };

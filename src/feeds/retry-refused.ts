@@ -1,7 +1,4 @@
-/*
- * Tries quarantined rows again, in a few requests: the way back of what was refused in bad times. A refusal changes
- * nothing, whatever the cause.
- */
+/* Tries quarantined rows again, in a few requests: the way back of what was refused in bad times. A refusal changes nothing, whatever the cause. */
 import { commit } from "../pass/commit.ts";
 import type { FeedContext } from "./absorb-feed.ts";
 import type { FeedRules } from "./feed.ts";

@@ -1,7 +1,4 @@
-/*
- * For a service that takes the whole table in each request: what was acknowledged, overlaid by what waits. It is never
- * split.
- */
+/* For a service that takes the whole table in each request: what was acknowledged, overlaid by what waits. It is never split. */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { ServiceError } from "../service/service-error.ts";

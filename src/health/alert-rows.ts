@@ -1,7 +1,4 @@
-/*
- * What each receiver was notified of. Written after a message has arrived; after a crash in between the same message goes
- * out once more.
- */
+/* What each receiver was notified of. Written after a message has arrived; after a crash in between the same message goes out once more. */
 
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";

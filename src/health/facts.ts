@@ -7,10 +7,7 @@ import type { MirrorFacts } from "../mirror/mirror-state.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
 
-/*
- * What is known about how things stand: read from the database in one place (fact-rows.ts), and judged in one place
- * (conditions.ts).
- */
+/* What is known about how things stand: read from the database in one place (fact-rows.ts), and judged in one place (conditions.ts). */
 
 type StatusRow = typeof syncStatus.$inferSelect;
 

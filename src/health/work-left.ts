@@ -1,7 +1,4 @@
-/*
- * How much of a job is done and left, from the database alone: so it covers a daemon's work as well. SQL names the
- * index of what waits.
- */
+/* How much of a job is done and left, from the database alone: so it covers a daemon's work as well. SQL names the index of what waits. */
 
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { onlyValue } from "../database/only-row.ts";

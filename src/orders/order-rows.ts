@@ -12,10 +12,7 @@ import type { Store } from "../database/store.ts";
 import type { LineValues, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import type { EventPlan, StoredOrder } from "./plan-order.ts";
 
-/**
- * What is known of an order without touching its payload: enough to see that a record is old. `serviceId`: as the service
- * writes it.
- */
+/** What is known of an order without touching its payload: enough to see that a record is old. `serviceId`: as the service writes it. */
 export type OrderMark = NamedRow<
   typeof orders,
   | ("orderKey" | "payloadSource" | "batchHash" | "batchContentHash" | "updateHash" | "updateContentHash")
@@ -255,9 +252,7 @@ export function loadNewestTimestamps(store: Store, limit: number): (string | nul
     .all(limit) as (string | null)[];
 }
 
-/**
- * Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again.
- */
+/** Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again. */
 export function deleteEventsUpTo(store: Store, seq: number, limit: number): number {
   return store
     .prepare(

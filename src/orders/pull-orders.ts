@@ -138,9 +138,7 @@ export class PullOrders implements Job {
     return false;
   }
 
-  /**
-   * Pulls, stores and confirms one batch. The order of these steps is the guarantee; none may move.
-   */
+  /** Pulls, stores and confirms one batch. The order of these steps is the guarantee; none may move. */
   async #pullOne(pass: PullPass): Promise<StoredBatch | undefined> {
     // 1. and 2. Mark, then ask: see `#ask`. An answer that could not be stored is still in hand and comes first.
     const answer = this.#batches.waiting ?? (await this.#ask(pass));

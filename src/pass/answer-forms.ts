@@ -34,10 +34,7 @@ import { shortWords } from "../service/service-error.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
-/**
- * By endpoint. Written in the transaction that settles the request; after a crash before it the request goes again and its answer is
- * read anew.
- */
+/** By endpoint. Written in the transaction that settles the request; after a crash before it the request goes again and its answer is read anew. */
 export const FORMS = new LearnedTopic<LearnedForms>("forms", NOTHING_LEARNED);
 
 export interface JudgedAnswer {

@@ -1,6 +1,4 @@
-/*
- * What a failure of SQLite's or of the system's means. Pure; `database/sqlite-errors.ts` adds which file it was about.
- */
+/* What a failure of SQLite's or of the system's means. Pure; `database/sqlite-errors.ts` adds which file it was about. */
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "./errors.ts";

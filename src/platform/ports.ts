@@ -5,10 +5,7 @@ import type { Message } from "../messages/message.ts";
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump; only for what people read and for times kept across a restart. */
   nowMs(): number;
-  /**
-   * Never jumps, milliseconds from a start that all processes of the machine share until it is restarted. Every wait and
-   * deadline uses this one.
-   */
+  /** Never jumps, milliseconds from a start that all processes of the machine share until it is restarted. Every wait and deadline uses this one. */
   monotonicMs(): number;
   /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -1,7 +1,4 @@
-/*
- * Starts a program, in the process that its caller names: the program may lie on a disk that does not answer, and starting
- * it waits for that.
- */
+/* Starts a program, in the process that its caller names: the program may lie on a disk that does not answer, and starting it waits for that. */
 import { type HelperCall, serveCalls } from "./helper-process.ts";
 import { type ProgramCall, runProgram } from "./run-program.ts";
 

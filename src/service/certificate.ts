@@ -48,10 +48,7 @@ export function describeCertificateFault(
   return { what: m.service.unknownAuthority({ subject, issuer }), hint: m.service.setCaFile };
 }
 
-/**
- * Looks at the certificate that is shown at an address, with a connection over which nothing is sent: the failed one says
- * only that it failed.
- */
+/** Looks at the certificate that is shown at an address, with a connection over which nothing is sent: the failed one says only that it failed. */
 export function lookAtCertificate({ hostname, port }: URL): Promise<ShownCertificate | undefined> {
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {

@@ -1,6 +1,4 @@
-/*
- * What is kept of the forms of answers (`answer-form.ts`): which are usual, which are new, and what a person is shown of them.
- */
+/* What is kept of the forms of answers (`answer-form.ts`): which are usual, which are new, and what a person is shown of them. */
 import type { Doubt } from "./acceptance.ts";
 import type { UsuallySaid } from "./said-of-records.ts";
 

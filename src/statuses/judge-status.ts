@@ -1,6 +1,4 @@
-/*
- * What answers and the order itself say of a status that was sent: whether it was taken, is to be sent again, or is refused. Pure.
- */
+/* What answers and the order itself say of a status that was sent: whether it was taken, is to be sent again, or is refused. Pure. */
 
 import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";

@@ -169,10 +169,7 @@ function renderBody(
   return renderTemplate(rules.body, (name) => values.get(name));
 }
 
-/**
- * Whether the order has the status and the request would say no more than what was sent for it last, or than the status
- * alone says.
- */
+/** Whether the order has the status and the request would say no more than what was sent for it last, or than the status alone says. */
 function saysNothingNew(body: string, status: string, order: RequestedOrder, rules: StatusRules): boolean {
   const last = order.lastSent?.status === status ? order.lastSent : { comment: null, data: null };
   try {

@@ -258,10 +258,7 @@ export function loadOwedEchoes(store: Store, limit: number): { orderId: string; 
     .all(limit);
 }
 
-/**
- * The order was read after our status had been accepted: the read is no longer due, whether it showed the status or not. Returns
- * whether it did.
- */
+/** The order was read after our status had been accepted: the read is no longer due, whether it showed the status or not. Returns whether it did. */
 export function markEchoesRead(store: Store, orderId: string, status: string | null): boolean {
   const read = store
     .prepare<string | null>(

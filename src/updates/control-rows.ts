@@ -23,10 +23,7 @@ function loadNewest(store: Store, except: readonly string[], more: string, limit
     .all(JSON.stringify(except), limit);
 }
 
-/**
- * The newest orders that nothing shows the service to lack, and answers for them. Where every order
- * has failed before, one that has.
- */
+/** The newest orders that nothing shows the service to lack, and answers for them. Where every order has failed before, one that has. */
 export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
   const sound = loadNewest(store, except, IS_SOUND, limit);
   return sound.length > 0 ? sound : loadNewest(store, except, "", limit);

@@ -1,6 +1,4 @@
-/*
- * The latest time that the service can have written by now. A timestamp from beyond it is one from the future, and says nothing.
- */
+/* The latest time that the service can have written by now. A timestamp from beyond it is one from the future, and says nothing. */
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";

@@ -1,6 +1,4 @@
-/*
- * How the service writes its times, learned from its changes and orders. All of it is pure.
- */
+/* How the service writes its times, learned from its changes and orders. All of it is pure. */
 import { parseTimestamp, type ServedTimestamp } from "../answers/timestamp.ts";
 import { isSameWay, isZoneUnclear, OFFSET_MAX_NS, type TimestampForm, unitNs } from "../answers/timestamp-form.ts";
 import type { FewWhole } from "./page-cover.ts";

@@ -233,10 +233,7 @@ export interface Wider {
   isFull: boolean;
 }
 
-/**
- * `whole`: nothing is missing, or nothing shows it. `cut`: changes that are known to exist were left out. `unsure`: nothing
- * proves either.
- */
+/** `whole`: nothing is missing, or nothing shows it. `cut`: changes that are known to exist were left out. `unsure`: nothing proves either. */
 export function judgePage(wider: Wider): "whole" | "unsure" | "cut" {
   const { size, isLevel, isReached, anchors, isMet, nowNs, cutSize, isFull } = wider;
   if (isReached) return "whole";

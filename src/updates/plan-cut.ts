@@ -1,6 +1,4 @@
-/*
- * The search for changes that were left out, as it stands after a pass. Pure; `find-cut-changes.ts` saves it and requests the reads.
- */
+/* The search for changes that were left out, as it stands after a pass. Pure; `find-cut-changes.ts` saves it and requests the reads. */
 
 import type { Cut } from "./cut-rows.ts";
 import { type High, instantOf } from "./follow.ts";

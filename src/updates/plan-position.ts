@@ -1,6 +1,4 @@
-/*
- * Where the position of changes goes after a pass. Pure; `store-pass.ts` saves it.
- */
+/* Where the position of changes goes after a pass. Pure; `store-pass.ts` saves it. */
 
 import type { TimestampForm } from "../answers/timestamp-form.ts";
 import { type FollowRules, type High, isFromFuture, isOfFormerForm, isSetBack, isToken, mayMove } from "./follow.ts";

@@ -53,9 +53,7 @@ export function writeSeen(seen: readonly ChangeKey[]): Buffer {
   return Buffer.from(seen.join(""), "latin1");
 }
 
-/**
- * Whether a change of this second was listed before: the answers of two endpoints may cut a time to different lengths.
- */
+/** Whether a change of this second was listed before: the answers of two endpoints may cut a time to different lengths. */
 export function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
   return seen.some((key) => {
     const toldNs = Buffer.from(timestampOf(key), "latin1").readBigInt64BE();

@@ -1,6 +1,4 @@
-/*
- * Pages that were stepped over because all of their changes have one timestamp: what was behind them in the same timestamp cannot be asked for.
- */
+/* Pages that were stepped over because all of their changes have one timestamp: what was behind them in the same timestamp cannot be asked for. */
 
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
@@ -22,10 +20,7 @@ export interface Tie {
   servedAt?: string | undefined;
 }
 
-/**
- * Changes that cannot be reached must be looked for by a person. Once reported, the same timestamp is not reported
- * again.
- */
+/** Changes that cannot be reached must be looked for by a person. Once reported, the same timestamp is not reported again. */
 export async function raiseTie(
   context: JobContext,
   { timestamp, count, range }: Tie,

@@ -1,7 +1,4 @@
-/*
- * Looks at and reads files of the images' folder, in the process that `find-images` calls: the folder may lie on a disk
- * that does not answer.
- */
+/* Looks at and reads files of the images' folder, in the process that `find-images` calls: the folder may lie on a disk that does not answer. */
 import { type HelperCall, serveCalls } from "../../platform/helper-process.ts";
 import type { ImageFile } from "./image-rows.ts";
 import { findFolder, type Look, lookAtImage, readImage } from "./read-image.ts";
