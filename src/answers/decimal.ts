@@ -4,10 +4,7 @@ export interface Decimal {
   readonly scale: number;
 }
 
-/**
- * The most digits a number may have when written without an exponent. No shop counts or charges that much, every double
- * fits, and `1e999999999` cannot fill the memory.
- */
+/** The most digits of a number without an exponent: every double fits, and `1e999999999` cannot fill the memory. */
 export const DECIMAL_DIGITS_MAX = 400;
 
 /** What most numbers are: whole, as short as they can be, and no larger than a double counts exactly. */

@@ -5,10 +5,7 @@ const SLICE_BYTES = 256 * 1024;
 /** Longer than any writing of a secret: as much of each slice is looked at once more with the next one. */
 const OVERLAP = 64 * 1024;
 
-/**
- * A service or a proxy at a wrong address may echo the request; its credentials must not enter the database. What holds
- * none of them is given back as it is.
- */
+/** An echo of the request must not bring credentials into the database. What holds none of them is given back as it is. */
 export function* withoutSecretsInSlices(body: Buffer, hideSecrets: (text: string) => string): Slices<Buffer> {
   for (let from = 0; from < body.length; from += SLICE_BYTES) {
     if (from > 0) yield;

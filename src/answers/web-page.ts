@@ -1,9 +1,6 @@
 import { scanJson } from "./scan-json.ts";
 
-/**
- * Whether a success status carries a web page, which is never an acceptance. JSON never is one, whatever its
- * content type: many services send JSON as text/html.
- */
+/** Whether a success status carries a web page, which is never an acceptance. JSON is none, whatever its content type. */
 export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
   return isMarkup(answer.body) || (answer.contentType.includes("html") && !isJson(answer.body));
 }

@@ -158,10 +158,7 @@ function oweRead({ to, report, at }: CarryOptions, orderId: string): void {
     .run(orderId, orderId, NO_HASH, at);
 }
 
-/**
- * The history. What became of the copy goes on from it under the same numbers; events of another file are appended as
- * new ones, because their numbers are in use here.
- */
+/** The history. What became of the copy goes on under the same numbers; events of another file are appended as new ones. */
 export function carryEvents(options: CarryOptions, keys: OrderKeys, known: ReadonlySet<bigint>): void {
   const { from, to, report, continues } = options;
   const table = "order_event_rows";

@@ -70,10 +70,7 @@ export function findCopyOf(folder: string, account: string): string | undefined 
 /** Copies of one name that are opened: more than are kept by default, and few enough for a disk of the network. */
 const OPENED_MAX = 30;
 
-/**
- * Which copy is the newest is what it holds: the time in its name, and that of the file, are the word of a clock, and decide
- * only which are opened first.
- */
+/** The newest copy is the one that holds most: times in names and of files are a clock's, and decide only which are opened first. */
 function findFurthest(folder: string, isOwn: (file: string) => boolean) {
   const nowMs = Date.now();
   const listed = likelyFirst(listCopies(folder), nowMs);

@@ -93,10 +93,7 @@ export function newestEntryOf(folder: string, database: string): JournalNote | u
   return undefined;
 }
 
-/**
- * One entry after the other, in pieces; a file that cannot be written to its end is removed. Throws disk_full, disk_failed,
- * database_refused with the journal's folder.
- */
+/** One entry after the other; a file that cannot be written to its end is removed. @throws BridgeError `disk_…`, `database_refused` */
 export class JournalWriter {
   #begun: { handle: FileHandle; file: string } | undefined;
 

@@ -27,10 +27,7 @@ export class WatchDisk {
     this.#readSpace = readSpace;
   }
 
-  /**
-   * Before a batch is asked for. Undefined where there is room; else what the pass ends with, after it has confirmed
-   * what is stored. The hold stands by then.
-   */
+  /** Undefined where there is room for a batch; else what the pass ends with after its confirms. The hold stands by then. */
   async findNoRoom(signal: AbortSignal): Promise<BridgeError | undefined> {
     const { store, clock, log } = this.#context;
     const folder = path.dirname(store.path);

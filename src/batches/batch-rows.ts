@@ -85,10 +85,7 @@ export function saveStoredBatch(
   );
 }
 
-/**
- * A batch that was stored before is served under another name: that is the one to confirm, and no attempt named it. What was confirmed
- * keeps its name in the database.
- */
+/** A stored batch is served under another name: that is the one to confirm, and no attempt named it. A confirmed one keeps its name. */
 export function renameBatch(store: Store, batch: BatchRow, batchId: string | null): BatchRow {
   if (batch.state === "confirmed") return { ...batch, batchId };
   store

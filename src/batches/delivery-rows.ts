@@ -84,10 +84,7 @@ export function settleDelivery(store: Store, fingerprint: string, known: { id: n
   return false;
 }
 
-/**
- * Another account is asked from now on: what was served before proves nothing about the mark that stands, or that stood when this
- * account was left (`lostAt`).
- */
+/** Another account is asked from now on: what was served before proves nothing about a mark from before (`lostAt`). */
 export function loseAgain(store: Store, lostAt: string | undefined): void {
   if (lostAt !== undefined && loadDelivery(store) === undefined) openDelivery(store, lostAt);
   store

@@ -62,10 +62,7 @@ interface ServedRecord {
   bytes: Buffer;
 }
 
-/**
- * Writes large records in parts before `act` puts them into the quarantine, in a transaction that holds their names alone.
- * What is held already is not written again.
- */
+/** Writes large records in parts before `act` puts them into the quarantine by name. What is held already is not written again. */
 export async function withLargeKept<T>(
   context: Context,
   { source, served, signal }: { source: OrderSource; served: readonly ServedRecord[]; signal: AbortSignal },

@@ -83,10 +83,7 @@ export class KeptAnswers {
     this.#readableSinceMs = context.clock.monotonicMs();
   }
 
-  /**
-   * Keeps an answer of a shape that is not understood, where it may hold orders: the service may never serve it again. Returns whether it is
-   * kept.
-   */
+  /** Keeps an answer that is not understood and may hold orders: it may never be served again. Returns whether it is kept. */
   async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<boolean> {
     const { store, clock, client } = this.#context;
     if (error.code !== "answer_shape") return false;

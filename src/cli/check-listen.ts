@@ -6,10 +6,7 @@ import { loadPageSilent } from "../health/notices.ts";
 import { m } from "../messages/messages.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
-/**
- * Whether health, metrics and the page can be reached where the configuration says. A running daemon has the port or has
- * noted that it cannot have it; without one the port is taken for an instant.
- */
+/** Whether the page can be reached where the configuration says. Without a daemon the port is taken for an instant. */
 export async function checkListen(loaded: LoadedConfig): Promise<CheckResult> {
   const { listen } = loaded.config.http;
   if (listen === null) return passed("http", m.check.pageOff);

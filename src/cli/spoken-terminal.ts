@@ -9,10 +9,7 @@ export interface SpokenTerminal extends Terminal {
   hide(hideSecrets: (text: string) => string): void;
 }
 
-/**
- * Wraps a terminal. Where results go to a program (`isForMachines`), standard output stays as it is; messages on
- * standard error are for people all the same.
- */
+/** Wraps a terminal. Where results go to a program (`isForMachines`), only standard error is for people. */
 export function spokenTerminal(
   { input, ...terminal }: PlainTerminal,
   language: Language,

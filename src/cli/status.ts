@@ -140,10 +140,7 @@ function startOf(holder: LockHolder | undefined, nowMs: number): number {
   return Number.isNaN(startedAtMs) ? nowMs : startedAtMs;
 }
 
-/**
- * A sentence of `sync_status` may begin with a condition as it stood when the daemon last wrote them down: the one that stands now takes its
- * place, or nothing does.
- */
+/** A sentence of `sync_status` may begin with a condition of some time ago: the one that stands now takes its place, if any. */
 function splitRow(sentence: string, kept: readonly ConditionRow[], now: readonly ReportedCondition[]) {
   const first = kept.find(({ text }) => sentence.startsWith(`${text} `));
   if (first === undefined) return { lead: "", rest: sentence, isBehind: false };

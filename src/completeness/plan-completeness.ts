@@ -156,10 +156,7 @@ function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadat
   return size >= Math.max(sizeMax, LIMIT_MIN);
 }
 
-/**
- * Compares counts that were larger than their batch with what came of them. One that moves while the batch is the same, or that the
- * next batch continues, counts what waits.
- */
+/** Compares counts that were larger than their batch with what came of them: one that moves meanwhile, or goes on, counts what waits. */
 export function learnShort(learned: LearnedMetadata, answer: ListMetadata, batch: string): LearnedMetadata {
   let next = learned;
   for (const field of answer.fields) {

@@ -17,10 +17,7 @@ const STARTERS: Readonly<Record<string, unknown>> = {
   "service.client_secret_file": "client-secret",
 };
 
-/**
- * A newcomer's file: every key with one line of explanation, defaults commented out, so that none of them counts as
- * written. `values` are written instead, by dotted path.
- */
+/** Every key with a line of explanation, and its default as a comment. `values` are written instead, by dotted path. */
 export function exampleConfig(values: Readonly<Record<string, unknown>> = {}): string {
   const active = { ...STARTERS, ...values };
   if ("service.client_secret" in values) delete active["service.client_secret_file"];

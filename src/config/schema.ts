@@ -142,10 +142,7 @@ export const configSchema = z.strictObject({
 
 type Parsed = z.output<typeof configSchema>;
 
-/**
- * The effective configuration, with the file's own key names. Durations are milliseconds, sizes bytes, places on
- * disk absolute, and the secret is resolved.
- */
+/** The effective configuration under the file's own names: durations in milliseconds, sizes in bytes, places absolute, the secret resolved. */
 export type Config = Omit<Parsed, "service" | "mirror"> & {
   mirror: Omit<Parsed["mirror"], "url" | "url_file"> & {
     /** Null: there is no mirror, or its address is not for this process to read. */

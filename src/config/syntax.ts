@@ -6,10 +6,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type LevelSettings, levelProblem } from "./feed-level.ts";
 
-/**
- * The small languages that appear inside values. Each function returns what is wrong, or null. The words may quote the
- * value, so the caller must not pass a secret.
- */
+/** The small languages inside values. Gives what is wrong, or null; the words may quote the value, which must be no secret. */
 
 export function pathProblem(text: string): Message | null {
   return wordsOf(() => parsePath(text));

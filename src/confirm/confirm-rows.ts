@@ -37,10 +37,7 @@ export function markConfirmBegun(store: Store, id: number): void {
   store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
 }
 
-/**
- * The confirm of the other ids of a batch was accepted. An attempt at these begins with this commit (`begun`), or with another one: none
- * before it named them.
- */
+/** The confirm of the batch's other ids was accepted. An attempt at these begins with this commit (`begun`), or later. */
 export function saveUnconfirmedIds(store: Store, id: number, { rest, begun }: { rest: string; begun: boolean }): void {
   store
     .prepare(

@@ -17,10 +17,7 @@ const WAIT_FIRST_MS = 60_000;
 const WAIT_MAX_MS = 3_600_000;
 const WAITS_MAX = 500;
 const REFUSED_AGAIN_MS = 3_600_000;
-/**
- * What is refused after an attempt of unknown outcome was confirmed by that attempt, once the service was asked well so often
- * and for so long without serving any of it again.
- */
+/** What is refused after an attempt of unknown outcome was confirmed by it, once so many polls and so long a time served none of it again. */
 const UNSERVED_POLLS = 10;
 const UNSERVED_MS = 3_600_000;
 const DOUBTS_MAX = 200;

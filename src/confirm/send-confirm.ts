@@ -179,10 +179,7 @@ export class SendConfirm {
     return { verdict: "retry", failure, isSaid: false, because: { form } };
   }
 
-  /**
-   * Whether a count of the answer that was the size of every batch is smaller. A repeat may count only what is new, and teaches
-   * nothing, unless it repeats such an answer.
-   */
+  /** Whether a count that was the size of every batch is smaller. A repeat may count only what is new, and teaches nothing else. */
   #findShort(
     { row, wasTried }: { row: BatchRow; wasTried: boolean },
     counts: AnswerCounts,

@@ -41,10 +41,7 @@ function otherAccount(store: Store, known: string, hint: Message): BridgeError {
   return new BridgeError("account_changed", m.daemon.otherAccount({ path: store.path, id, url }), { hint });
 }
 
-/**
- * For a process that goes on beside `resume account`: what it asks for, and what it was answered, is not the new account's.
- * What is returned throws account_changed.
- */
+/** For a process that goes on beside `resume account`. What is returned throws account_changed. */
 export function accountKeeper(store: Store, { config }: LoadedConfig): () => void {
   const own = accountOf(config);
   return () => {
@@ -53,10 +50,7 @@ export function accountKeeper(store: Store, { config }: LoadedConfig): () => voi
   };
 }
 
-/**
- * Other credentials than at the last start have not been refused yet: holds of the former ones are lifted. Inside a write
- * transaction; returns how many were.
- */
+/** Lifts the holds of former credentials: these have not been refused yet. Inside a write transaction; returns how many there were. */
 export function liftCredentialHolds(store: Store, { config }: LoadedConfig): number {
   const { client_id: id, client_secret: secret } = config.service;
   const known = loadMeta(store, "credentials");

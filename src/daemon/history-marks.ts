@@ -20,10 +20,7 @@ const MARKS_MAX = 3 * MARKS_IN_SPAN;
 
 const NONE: Record<History, Mark[]> = { runs: [], events: [], batches: [], requests: [] };
 
-/**
- * Adds a mark, and drops those that are not needed: the last one where its forerunner is near, and all before the newest that is as old
- * as rows are kept.
- */
+/** Adds a mark; drops the last one where it is near, and all before the newest that is as old as rows are kept. */
 export function addMark(marks: readonly Mark[], mark: Mark, keptMs: number): Mark[] {
   const [nearMs, foreMs] = [marks.at(-1)?.atMs, marks.at(-2)?.atMs];
   const isCrowded =

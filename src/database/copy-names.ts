@@ -47,10 +47,7 @@ export interface RankedCopy extends NamedCopy {
   isRead?: true;
 }
 
-/**
- * The copies that make room: the earliest beyond `keep`, never the one that was just made. Those of which nothing is known but a name that
- * lies after the present time neither go nor count.
- */
+/** The copies that make room: the earliest beyond `keep`, but for the one just made and those that seem to be of the future. */
 export function copiesToRemove<Copy extends RankedCopy>(
   copies: readonly Copy[],
   { keep, made, nowMs }: { keep: number; made: string; nowMs: number },
@@ -68,10 +65,7 @@ export function misnamedNewest(copies: readonly RankedCopy[]): string | undefine
 /** A start of the program makes up for a copy that is late by so much of its interval. */
 const LATE_SHARE = 1.1;
 
-/**
- * Whether a start of the program should begin with a copy: none was made yet, the machine slept through the time of
- * the last one, or the newest claims to come from the future.
- */
+/** Whether a start should begin with a copy: there is none, the last one was slept through, or the newest claims to be of the future. */
 export function isCopyLate(newestMs: number | undefined, nowMs: number, intervalMs: number): boolean {
   const ageMs = newestMs === undefined ? Number.POSITIVE_INFINITY : nowMs - newestMs;
   return ageMs < 0 || ageMs >= intervalMs * LATE_SHARE;

@@ -102,10 +102,7 @@ export class ErpObjects {
     });
   }
 
-  /**
-   * An error of SQLite's that may come from one of them, or from what the bridge's own tables and views lack, with their names; any
-   * other error as it is.
-   */
+  /** An error that may come from one of them, or from what the bridge's own tables lack, with their names; any other as it is. */
   explain(error: unknown): unknown {
     if (error instanceof BridgeError || !/^SQLITE_(ERROR|CONSTRAINT)/.test(faultCodeOf(error) ?? "")) return error;
     const { objects, own } = this.#lookSafely();

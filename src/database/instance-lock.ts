@@ -181,10 +181,7 @@ function runningError(databasePath: string, lockPath: string): BridgeError {
   return new BridgeError("instance_running", text, { hint: m.database.stopOther });
 }
 
-/**
- * Takes the lock until `release` or the end of the process. Throws instance_running with the holder's words
- * (exit code 75), database_refused where the lock file cannot be made.
- */
+/** Takes the lock until `release` or the end of the process. @throws BridgeError `instance_running` (exit code 75), `database_refused` */
 export function acquireInstanceLock(
   databasePath: string,
   { command, now = Date.now, ...rest }: Pick<LockHolder, "command" | "secret" | "config"> & { now?: () => number },

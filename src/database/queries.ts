@@ -64,10 +64,7 @@ export function insertRow<T extends SQLiteTable>(store: Store, table: T, values:
   return Number(lastInsertRowid);
 }
 
-/**
- * Inserts a row, or changes these columns (none: nothing) of the one with the same key. Returns whether anything was written:
- * where they have these values already, nothing is.
- */
+/** Inserts a row, or changes these columns of the one with the same key (none: nothing). Returns whether anything was written. */
 export function upsertRow<T extends SQLiteTable>(
   store: Store,
   table: T,

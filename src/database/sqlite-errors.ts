@@ -41,10 +41,7 @@ function canOpenFiles(): boolean {
   }
 }
 
-/**
- * The error of the machine behind `error`, or undefined where there is none (a constraint, a mistake in a statement):
- * those are for the caller to handle or for a bug report.
- */
+/** The error of the machine behind `error`; undefined where there is none: a constraint, or a mistake in a statement. */
 export function machineFaultOf(error: unknown, doing: Message, databasePath?: string): BridgeError | undefined {
   if (error instanceof BridgeError) return error;
   const met = faultCodeOf(error);

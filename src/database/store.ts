@@ -78,10 +78,7 @@ const ABANDONED: Database.Database[] = [];
 /** Met inside a transaction, which is rolled back before anything is decided. */
 class FilesSpoilt extends Error {}
 
-/**
- * Whether the damage is in the file itself. What is wrong in the content of a virtual table, or with an object of
- * the ERP's that this SQLite cannot parse, the ERP can put right.
- */
+/** Whether the file itself is damaged. The content of a virtual table, and an object that SQLite cannot parse, the ERP can put right. */
 function isOfFile({ cause }: BridgeError): boolean {
   const fault = faultCodeOf(cause) ?? "";
   if (!/^SQLITE_(CORRUPT|NOTADB)/.test(fault) || fault === "SQLITE_CORRUPT_VTAB") return false;
@@ -315,10 +312,7 @@ export class Store {
     return statement as unknown as Database.Statement<Params, Row>;
   }
 
-  /**
-   * The English text of a message, for a column. What it says is kept beside it, so that `messageOf` has it again in any
-   * language. Inside a transaction.
-   */
+  /** The English text of a message, for a column; `messageOf` gives the message in any language. Inside a transaction. */
   textOf(message: Message): string;
   textOf(message: Message | null): string | null;
   textOf(message: Message | null): string | null {
@@ -347,10 +341,7 @@ export class Store {
     return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /**
-   * Puts everything that was committed into the database file itself, flushed. False where a reader or the disk stands
-   * in the way: then it is on disk in the log. Never throws.
-   */
+  /** Puts all that was committed into the database file, flushed. False where it stays in the log, on disk. Never throws. */
   settle(): boolean {
     return this.#damage === undefined && (this.#keeper?.settle() ?? false);
   }
@@ -408,10 +399,7 @@ export class Store {
     return isAway ? "away" : "lost";
   }
 
-  /**
-   * Called with the failure of a pass or a look. Where the database is damaged, nothing is written and nothing is said any
-   * more that rests on it; the next start verifies it.
-   */
+  /** Called with the failure of a pass or a look. Of a damaged database nothing is written or said any more; the next start verifies it. */
   notice(error: BridgeError): void {
     if (error.code === "database_corrupt" && this.#keeper !== undefined && isOfFile(error)) this.#stop(error);
   }

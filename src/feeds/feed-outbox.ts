@@ -95,10 +95,7 @@ const PARENT_IS_THERE = `(x.parent IS NULL OR NOT EXISTS (SELECT 1 FROM feed_out
   AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
   AND coalesce(p.refusal, 'proven') = 'proven' AND p.id <> x.id))`;
 
-/**
- * Rows that may go now: those that go to zero or away first, then other zeros, decreases and the rest; a row whose
- * parent waits goes after that was accepted.
- */
+/** Rows that may go now: to zero or away first, then other zeros, decreases and the rest; a row after its parent. */
 export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
   // A table that is sent whole holds every row, parents and children.
   if (rules.parent === null || rules.scope === "whole")
@@ -337,10 +334,7 @@ export function loadPresent(store: Store, rules: FeedRules): KeyedRecord[] {
   return loadRecords(store, rules, "record FROM feed_sent WHERE feed_id = ? AND gone = 0");
 }
 
-/**
- * What rows that are not acknowledged may have put on the site: their requests left, and no answer came, or one that is no
- * acceptance (`isAnswered`).
- */
+/** What rows may have put on the site whose request left without an answer, or with one that is no acceptance (`isAnswered`). */
 export function loadUnknown(store: Store, rules: FeedRules, { isAnswered }: { isAnswered: boolean }): KeyedRecord[] {
   const until = `doubt_until_ms IS ${isAnswered ? "" : "NOT "}0`;
   return loadRecords(store, rules, `doubt_record AS record ${UNKNOWN_OUTCOME} AND ${until}`);

@@ -183,10 +183,7 @@ export function forgetFormerNames(store: Store, rules: FeedRules): void {
   store.prepare("UPDATE quarantine SET state = 'released' WHERE kind = ? AND state = 'held'").run(rules.name);
 }
 
-/**
- * A second change before the first was done: what is aside has names of the rules in between, and is named once more with the
- * rows of former keys.
- */
+/** A second change before the first was done: what is aside is named once more with the rows of former keys. */
 export function leaveMoved(
   store: Store,
   rules: FeedRules,

@@ -128,10 +128,7 @@ export function isKeyFound(store: Store, rules: FeedRules): boolean {
   return loadOwnIndex(store, rules)?.isRight ?? isKeyIndexed(store, rules);
 }
 
-/**
- * Makes an index over the key where the table has none. One of an earlier table or key is taken away: a table that was
- * renamed keeps its indexes, under their names.
- */
+/** Makes an index over the key where the table has none, and takes away one of an earlier table or key. */
 export function indexKey(store: Store, rules: FeedRules): void {
   const own = loadOwnIndex(store, rules);
   if (own?.isRight) return;

@@ -113,10 +113,7 @@ export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: nu
     .run(rules.name, row.reference);
 }
 
-/**
- * A refused row goes again; what the guard let through before is counted anew. `proven`: it was blamed by right, and is
- * held again where it is refused again.
- */
+/** A refused row goes again, past no former decision of the guard. `proven`: it was blamed by right, and is held again where refused again. */
 export function markWaiting(store: Store, id: number, refusal: "proven" | null = null): void {
   store
     .prepare(

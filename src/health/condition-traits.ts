@@ -105,10 +105,7 @@ export interface Params extends Record<HoldCode, Hold> {
 export type Code = keyof Params;
 
 export interface Trait {
-  /**
-   * `critical`: orders or the database stand still. `error`: a flow does, or goes wrong. `warning`: a person should look.
-   * `notice`: it passes by itself.
-   */
+  /** `critical`: orders or the database stand still; `error`: a flow does, or goes wrong; `warning`: a person should look; `notice`: it passes. */
   severity: "critical" | "error" | "warning" | "notice";
   /** Of `status`; `error`: that of its error code; null: it does not change the exit code. */
   exit: ExitCode | "error" | null;

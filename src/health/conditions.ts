@@ -69,10 +69,7 @@ export function listConditions(facts: Facts, now: Now, limits: Limits): Conditio
 
 const RANKS = Object.keys(CONDITIONS);
 
-/**
- * Flows that have been silent for too long and stand behind a hold that says it already. What was notified of them is not
- * over, and nothing new is notified.
- */
+/** Flows that are silent behind a hold, which says it already: what was notified of them is not over, and nothing new is notified. */
 export function listCovered(facts: Facts, now: Now): Condition[] {
   return facts.flows.flatMap((flow) => (isSilent(flow, now) && isCovered(flow, facts) ? [silence(flow)] : []));
 }

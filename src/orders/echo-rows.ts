@@ -18,10 +18,7 @@ const ECHO_AGE = "-1 day";
 
 export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
 
-/**
- * The service has an order again that was marked as removed: what was refused because the order was missing waits again,
- * unless a later status was sent since.
- */
+/** An order that was marked as removed is back: requests that were refused for its absence wait again, unless a later status was sent. */
 export function reopenRequests(store: Store, orderId: string): void {
   store
     .prepare(
@@ -123,10 +120,7 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
 
 const ECHOES = new LearnedTopic<LearnedEchoes>("changes", {});
 
-/**
- * Whether a status of the ERP's has come back alone, and what there is to learn from it: nothing while changes are not followed, when
- * anything may come with it. Inside a transaction.
- */
+/** Whether a status of the ERP's has come back alone, and what that teaches: nothing while changes are not followed. Inside a transaction. */
 export function judgeEcho(store: Store, echo: Echo): boolean {
   const learned = ECHOES.load(store, "echoes");
   if (isWell(store, "updates")) ECHOES.save(store, "echoes", learnEcho(learned, echo));

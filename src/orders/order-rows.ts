@@ -200,10 +200,7 @@ export function saveSourceHash(
   store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashes, mark.orderKey);
 }
 
-/**
- * The service does not have the order any more. It is kept and closed; the ERP gets it once more, unless it was over
- * already. Returns whether it was not marked before.
- */
+/** The order is gone: it is kept and closed, and the ERP gets it once more unless it was over. Returns whether it was not marked before. */
 export function markOrderRemoved(store: Store, orderKey: number, at: string): boolean {
   const { changes } = store
     .prepare(

@@ -46,10 +46,7 @@ export async function commit<T>(context: CommitContext, signal: AbortSignal, fn:
   }
 }
 
-/**
- * The same for the outcome of something that is over, which is known nowhere else: it waits for the lock as long as
- * anything else, and a stop leaves it a little longer.
- */
+/** The same for an outcome that is known nowhere else: it waits for the lock as long as anything, and through a stop a little longer. */
 export async function commitEnd<T>(context: CommitContext, signal: AbortSignal, fn: () => T): Promise<T> {
   try {
     return await commit(context, signal, fn);

@@ -58,10 +58,7 @@ const RELEASED_KEPT = 3;
 /** Rows without a key, of which each content is a row of its own: more of them say no more. */
 const UNNAMED_KEPT = 100;
 
-/**
- * The same for a row of a feed. A row whose content changes at every pass keeps its newest contents only, and rows that
- * no key can name are kept up to a number.
- */
+/** The same for a row of a feed: only its newest contents are kept, and so many rows that no key can name. */
 export function saveQuarantinedRow(store: Store, bad: BadRecord): boolean {
   const isFull = bad.reference === null && countHeldUnnamed(store, bad.kind) >= UNNAMED_KEPT;
   if (isFull && loadQuarantineState(store, bad) === undefined) return false;

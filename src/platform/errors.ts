@@ -152,10 +152,7 @@ export function exitCodeOfCode(code: string): ExitCode {
   return EXIT_BY_CODE[code as ErrorCode] ?? EXIT.failed;
 }
 
-/**
- * Whatever was thrown, as an error with a name. Only a defect of the program itself is `internal`: what SQLite reports of
- * the disk, of a lock or of a damaged file is not.
- */
+/** Whatever was thrown, as an error with a name. Only a defect of the program itself is `internal`. */
 export function asError(thrown: unknown): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
   const fault = faultCodeOf(thrown);

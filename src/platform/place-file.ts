@@ -49,10 +49,7 @@ export function placeFile(
   }
 }
 
-/**
- * Makes a folder and those above it where they are missing. Others than owner and group see nothing of it, and it
- * belongs to whom the folder above it belongs.
- */
+/** Makes missing folders for owner and group alone, which belong to whom the folder above belongs. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));

@@ -64,10 +64,7 @@ function hasUuid(item: unknown): boolean {
   return leavesOf(item).some(({ value }) => typeof value === "string" && readOrderId(value) !== undefined);
 }
 
-/**
- * Where an answer keeps the order of this id: the path of the object below which `idPath` gives it; without a path, of the
- * first object that has it as a member.
- */
+/** The path of the object below which `idPath` gives this id; without `idPath`, of the first object that has the id as a member. */
 export function findOrderRoot(root: unknown, orderId: string, idPath?: string): string | undefined {
   const isId = (value: unknown) => typeof value === "string" && value.toLowerCase() === orderId;
   const queue: { value: unknown; steps: readonly PathStep[] }[] = [{ value: root, steps: [] }];

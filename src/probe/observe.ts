@@ -58,10 +58,7 @@ export function observeStatus(status: string | null, rules: ObserveRules): Obser
   return [{ kind: "status", name: plainName(status), sample: "the configuration names no meaning for it" }];
 }
 
-/**
- * Counts the optional paths that are missing in an order, and lists those that stopped matching or match again.
- * An explicit null is a match: the field is there.
- */
+/** Counts missing optional paths, and lists those that stopped matching or match again. An explicit null is a match. */
 export function observePaths(
   bytes: Buffer,
   order: Span,

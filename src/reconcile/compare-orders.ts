@@ -20,10 +20,7 @@ import type { Candidate } from "../updates/control-rows.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";
 import { loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
 
-/**
- * `skipped`: another job has dealt with the order meanwhile, or will. `returned`: it was marked as removed, and the
- * service has it; `gone`: it has not.
- */
+/** `skipped`: another job deals with it. `returned`: it was marked as removed and is there; `gone`: it is not. */
 export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped" | "returned" | "gone";
 
 type GoodRecord = AnswerRecord & { ok: true };
@@ -39,10 +36,7 @@ export class CompareOrders {
     this.#reader = reader;
   }
 
-  /**
-   * Asks for the order. Where the service says that it has none, a read is queued, and with it the question whether that is
-   * so is settled elsewhere.
-   */
+  /** Asks for the order. Where the service has none, a read is queued, which settles whether that is so. */
   async compare(
     order: Candidate,
     options: { isDamaged: boolean },

@@ -57,10 +57,7 @@ export type AnswerRecord =
 
 /** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
 const RECORD_VALUES_MAX = MEMBERS_MAX;
-/**
- * A larger record is no order either. What is read of one, its text, its values and the statement that writes them, takes
- * several times its size, all at once.
- */
+/** A larger record is no order either: reading and writing one takes several times its size at once. */
 export const RECORD_BYTES_MAX = TEXT_BYTES_MAX;
 /** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */
 export function readRecords(

@@ -6,10 +6,7 @@ import { readErrorWords, readTextError } from "./error-words.ts";
 
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
-  /**
-   * `root`: the JSON of the answer, where it is JSON. `doubt`: something in it makes an acceptance doubtful; it counts as one
-   * only where the endpoint is known to answer so.
-   */
+  /** `root`: the JSON of the answer, if any. `doubt`: why it may be no acceptance; it counts as one only where the endpoint answers so. */
   | { kind: "accepted"; root?: ScannedJson; doubt?: Doubt }
   /** A web page: not the service answered. The outcome is unknown. */
   | { kind: "html" }

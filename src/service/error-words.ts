@@ -87,10 +87,7 @@ export function isErrorName(key: string): boolean {
   return ERROR_NAME.test(name) || name === "details" || name === "trace";
 }
 
-/**
- * The first line of a plain text that reports an error, as 1C's own exchange writes it (`failure` and what is wrong in the
- * next lines) or PHP (`Fatal error: …`), or undefined.
- */
+/** The first line of a plain text that reports an error, as 1C (`failure`) or PHP (`Fatal error: …`) write it, or undefined. */
 export function readTextError(text: string): string | undefined {
   const head = text.slice(0, WORDS_BYTES);
   const [, rest] = TEXT_ERROR.exec(head) ?? TEXT_REFUSAL.exec(head) ?? [];

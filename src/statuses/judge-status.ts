@@ -61,10 +61,7 @@ export function statusRetryMs(attempts: number): number {
 const UNSEEN_REPEATS_MS = [60 * MINUTE_MS, 24 * 60 * MINUTE_MS] as const;
 const UNSEEN_LONGEST_MS = 60 * MINUTE_MS;
 
-/**
- * What becomes of a status that has come, by its answer, and that its order does not show: a service may do later what it has
- * accepted, and would do it once for each request.
- */
+/** What becomes of a status that was accepted and that its order does not show: the service may set it later, once for each request. */
 export function planUnseen({
   sinceMs,
   repeats,

@@ -38,10 +38,7 @@ interface KnownOrder {
   isKnown: 0 | 1;
 }
 
-/**
- * When, and as what, the order of a request was cancelled after the revision that the ERP has seen. A revision that the order has not
- * got yet is knowledge of none.
- */
+/** When, and as what, the order of a request was cancelled after the revision that the ERP has seen; one that it has not got counts as none. */
 export function loadCancelledSince(
   store: Store,
   id: bigint,

@@ -190,10 +190,7 @@ export class FirstPages {
     return [...known, this.#coveredNs ?? 0n].reduce((max, ns) => (ns > max ? ns : max), 0n);
   }
 
-  /**
-   * A page from a time on, or from as far back as the service is known to go: undefined where it refuses that, and the next one is asked for
-   * from a later time.
-   */
+  /** A page from a time on, or from as far back as the service goes: undefined where it refuses that; the next one is asked for from later. */
   async readFrom(pass: Pass, time: string): Promise<ReadPage | undefined> {
     const { asked } = this.#plan(pass, time, this.#context.client.serviceNow);
     try {

@@ -153,10 +153,7 @@ export function beginPass(
   };
 }
 
-/**
- * Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest: of those that were made
- * before it was served, it would have left out none.
- */
+/** Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest. */
 export function notePage(pass: Pass, { page: served, askedNs, servedAt, lacks }: Omit<Gap, "coveredNs">): void {
   const { coveredNs, high, gap } = pass;
   const page = { ...served, timestamps: withoutEarlier(served.timestamps, askedNs) };

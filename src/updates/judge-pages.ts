@@ -94,10 +94,7 @@ export class JudgePages {
     return undefined;
   }
 
-  /**
-   * Asks once from before changes that are known: where none of what was covered is in that answer either, the page was cut.
-   * Its position must not be passed then.
-   */
+  /** Asks once from before known changes: where none of them is in that answer either, the page was cut, and its position must not be passed. */
   async #judgeGap(pass: Pass): Promise<Found | undefined> {
     const { gap, high, learned, rules } = pass;
     if (gap === undefined || high === undefined || high.ns <= gap.coveredNs || pass.token !== undefined)

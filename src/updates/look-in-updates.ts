@@ -110,10 +110,7 @@ export class LookInUpdates {
       .reduce((a, b) => (b && (!a || b.ns > a.ns) ? b : a), undefined);
   }
 
-  /**
-   * Where the newest come first, a page shows a version only where it reaches further down: every other time it is
-   * asked for from before what the service still has.
-   */
+  /** Where the newest come first, a page shows a version only from further back: every other time from before what the service still has. */
   #beginOf({ kept }: KnownVersion, ns: bigint, times: number): bigint {
     const keptNs = readTimestamp(kept ?? null, this.#options.follow.timezone)?.instantNs;
     return keptNs !== undefined && keptNs < ns && times % 2 === 1 ? keptNs : ns;

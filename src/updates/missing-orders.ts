@@ -27,10 +27,7 @@ export class MissingOrders {
     this.#context = context;
   }
 
-  /**
-   * Inside the transaction that acts on it, and only where the service was found well in the same pass.
-   * Returns whether the order has been missing for so long that this counts.
-   */
+  /** Inside the transaction that acts on it, where the service was well. Returns whether the order has been missing for long enough. */
   note(orderId: string, at: string): boolean {
     const { store, clock, client } = this.#context;
     const now: Moment = { monotonicMs: clock.monotonicMs(), serviceDate: client.serviceNow ?? null };

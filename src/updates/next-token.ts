@@ -7,10 +7,7 @@ const NOTHING = new Set(["", "0", "null", "false", "none"]);
 /** A longer one fits no address. */
 const TOKEN_CHARS_MAX = 2_000;
 
-/**
- * The token that stands at `span`, or undefined where nothing is named: null, false, true, 0, an empty text, a list, an
- * object, and what could not be sent back as it came.
- */
+/** The token at `span`; undefined for null, false, true, 0, an empty text, a list, an object, and what could not be sent back as it came. */
 export function readToken(bytes: Buffer, span: Span): string | undefined {
   const kind = kindOf(bytes, span);
   if (kind === "boolean" || !isUtf8Span(bytes, span)) return undefined;
@@ -39,10 +36,7 @@ export function isBefore(token: string, than: string, timezone: string): boolean
   return left !== undefined && right !== undefined && left.instantNs < right.instantNs;
 }
 
-/**
- * Whether a token is written in another way than one of before: behind other letters, or digits of another unit of time. Of tokens that are no
- * numbers nothing is known.
- */
+/** Whether a token is written otherwise than one of before: behind other letters, or in another unit of time. False where neither is a number. */
 export function isOtherForm(token: string, than: string): boolean {
   const [one, other] = [numberOf(token), numberOf(than)];
   if (one === undefined || other === undefined) return one !== other;

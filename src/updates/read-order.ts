@@ -219,10 +219,7 @@ export class OrderReader {
     return findKeptWords(this.#context, this.#rules, { orderId: order.orderId, stored: order, at });
   }
 
-  /**
-   * Whether an answer bears an earlier time than the order's creation, and the newer version that is known does not: it is no earlier version, the clock
-   * that wrote it was behind.
-   */
+  /** Whether an answer is older than the order's creation and the known version is not: the clock that wrote it was behind. */
   isOfBeforeItself(answer: OrderAnswer, newer: string | null): boolean {
     const { timezone } = this.#rules.plan;
     const created = this.#textAt(answer, "created_at");

@@ -11,10 +11,7 @@ export interface LoopDelay {
 
 const NONE: LoopDelay = { maxS: 0, p99S: 0 };
 
-/**
- * How late the event loop was, in the last one to two minutes: two windows, so that a peak is seen by every scraper and
- * not only by the one that comes first.
- */
+/** How late the event loop was in the last one to two minutes: with two windows every scraper sees a peak. */
 export class LoopWatch {
   readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #former: LoopDelay = NONE;

@@ -10,10 +10,7 @@ import { type Reading, reportOf } from "./reading.ts";
 const HEALTH_VERSION = 1;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/**
- * 200 while every flow is fresh, 503 with the names of those that are not. A database that cannot be read is a
- * health problem like any other, shown in the same form.
- */
+/** 200 while every flow is fresh, else 503 with their names. A database that cannot be read is a health problem in the same form. */
 export function healthPage(read: () => Reading, { program, troubles }: { program: string; troubles: Troubles }): Page {
   return () => {
     try {

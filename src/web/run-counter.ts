@@ -9,10 +9,7 @@ export interface Counted {
 /** Where nothing has scraped for days, the rest is counted by the next look: none of them takes long. */
 const ROWS_PER_LOOK = 20_000;
 
-/**
- * Counts runs since the program started, from the rows they leave. A counter must only grow, and rows are removed after
- * a while: so each look adds what came since the one before.
- */
+/** Counts runs since the start from the rows they leave. Rows are removed after a while, so each look adds what came since the last. */
 export class RunCounter {
   readonly #store: Store;
   readonly #runs = new Map<string, Counted["runs"][number]>();
