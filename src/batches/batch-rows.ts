@@ -5,8 +5,8 @@
 
 import type { BodyPlace } from "../database/body-parts.ts";
 import { onlyRow } from "../database/only-row.ts";
-import { select, updateRows } from "../database/queries.ts";
-import { columnList, type NamedRow } from "../database/row.ts";
+import { columnList, select, updateRows } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
 import { batches } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Old } from "../pass/runs.ts";

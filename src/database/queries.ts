@@ -4,10 +4,10 @@
  * is SQL of its room's.
  */
 import type { Statement } from "better-sqlite3";
-import { and, eq, getTableColumns, getTableName, isNull, type SQL, sql } from "drizzle-orm";
+import { and, type Column, eq, getTableColumns, getTableName, isNull, type SQL, sql, type Table } from "drizzle-orm";
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import { columnList, type NamedRow } from "./row.ts";
+import type { NamedRow } from "./row.ts";
 import type { Store } from "./store.ts";
 
 export type Query = BetterSQLite3Database;
@@ -53,6 +53,13 @@ export function select<T extends SQLiteTable, Name extends NameIn<T>>(
   rest: string,
 ): Statement<unknown[], NamedRow<T, Name>> {
   return store.prepare(`SELECT ${columnList(table, names)} FROM ${getTableName(table)} ${rest}`);
+}
+
+/** `order_key AS orderKey, revision`. `of`: what the statement calls the table. */
+export function columnList<T extends Table>(table: T, names: readonly (keyof T["_"]["columns"])[], of = ""): string {
+  const columns: Record<PropertyKey, Column> = getTableColumns(table);
+  const place = of === "" ? "" : `${of}.`;
+  return names.map((name) => `${place}${columns[name]?.name} AS ${String(name)}`).join(", ");
 }
 
 /** Returns the number of the new row. */

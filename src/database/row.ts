@@ -1,5 +1,5 @@
 /* The types of rows that a statement written in SQL gives: those of the schema, as the driver gives them. */
-import { type Column, getTableColumns, type Table, type View } from "drizzle-orm";
+import type { Column, Table, View } from "drizzle-orm";
 
 /** What SQLite gives for a column: of texts the values that the schema lists, of flags 0 and 1, of JSON its text. */
 type Value<C extends Column> =
@@ -30,10 +30,3 @@ export type Row<T extends Table | View> = {
 export type NamedRow<T extends Table, Name extends keyof T["_"]["columns"] = keyof T["_"]["columns"]> = {
   [K in Name]: T["_"]["columns"][K] extends Column ? Value<T["_"]["columns"][K]> : never;
 };
-
-/** `order_key AS orderKey, revision`. `of`: what the statement calls the table. */
-export function columnList<T extends Table>(table: T, names: readonly (keyof T["_"]["columns"])[], of = ""): string {
-  const columns: Record<PropertyKey, Column> = getTableColumns(table);
-  const place = of === "" ? "" : `${of}.`;
-  return names.map((name) => `${place}${columns[name]?.name} AS ${String(name)}`).join(", ");
-}

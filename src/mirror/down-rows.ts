@@ -5,7 +5,8 @@
 import { hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { onlyValue } from "../database/only-row.ts";
-import { columnList, type NamedRow, type Row } from "../database/row.ts";
+import { columnList } from "../database/queries.ts";
+import type { NamedRow, Row } from "../database/row.ts";
 import {
   batches,
   conditions,

@@ -5,8 +5,8 @@
  * strftime, json_each).
  */
 import { onlyRow } from "../database/only-row.ts";
-import { deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
-import { columnList, type NamedRow } from "../database/row.ts";
+import { columnList, deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
 import { orders, owedReads, type seenChanges, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 

@@ -3,8 +3,16 @@ import path from "node:path";
 import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
-import { deleteRows, findRow, insertRow, listRows, updateRows, upsertRow } from "../../src/database/queries.ts";
-import { columnList, type NamedRow } from "../../src/database/row.ts";
+import {
+  columnList,
+  deleteRows,
+  findRow,
+  insertRow,
+  listRows,
+  updateRows,
+  upsertRow,
+} from "../../src/database/queries.ts";
+import type { NamedRow } from "../../src/database/row.ts";
 import { conditions, flows, runs, syncRequests } from "../../src/database/schema.ts";
 import { tempFolder } from "../support/temp.ts";
 
