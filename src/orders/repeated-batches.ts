@@ -1,4 +1,7 @@
+import { resolvePath } from "../answers/json-path.ts";
+import { kindOf, textOf } from "../answers/json-text.ts";
 import { contentDigest } from "../records/compare-snapshot.ts";
+import type { OrderMapping } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 
 /** Records that are remembered; of a batch with more nothing is. */
@@ -17,10 +20,15 @@ interface Read {
  * costs two rows more for each, or three where the service writes its records in another order of keys each time.
  */
 export class RepeatedBatches {
+  readonly #mapping: OrderMapping;
   /** How many rows a record, as it was written or by what it says, stands in, and the first of them. */
   readonly #met = new Map<string, { times: number; batch: number }>();
   /** Orders of which a record was written before. */
   readonly #known = new Set<string>();
+
+  constructor(mapping: OrderMapping) {
+    this.#mapping = mapping;
+  }
 
   /** The row in which the batch stands already; undefined: it has something new, or is not repeated so often. */
   find({ bytes, records }: Read): number | undefined {
@@ -48,11 +56,17 @@ export class RepeatedBatches {
     dropOldest(this.#known);
   }
 
-  /** What a record says is looked at only where one of its order was written before. */
+  /**
+   * What a record says, and its time, are looked at only where one of its order was written before. A record may say something else at each
+   * hand-out, such as when that was: of an order at the same time it is the same. What differs is stored, and journaled, all the same.
+   */
   #keysOf(bytes: Buffer, record: AnswerRecord): (() => string)[] {
     const written = () => record.hash.toString("latin1");
     if (!record.ok || !this.#known.has(record.orderId)) return [written];
-    return [written, () => `says ${contentDigest(bytes, record.span, []).toString("latin1")}`];
+    const time = resolvePath(bytes, record.span, this.#mapping.paths.updated_at);
+    const keys = [written, () => `says ${contentDigest(bytes, record.span, []).toString("latin1")}`];
+    if (time.state !== "value" || kindOf(bytes, time.span) === "null") return keys;
+    return [...keys, () => `${record.orderId} at ${textOf(bytes, time.span)}`];
   }
 }
 

@@ -90,7 +90,7 @@ export class StoreBatches {
   /** What is kept because it could not be read. */
   readonly kept: KeptAnswers;
   readonly #reader: BatchReader;
-  readonly #repeated = new RepeatedBatches();
+  readonly #repeated: RepeatedBatches;
   #waiting: ServiceAnswer | undefined;
 
   /** @param query of each request for a batch; without it batches come from the journal, where they were found whole before */
@@ -98,6 +98,7 @@ export class StoreBatches {
     this.#context = context;
     this.#rules = rules;
     this.#journal = journal;
+    this.#repeated = new RepeatedBatches(rules.batch);
     this.kept = new KeptAnswers(context, rules);
     this.#reader = new BatchReader(context, { rules, query });
   }

@@ -68,6 +68,18 @@ describe("the same orders under a new batch id each time", () => {
     expect(batchStates(t)).toHaveLength(3);
   });
 
+  it("are the same where each record says when it was handed out", async () => {
+    let turn = 0;
+    const t = await startLeased(200, (order) => ({ ...order, delivered_at: `2026-03-01T11:00:00.${1_000 + ++turn}Z` }));
+    await t.run("orders");
+    expect(t.leases()).toBeLessThan(6);
+    const errors = await poll(t, 30);
+    expect(batchStates(t).length).toBeLessThan(4);
+    expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
+    t.orders.push(orderOf(2));
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
+  });
+
   /** Once the service has named its orders. */
   async function startUnnamed(write: (order: object, turn: number) => object) {
     let turn = 0;
