@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Feed } from "../../src/sandbox/messages.ts";
 import { startFeeds } from "../support/pushed.ts";
-import { isWhole } from "../support/whole.ts";
+import { size } from "../support/whole.ts";
 
-const PRODUCTS = isWhole ? 10_000 : 2_000;
+const PRODUCTS = size(600, 10_000);
 const PRICES = 3;
 const IMAGES = 2;
 const FEEDS = ["stocks", "prices", "catalog", "images"] as const;

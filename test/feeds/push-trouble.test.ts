@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { some } from "../support/whole.ts";
+import { size, some } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -206,21 +206,22 @@ describe("many refused records among good ones", PATIENT, () => {
   ] as const;
 
   it.each(some(BAD, 1))("%s: keep no good one away", async (_, isBad) => {
-    const test = await startFeeds({ settings: { imports: { stocks: { chunk: 160 } } } });
+    const rows = size(40, 160);
+    const test = await startFeeds({ settings: { imports: { stocks: { chunk: rows } } } });
     const { erp, run, holds, quarantined, sandbox, site, requests } = test;
-    const bad = Array.from({ length: 160 }, (__, index) => index + 1)
+    const bad = Array.from({ length: rows }, (__, index) => index + 1)
       .filter(isBad)
       .map((n) => `S-${n}`);
     sandbox.service.setOptions({ reject: { skus: bad, how: "422" } });
-    fillStock(erp, 160);
+    fillStock(erp, rows);
     await run("stocks");
     await minutes(test, 10);
-    expect(Object.keys(site())).toHaveLength(160 - bad.length);
+    expect(Object.keys(site())).toHaveLength(rows - bad.length);
     expect(quarantined().every(({ reference }) => bad.includes(reference ?? ""))).toBe(true);
-    expect(requests().length).toBeLessThanOrEqual(bad.length * 2 * Math.ceil(Math.log2(160)));
+    expect(requests().length).toBeLessThanOrEqual(bad.length * 2 * Math.ceil(Math.log2(rows)));
     // The site accepts something each minute: within hours everything is decided, and nothing is held.
     for (let passed = 0; passed < 150; passed++) {
-      const good = Object.keys(site())[passed % (160 - bad.length)];
+      const good = Object.keys(site())[passed % (rows - bad.length)];
       erp.prepare("UPDATE stock SET quantity = quantity + 1 WHERE sku = ?").run(good);
       await test.minute();
     }
@@ -281,24 +282,25 @@ describe("the way back of what was refused", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "S-2", state: "released" })]);
   });
 
-  it("brings back thousands within hours, also with bad ones among them", async () => {
+  it("brings back hundreds within hours, also with bad ones among them", async () => {
     const test = await startFeeds({ settings: RESULT });
     const { erp, run, quarantined, sandbox, site } = test;
-    fillStock(erp, 1_000);
+    const count = size(300, 1_000);
+    fillStock(erp, count);
     sandbox.service.setOptions({
-      reject: { skus: Array.from({ length: 900 }, (_, index) => `S-${index + 1}`), how: "per-record" },
+      reject: { skus: Array.from({ length: count - 100 }, (_, index) => `S-${index + 1}`), how: "per-record" },
     });
     await run("stocks");
-    expect(quarantined().filter(({ state }) => state === "held")).toHaveLength(900);
-    sandbox.service.setOptions({ reject: { skus: ["S-7", "S-800"], how: "422" } });
+    expect(quarantined().filter(({ state }) => state === "held")).toHaveLength(count - 100);
+    sandbox.service.setOptions({ reject: { skus: ["S-7", "S-180"], how: "422" } });
     await minutes(test, 3 * 60);
-    expect(Object.keys(site())).toHaveLength(998);
+    expect(Object.keys(site())).toHaveLength(count - 2);
     expect(
       quarantined()
         .filter(({ state }) => state === "held")
         .map(({ reference }) => reference)
         .sort(),
-    ).toEqual(["S-7", "S-800"]);
+    ).toEqual(["S-180", "S-7"]);
   });
 });
 
@@ -342,7 +344,7 @@ describe("the whole of bad days", PATIENT, () => {
     await run("stocks");
     for (const html of [false, true]) {
       refuseAll(test, 400, html);
-      for (let passed = 0; passed < 60; passed++) {
+      for (let passed = 0; passed < size(20, 60); passed++) {
         erp.prepare("UPDATE stock SET quantity = quantity + 1 WHERE sku = ?").run(`S-${1 + (passed % 40)}`);
         await test.minute();
       }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, size } from "../support/whole.ts";
 
 const giant = { handOut: "next" as const, redeliverAfterMs: null, batchSize: 5000 };
 
@@ -18,8 +18,9 @@ function failAfter(t: TestBridge, orders: number): { restore: () => void } {
 
 describe("a giant batch", () => {
   it("is stored in parts of at most 200 orders and confirmed once, after the last", async () => {
+    const count = size(1_000, 5_000);
     const t = await startTestBridge({ sandbox: { options: giant } });
-    createOrders(t, 5000);
+    createOrders(t, count);
     const counts: number[] = [];
     const { store } = t.bridge;
     const write = store.write.bind(store);
@@ -28,7 +29,7 @@ describe("a giant batch", () => {
       counts.push(orderCount(t));
       return result;
     };
-    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 5000, batches: 1, confirmed: 1 } });
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: count, batches: 1, confirmed: 1 } });
     const steps = counts.map((count, index) => count - (counts[index - 1] ?? 0));
     expect(Math.max(...steps)).toBe(200);
     expect(confirmBodies(t)).toHaveLength(1);

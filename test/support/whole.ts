@@ -25,6 +25,11 @@ export function runs(few: number, many: number): number {
   return Number(process.env["TEST_RUNS"] ?? (isWhole ? many : few));
 }
 
+/** How many rows, orders or rounds show a rule: it holds for any number of them. */
+export function size(few: number, many: number): number {
+  return isWhole ? many : few;
+}
+
 /**
  * Tests of the whole form alone: they show with processes, kills and disks what quicker tests assert too.
  * @param quicker the files of those tests below `test`, without `.test.ts`

@@ -3,7 +3,7 @@ import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, size } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const json = (body: string, headers: Record<string, string> = {}): FaultAction => ({
@@ -27,7 +27,7 @@ describe("a cache before GET /orders/{id} that keeps each address for hours", ()
     await run("statuses");
     await poll();
     for (const [index, body] of cached.entries()) ill.set(ids[index]!, json(body));
-    for (let hours = 0; hours < 40; hours++) {
+    for (let hours = 0; hours < size(26, 40); hours++) {
       // Orders that are not in the cache are answered as they are.
       change(ids[5]!, { status: hours % 2 === 0 ? "paid" : "packed" });
       await poll();
@@ -70,13 +70,13 @@ describe("an answer that says that a cache gave it", () => {
       unlisted.add(ids[0]!);
       change(ids[1]!, { status: "paid" });
       await run("reconcile");
-      for (let hours = 0; hours < 40; hours++) await poll(HOUR_MS);
+      for (let hours = 0; hours < size(26, 40); hours++) await poll(HOUR_MS);
       expect(statusOf(ids[0]!).status).toBe("paid");
       // Fresh, the same answer counts.
       ill.set(ids[0]!, json(former));
       await run("reconcile");
       change(ids[1]!, { status: "packed" });
-      for (let hours = 0; hours < 40; hours++) await poll(HOUR_MS);
+      for (let hours = 0; hours < size(26, 40); hours++) await poll(HOUR_MS);
       expect(statusOf(ids[0]!).status).toBe("new");
     },
   );

@@ -6,6 +6,7 @@ import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/ord
 import { KnownPages } from "../../src/updates/change-page.ts";
 import { ChangeCollector } from "../../src/updates/collect-changes.ts";
 import { startTestBridge } from "../support/bridge.ts";
+import { size } from "../support/whole.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -90,7 +91,7 @@ describe("a page of more changes than may wait", () => {
   it("is handed out in bounded parts while it is read, each order once, and only its timestamps stay", async () => {
     const { bridge } = await startTestBridge();
     const { store } = bridge;
-    const count = 25_000;
+    const count = size(12_000, 25_000);
     const answer = answerOf(Array.from({ length: count }, (_, n) => change(n)));
     const page = await new KnownPages(rules, systemClock).open(answer, signal);
     const collector = new ChangeCollector(store, systemClock);

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { inWhole, itSome } from "../support/whole.ts";
+
+const whole = inWhole("updates/follow-limits");
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -133,7 +135,7 @@ describe("a service that refuses a since of more than three days", () => {
     expect(test.snapshots() - snapshots).toBe(1);
   });
 
-  it("that sends no time is followed through weeks without a change", async () => {
+  whole.it("that sends no time is followed through weeks without a change", async () => {
     const test = await start(8, 3 * DAY_MS, { dateHeader: false });
     await run(test, 12 * DAY_MS, 4 * HOUR_MS);
     expect(held(test)).toEqual([]);
@@ -163,7 +165,7 @@ describe("a service that refuses a since of more than three days", () => {
     expect(statuses(test)[2]).toBe("paid");
   });
 
-  it("and more than four requests a minute is followed again after an outage of a week", async () => {
+  whole.it("and more than four requests a minute is followed again after an outage of a week", async () => {
     const test = await start(5, 3 * DAY_MS);
     await run(test, 2 * HOUR_MS, 10 * 60_000);
     test.change(test.ids[1]!, { status: "cancelled" });
@@ -246,7 +248,7 @@ describe("a service that answers few requests a minute", () => {
     expect(test.watermark()).not.toBe(before);
   });
 
-  it("and refuses a since of more than three days: what it skips is found order by order", async () => {
+  whole.it("and refuses a since of more than three days: what it skips is found order by order", async () => {
     const test = await start(30, 3 * DAY_MS, { updates: { pageLimit: 3 } });
     await run(test, 2 * HOUR_MS, 10 * 60_000);
     for (const id of test.ids.slice(1, 10)) test.change(id, { status: "cancelled" });
@@ -282,7 +284,7 @@ describe("a refusal that is not about the age of since", () => {
     ).toEqual([]);
   });
 
-  itSome(1)([
+  whole.it.each([
     ["in turn", (asked: number) => asked % 2 === 0],
     // As a balancer that deals them out by chance, the same in every run.
     ["by chance", (asked: number) => Math.imul(asked + 7, 2_654_435_761) >>> 31 === 0],

@@ -6,7 +6,9 @@ import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { fillStock } from "../support/pushed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itSome } from "../support/whole.ts";
+import { inWhole, itSome } from "../support/whole.ts";
+
+const whole = inWhole("updates/stale-replica");
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -228,7 +230,7 @@ describe("a service that was restored to an earlier copy", () => {
 });
 
 describe("an older answer for an order", () => {
-  it("counts after a day although the changes list it without a time from before it", async () => {
+  whole.it("counts after a day although the changes list it without a time from before it", async () => {
     const { ids, change, poll, run, goBack, live, morning, sandbox, statusOf, clock } = await startShop();
     const [id] = ids as [string];
     change(id, { status: "cancelled" });
