@@ -336,4 +336,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
     "src/updates/find-unnamed.ts",
   ),
+  tested(
+    "test/feeds/counted-short.test.ts",
+    "a count of rejected records taken for one of what has changed",
+    { in: "withDoubt", find: "? readRefusedCount(body, root)", replace: "? undefined" },
+    "src/feeds/send-request.ts",
+  ),
 ];

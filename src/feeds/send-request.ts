@@ -16,7 +16,7 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readImportResult } from "../service/import-result.ts";
 import { sendImport, turnOfImport } from "../service/imports.ts";
-import { readPartWords } from "../service/part-words.ts";
+import { readPartWords, readRefusedCount } from "../service/part-words.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
@@ -303,9 +303,16 @@ function withDoubt(
   acceptance: Acceptance & { kind: "accepted" },
   { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
 ): Acceptance & { kind: "accepted" } {
-  if (short !== undefined) return { ...acceptance, doubt: { why: "counts", words: `${short.name}: ${short.count}` } };
-  const words = acceptance.doubt === undefined ? readPartWords(body, acceptance.root, entries) : undefined;
-  return words === undefined ? acceptance : { ...acceptance, doubt: { why: "part", words } };
+  const { doubt, root } = acceptance;
+  const isOfCounts = short !== undefined || doubt?.why === "counts";
+  const words = isOfCounts
+    ? readRefusedCount(body, root)
+    : doubt === undefined
+      ? readPartWords(body, root, entries)
+      : undefined;
+  if (words !== undefined) return { ...acceptance, doubt: { why: "part", words } };
+  if (short === undefined) return acceptance;
+  return { ...acceptance, doubt: { why: "counts", words: `${short.name}: ${short.count}` } };
 }
 
 /** The halves of a divided request are named by these. */

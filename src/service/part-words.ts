@@ -94,7 +94,21 @@ export function readPartWords(
 ): string | undefined {
   const told = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readTold(body, root);
   const part = findPart(told, sent.length, (text) => isRepeated(text, sent));
-  return part === undefined ? undefined : shortWords(part.label === "" ? part.text : `${part.label}: ${part.text}`);
+  return part === undefined ? undefined : wordsOf(part);
+}
+
+/** The same of a number alone that counts refused records: beside one nothing else is a count of what has changed. */
+export function readRefusedCount(body: Buffer, root: Span | undefined): string | undefined {
+  const refused = root === undefined ? undefined : readTold(body, root).find(isRefusedCount);
+  return refused === undefined ? undefined : wordsOf(refused);
+}
+
+function wordsOf({ label, text }: Told): string {
+  return shortWords(label === "" ? text : `${label}: ${text}`);
+}
+
+function isRefusedCount({ label, text, isNumber }: Told): boolean {
+  return isNumber && Number(text) > 0 && REFUSED_NAME.test(label);
 }
 
 function isRepeated(text: string, sent: readonly { record: string }[]): boolean {
@@ -112,8 +126,9 @@ function findPart(told: readonly Told[], size: number, isOwn: (text: string) => 
     fractionsOf(clause, size).some(({ part, isEither }) => (isEither ? either : part + same) < size);
   const isFailed = (segment: string) =>
     segment.search(SAME) < 0 && countsAt(segment, FAILED).some((count) => count > 0);
-  return all.find(({ each: { label, text, isNumber }, segments }) => {
-    if (isNumber) return Number(text) > 0 && REFUSED_NAME.test(label);
+  return all.find(({ each, segments }) => {
+    const { text, isNumber } = each;
+    if (isNumber) return isRefusedCount(each);
     const isPart =
       PARTIAL.test(text) || segments.some((segment) => clausesOf(segment).some(isShort) || isFailed(segment));
     return isPart && !isOwn(text);

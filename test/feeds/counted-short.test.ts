@@ -56,6 +56,31 @@ describe("a service that takes only the first records of a request and counts th
   });
 });
 
+describe("a service that counts a record as rejected beside the others", () => {
+  it("has not taken it, however long it says so", async () => {
+    const feeds = await startFeeds({
+      settings: { imports: { stocks: { chunk: 1 } } },
+      sandbox: { options: { importAnswer: "import" } },
+    });
+    const { erp, sandbox, run, clock, rows, holds } = feeds;
+    fillStock(erp, 4);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-2"], how: "said" } });
+    erp.exec("UPDATE stock SET quantity = 5 WHERE sku IN ('S-2', 'S-3')");
+    for (let hours = 0; hours < 60; hours++) {
+      clock.advance(3_480_000);
+      await feeds.minutes(2);
+      // Others are taken in between.
+      if (hours === 1) erp.exec("UPDATE stock SET quantity = 6 WHERE sku = 'S-3'");
+    }
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-2" }]);
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    await feeds.minutes(200);
+    expect([differing(feeds), holds()]).toEqual([0, []]);
+  });
+});
+
 describe("a service that counts only what was changed", () => {
   it("is known by a record that it does not count twice, and blocks nothing", async () => {
     const feeds = await startFeeds({ sandbox: { options: { importAnswer: "changes" } } });
