@@ -102,8 +102,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what an answer says of a part of the records overlooked",
       "src/feeds/send-request.ts",
-      "return words === undefined ? acceptance : { ...acceptance,",
-      "return words === undefined || words !== null ? acceptance : { ...acceptance,",
+      "if (words !== undefined) return { ...acceptance,",
+      'if (words === "") return { ...acceptance,',
     ),
     draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
   },
@@ -111,8 +111,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a count of refused records inside an answer overlooked",
       "src/service/part-words.ts",
-      "if (isNumber) return Number(text) > 0 && REFUSED_NAME.test(label);",
-      "if (isNumber) return Number(text) > 0 && size < 0 && REFUSED_NAME.test(label);",
+      "return isNumber && Number(text) > 0 && REFUSED_NAME.test(label);",
+      'return isNumber && Number(text) > 0 && label === "" && REFUSED_NAME.test(label);',
     ),
     draws: { forms: { importAnswer: ["stats", "data.stats"] }, step: { do: "leave out" } },
   },
