@@ -142,15 +142,16 @@ function carryTables(options: CarryOptions, tables: readonly SchemaObject[]): vo
 }
 
 /** For the ERP, which may not start without it; that its rows are missing is named. */
-function makeEmpty({ to }: CarryOptions, { sql }: SchemaObject): void {
+function makeEmpty(options: CarryOptions, table: SchemaObject): void {
   try {
-    writeMain(to, () => to.db.exec(sql));
+    writeMain(options.to, () => create(options, table));
   } catch {
     // What is wrong with it is named, too.
   }
 }
 
-function carryWhole({ from, to }: CarryOptions, tables: readonly SchemaObject[]): boolean {
+function carryWhole(options: CarryOptions, tables: readonly SchemaObject[]): boolean {
+  const { from, to } = options;
   return writeMain(to, () => {
     for (const { name } of tables.toReversed()) drop(to.db, findObject(to.db, name));
     for (const table of tables) {
@@ -162,13 +163,51 @@ function carryWhole({ from, to }: CarryOptions, tables: readonly SchemaObject[])
         );
         continue;
       }
-      to.db.exec(table.sql);
+      create(options, table);
       fill(from, to.db, table.name);
       // With its indexes or not at all: without a unique one the ERP's upserts fail.
-      for (const index of listObjects(from, "index")) if (index.table === table.name) to.db.exec(index.sql);
+      for (const index of listObjects(from, "index")) if (index.table === table.name) create(options, index);
     }
     return true;
   });
+}
+
+/** A table or an index, with no row; an index over the rows that are there. Inside a transaction. */
+function create(options: CarryOptions, object: SchemaObject): void {
+  const { db } = options.to;
+  try {
+    db.exec(object.sql);
+  } catch (error) {
+    const names = "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE";
+    const isTaken = db.prepare(names).get(object.name) !== undefined;
+    if (isTaken || (object.type !== "table" && object.type !== "index") || !isUnknownHere(error)) throw error;
+    try {
+      createInSchema(options, object);
+    } catch (other) {
+      throw isUnknownHere(other) || isDamage(other) ? error : other;
+    }
+  }
+}
+
+/**
+ * What SQLite reads in a schema and refuses in a statement, such as text in double quotes (`CHECK (state <> "bad")`), is written into the
+ * schema as it stands there, over empty pages.
+ */
+function createInSchema({ from, to: { db } }: CarryOptions, { type, name }: SchemaObject): void {
+  const rows = from
+    .prepare<unknown[], SchemaObject>(
+      `SELECT type, name, tbl_name AS "table", sql FROM main.sqlite_schema
+       WHERE (type = @type AND name = @name) OR (@type = 'table' AND type = 'index' AND tbl_name = @name AND sql IS NULL) ORDER BY rowid`,
+    )
+    .all({ type, name });
+  for (const [index, row] of rows.entries()) {
+    const hasTree = row.type === "table" && hasRowid(from, name);
+    const empty = `erp_bridge_empty_${index}`;
+    db.exec(`CREATE TABLE main.${empty} (a${hasTree ? ")" : " PRIMARY KEY) WITHOUT ROWID"}`);
+    const write = "UPDATE main.sqlite_schema SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE name = ?";
+    writeSchema(db, write, row.type, row.name, row.table, row.sql, empty);
+  }
+  if (type === "index") db.exec(`REINDEX main.${quoteName(name)}`);
 }
 
 /** Every row under the number that it has, from the table itself: an index may lack some. */
@@ -208,7 +247,7 @@ function drop(db: Database.Database, object: SchemaObject | undefined): void {
 }
 
 /** The module of a virtual table may be the ERP's own. */
-function writeSchema(db: Database.Database, sql: string, ...params: string[]): void {
+function writeSchema(db: Database.Database, sql: string, ...params: (string | null)[]): void {
   db.pragma("writable_schema = ON");
   db.prepare(sql).run(...params);
   db.pragma("writable_schema = RESET");
@@ -232,11 +271,11 @@ function takeTexts(options: CarryOptions): void {
 /** An object that stands already stays. */
 function make(options: CarryOptions, object: SchemaObject): void {
   const { to } = options;
-  const { type, name, sql } = object;
+  const { type, name } = object;
   const standing = to.db
     .prepare("SELECT 1 FROM main.sqlite_schema WHERE type = ? AND name = ? COLLATE NOCASE")
     .get(type, name);
-  if (standing === undefined) attempt(options, object, () => writeMain(to, () => to.db.exec(sql)));
+  if (standing === undefined) attempt(options, object, () => writeMain(to, () => create(options, object)));
 }
 
 /** The rest must not fail for what damage, or what only the ERP has, keeps from being brought over: it is named. */

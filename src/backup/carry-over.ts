@@ -48,10 +48,15 @@ function addColumns({ from, to, report, continues }: CarryOptions): void {
     const sql = "SELECT name, type, dflt_value AS value FROM pragma_table_xinfo(?) WHERE hidden = 0";
     const theirs = from.prepare<unknown[], { name: string; type: string; value: string | null }>(sql).all(table);
     for (const { name, type, value } of theirs.filter((column) => !mine.has(column.name))) {
-      const added = `ALTER TABLE main.${quoteName(table)} ADD COLUMN ${quoteName(name)} ${type} DEFAULT (${value ?? "NULL"})`;
+      const added = `ALTER TABLE main.${quoteName(table)} ADD COLUMN ${quoteName(name)} ${type} DEFAULT ${defaultOf(value)}`;
       report.tolerate(table, () => to.write(() => to.db.exec(added)));
     }
   }
+}
+
+/** A word is a text only where it stands alone: `DEFAULT new`, `DEFAULT "new"`. */
+function defaultOf(value: string | null): string {
+  return value !== null && /^("([^"]|"")*"|[\p{L}_][\p{L}\p{N}_$]*)$/u.test(value) ? value : `(${value ?? "NULL"})`;
 }
 
 /** Names of whatever the bridge's own migrations make, in lower case. */
