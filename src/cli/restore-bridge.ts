@@ -214,22 +214,22 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   }
   const journal = await replayJournal(options, report);
   const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
-  const isComplete =
+  const hasOurs =
     replaced.state === "there" &&
     replaced.continues &&
-    report.damaged.size === 0 &&
+    [...report.damaged].every((name) => replaced.damage === undefined && isErps(name)) &&
     report.damagedOrders.length === 0 &&
     lack.length === 0;
-  raise({ store, replaced, report, note }, isComplete || isRaised);
+  raise({ store, replaced, report, note }, hasOurs || isRaised);
   // What an earlier restore or a start could not find stays a condition until a person has looked.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
-  const isWhole = isComplete && journal.damaged === 0;
-  const gap = isWhole ? open : describeGap({ copy, replaced, report, lack, journal, open, at });
+  const isWhole = hasOurs && report.damaged.size === 0 && journal.damaged === 0;
+  const gap = isWhole ? open : describeGap({ copy, replaced, report, lack, journal, open, at, hasOurs });
   if (gap !== null && !isWhole) tellGap(store, gap, at);
-  const missing = new Set([...report.damaged].filter((table) => (RULES[table] ?? "erp") === "erp"));
+  const missing = new Set([...report.damaged].filter(isErps));
   report.notes.push(...holdFeeds(store, loaded.config.imports, { missing, at }));
-  if (!isComplete) {
+  if (!hasOurs) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, m.restore.wasRestored);
     doubtRequests(store, loaded.config.statuses.map);
     loseDelivery(store, at);
@@ -261,6 +261,10 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     notes: report.notes,
     gap,
   };
+}
+
+function isErps(name: string): boolean {
+  return (RULES[name] ?? "erp") === "erp" && !name.startsWith("sqlite_");
 }
 
 /** Where the numbers of the replaced file cannot be read, those of the copy and of the note count. */

@@ -16,15 +16,20 @@ interface Gap {
   /** What an earlier gap said that is open. */
   open: Message | null;
   at: string;
+  /** The bridge's own tables came over whole. */
+  hasOurs: boolean;
 }
 
-export function describeGap({ copy, replaced, report, lack, journal, open, at }: Gap): Message {
+export function describeGap({ copy, replaced, report, lack, journal, open, at, hasOurs }: Gap): Message {
   const from = copy.copiedAt ?? m.restore.unknownTime;
   const parts: Message[] = [m.restore.restoredAt({ at, from })];
-  if (replaced.state === "gone") parts.push(m.restore.replaced({ why: replaced.why }));
+  const areOrdersWhole = hasOurs && journal.damaged === 0;
+  if (areOrdersWhole) parts.push(m.restore.ordersWhole);
+  else if (replaced.state === "gone") parts.push(m.restore.replaced({ why: replaced.why }));
   else if (!replaced.continues) parts.push(m.restore.replacedForeign);
   else if (lack.length === 0) parts.push(m.restore.replacedPartly);
-  parts.push(...lack, m.restore.ordersMissing({ from, at }));
+  parts.push(...lack);
+  if (!areOrdersWhole) parts.push(m.restore.ordersMissing({ from, at }));
   if (journal.isOther) parts.push(m.restore.journalUnseen);
   if (journal.batches > 0) parts.push(m.restore.journalBrought({ batches: journal.batches, orders: journal.orders }));
   if (journal.damaged > 0) parts.push(m.restore.entriesDamaged({ entries: journal.damaged, orders: journal.read }));
@@ -32,7 +37,8 @@ export function describeGap({ copy, replaced, report, lack, journal, open, at }:
   if (length > 0) parts.push(m.restore.ordersUnread({ count: length }));
   if (report.damaged.size > 0) parts.push(m.restore.tablesUnread({ tables: [...report.damaged].sort() }));
   if (open !== null) parts.push(m.restore.openBefore({ text: gapAlone(open) }));
-  return m.restore.gapAndSteps({ gap: m.common.sentences({ parts }), steps: m.restore.erpTablesOld });
+  const steps = areOrdersWhole && open === null ? m.restore.erpObjectsOld : m.restore.erpTablesOld;
+  return m.restore.gapAndSteps({ gap: m.common.sentences({ parts }), steps });
 }
 
 /** What is to be done stands once where an earlier gap is still open. */

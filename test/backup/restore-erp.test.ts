@@ -338,6 +338,11 @@ describe("what a restore brings over of the ERP's", () => {
     );
     expect(outcome.report.complete).toBe(false);
     expect([String(outcome.report.gap), ...outcome.report.notes.map(String)].join(" ")).toMatch(words);
+    const claims = [
+      String(outcome.report.gap).includes("No order is missing"),
+      /confirmed between/.test(String(outcome.report.gap)),
+    ];
+    expect(claims).toEqual([check !== "", check === ""]);
     expect(scene.rows("SELECT a FROM my_rows")).toEqual([{ a: 1 }]);
     expect(scene.rows("SELECT q FROM my_goods WHERE a = 'B'")).toEqual([{ q: 6 }]);
     expect(scene.rows("SELECT area, reason FROM holds ORDER BY area")).toEqual([

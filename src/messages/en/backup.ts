@@ -117,6 +117,7 @@ export const restore = {
   replaced: ({ why }: { why: Said }) => `The database that it replaces ${why}.`,
   replacedForeign: "The database that it replaces was not made from the one that was copied.",
   replacedPartly: "The database that it replaces could be read only in part.",
+  ordersWhole: "No order is missing.",
   ordersMissing: ({ from, at }: { from: string; at: string }) =>
     `Orders that were handed out and confirmed between ${from} and ${at} and are not in the database now will not be handed out again; of these, updates bring back only those that change.`,
   journalBrought: ({ batches, orders }: { batches: number; orders: number }) =>
@@ -130,6 +131,8 @@ export const restore = {
   openBefore: ({ text }: { text: Said }) => `Open from before: ${text}`,
   erpTablesOld:
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
+  erpObjectsOld:
+    "These are the ERP's: tables may be as old as the copy, or gone with their indexes and triggers. Have the ERP make and write them again; then: erp-bridge resume orders --hold restored",
   resultDamaged: ({ found }: { found: string }) =>
     `The restored database came out damaged (${found}); nothing was changed.`,
   checkMachine: "Look at the disk and at the memory of this machine.",

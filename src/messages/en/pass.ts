@@ -15,7 +15,7 @@ export const pass = {
   outOfOrder: ({ what }: { what: Said }) => `the service is out of order (${what})`,
   causePutRight: "that its cause was put right",
   ordersCompared: "that the orders on the site were compared with the database",
-  ordersLookedFor: "that the orders that may be missing were looked for",
+  ordersLookedFor: "that what may be missing was looked for",
   sourceLookedAt: "that what the feed reads was compared with the ERP",
   changesLookedFor: "that the changes that may be missing were looked for",
   areAcceptances: "that these answers of the service are acceptances",

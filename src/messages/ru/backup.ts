@@ -107,6 +107,7 @@ export const restore = {
   replaced: ({ why }) => `Заменённая база: ${why}.`,
   replacedForeign: "Заменённая база ведёт начало не от той, с которой снята копия.",
   replacedPartly: "Заменённую базу удалось прочитать лишь частично.",
+  ordersWhole: "Все заказы на месте.",
   ordersMissing: ({ from, at }) =>
     `Заказы, выданные и подтверждённые между ${from} и ${at}, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.`,
   journalBrought: ({ batches, orders }) => `Журнал вернул пачек: ${batches}, заказов в них: ${orders}.`,
@@ -117,6 +118,8 @@ export const restore = {
   openBefore: ({ text }) => `Осталось с прошлого раза: ${text}`,
   erpTablesOld:
     "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
+  erpObjectsOld:
+    "Всё это принадлежит ERP: таблицы могут быть такими же старыми, как копия, или отсутствовать, как и их индексы и триггеры. Пусть ERP создаст и запишет их заново; затем: erp-bridge resume orders --hold restored",
   resultDamaged: ({ found }) => `Восстановленная база оказалась повреждена (${found}); ничего не изменено.`,
   checkMachine: "Проверьте диск и память этой машины.",
   opener: ({ name, pid }) => `${name} (процесс ${pid})`,

@@ -75,7 +75,7 @@ export const statusEn = {
     disk: "too little space is left to ask for orders",
     mapping: "stored orders hold columns of a former mapping",
     account: "the database belongs to another account",
-    restored: "orders that were confirmed earlier may be missing; all goes on",
+    restored: "something that was stored earlier may be missing; all goes on",
     unrestored: "what it reads could not be restored and may be as old as the copy",
   },
 };
