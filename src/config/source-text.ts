@@ -48,7 +48,7 @@ export function tableProblem(table: string, isOwnFile: boolean): Message | null 
 export function queryProblem(query: string): Message | null {
   let hasEnded = false;
   let word = "";
-  for (const [token] of query.matchAll(TOKENS)) {
+  for (const [token] of query.matchAll(SQL_TOKENS)) {
     if (/^(\s|--|\/\*)/.test(token)) continue;
     if (hasEnded && token !== ";") return m.config.twoStatements;
     hasEnded = token === ";";
@@ -59,5 +59,5 @@ export function queryProblem(query: string): Message | null {
 }
 
 /** As SQLite reads a statement; whatever does not end goes on to the end of the text. */
-const TOKENS =
+export const SQL_TOKENS =
   /\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)|[\w$\u0080-\uffff]+|[\s\S]/g;

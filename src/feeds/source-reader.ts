@@ -17,6 +17,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
 import { rowOf } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
+import { readQuotedText } from "./quoted-text.ts";
 
 /** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
 const BUSY_TIMEOUT_MS = 100;
@@ -134,7 +135,6 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
   try {
     if (rules.file !== null) refuseSpecial(rules.file);
     db = new Database(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    db.pragma("query_only = ON");
     db.pragma("trusted_schema = OFF");
     db.pragma("cell_size_check = ON");
     if (rules.query === null && tableProblem(rules.table, isBridgeDatabase(db)) !== null) throw ownTable(rules);
@@ -142,7 +142,10 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
       rules.query !== null ||
       db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) !== undefined;
     if (!isThere) throw missingTable(rules);
-    return new SourceReader(db, rules);
+    const opened = db;
+    const reader = readQuotedText(opened, () => new SourceReader(opened, rules));
+    db.pragma("query_only = ON");
+    return reader;
   } catch (error) {
     db?.close();
     throw sourceError(rules, error);

@@ -7,6 +7,7 @@
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Store } from "../../database/store.ts";
+import { isUnknownHere } from "../../database/verify-tables.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";
@@ -239,9 +240,19 @@ export class ImageFiles {
     const { store } = this.#context;
     // Rows of a query or of another file are not looked up one by one: the content is all that matters.
     const isHere = this.#rules.query === null && this.#rules.file === null;
-    const own = isHere ? this.#namesOf(loadSourceRows(store, this.#rules, row.key)) : [];
+    const own = isHere ? this.#namesOf(this.#rowsOf(row)) : [];
     const same = own.filter((name) => loadImageFile(store, name)?.sha256 === sha256);
     return [...new Set([...same, ...loadFilesOf(store, sha256, TWINS_MAX).map(({ path }) => path)])];
+  }
+
+  /** None where it is a view that this connection cannot read: see quoted-text.ts. */
+  #rowsOf({ key }: OutboxRow): SourceRow[] {
+    try {
+      return loadSourceRows(this.#context.store, this.#rules, key);
+    } catch (error) {
+      if (isUnknownHere(error)) return [];
+      throw error;
+    }
   }
 
   async #readAny(names: readonly string[], sha256: string): Promise<LoadedFile | undefined> {
