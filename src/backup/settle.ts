@@ -5,6 +5,7 @@
  * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 
+import Database from "better-sqlite3";
 import { saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { mendQueue } from "../database/make-own.ts";
@@ -15,6 +16,7 @@ import { quoteName } from "../database/quote-name.ts";
 import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
+import { readQuotedText } from "../feeds/quoted-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
@@ -141,14 +143,18 @@ interface FeedSource {
 }
 
 /** The tables that a statement opens, also behind views. None where it cannot be compiled: then its feed is held by itself. */
-function tablesReadBy({ db }: Store, sql: string): string[] {
+function tablesReadBy({ path }: Store, sql: string): string[] {
+  const db = new Database(path, { readonly: true });
   try {
-    const steps = db.prepare<unknown[], { opcode: string; p2: number }>(`EXPLAIN ${sql}`).all();
+    const plan = () => db.prepare<unknown[], { opcode: string; p2: number }>(`EXPLAIN ${sql}`);
+    const steps = readQuotedText(db, plan).all();
     const pages = steps.filter(({ opcode }) => opcode === "OpenRead").map(({ p2 }) => p2);
     const names = "SELECT DISTINCT tbl_name FROM sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))";
     return db.prepare<unknown[], string>(names).pluck().all(JSON.stringify(pages));
   } catch {
     return [];
+  } finally {
+    db.close();
   }
 }
 

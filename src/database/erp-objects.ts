@@ -17,6 +17,7 @@ import {
   ownObjects,
   schemaVersion,
 } from "./own-objects.ts";
+import { refusedWord } from "./quote-name.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
 
@@ -111,7 +112,9 @@ export class ErpObjects {
     if (objects.length > 0)
       return refusal(
         m.database.erpObjects({ objects: describeObjects(objects), words }),
-        m.database.dropIt({ statements: dropAll(objects) }),
+        refusedWord(error) === undefined
+          ? m.database.dropIt({ statements: dropAll(objects) })
+          : m.database.quoteText({ statements: dropAll(objects) }),
       );
     const names = describeOwn(own);
     return names === "" ? error : refusal(m.database.ownChanged({ names, words }), m.database.giveBack);

@@ -6,9 +6,8 @@
  */
 import type Database from "better-sqlite3";
 import { SQL_TOKENS } from "../config/source-text.ts";
-import { quoteName } from "../database/quote-name.ts";
+import { quoteName, refusedWord } from "../database/quote-name.ts";
 
-const REFUSED = /^no such column: "([\s\S]*)" - should this be a string literal in single-quotes\?$/;
 /** Each costs some statements for every time that its word occurs. */
 const PLACES_MAX = 100;
 
@@ -44,10 +43,6 @@ export function readQuotedText<T>(db: Database.Database, read: () => T): T {
       write(db, place, `'${word.replaceAll("'", "''")}'`);
     }
   }
-}
-
-function refusedWord(error: unknown): string | undefined {
-  return error instanceof Error ? REFUSED.exec(error.message)?.[1] : undefined;
 }
 
 /** All of them: a view that stands in the schema reads others that stand there, and no copies. */

@@ -310,6 +310,11 @@ describe("what a restore brings over of the ERP's", () => {
 
   itSome(1)([
     ["needs what only the ERP has", ", z AS (erp_function(q)) STORED", /my_goods needs what only the ERP has/],
+    [
+      "needs what only the ERP has, behind text in double quotes",
+      `, z AS (erp_function(q || "x")) STORED`,
+      /my_goods needs/,
+    ],
     ["is damaged there", "", /my_goods/],
   ])("is named where it %s; the feed that reads it waits for a person, others go on", async (_, check, words) => {
     const scene = await startScene(FEED);
@@ -328,6 +333,8 @@ describe("what a restore brings over of the ERP's", () => {
           db.prepare("UPDATE sqlite_schema SET sql = replace(sql, 'q INT', ?) WHERE name = 'my_goods'").run(
             `q INT ${check}`,
           );
+          if (check.includes('"'))
+            db.exec("UPDATE sqlite_schema SET sql = replace(sql, ''''' AS', '\"\" AS') WHERE name = 'my_stock'");
         }
         db.close();
         if (check !== "") return;

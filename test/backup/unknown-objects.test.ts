@@ -17,6 +17,8 @@ function addUnknownObjects(file: string): void {
     CREATE TABLE erp_checked (a, CHECK (erp_function(a) > 0)); INSERT INTO erp_checked VALUES (1);
     CREATE TABLE erp_generated (a, b GENERATED ALWAYS AS (erp_function(a)) STORED); INSERT INTO erp_generated (a) VALUES (1);
     CREATE TABLE erp_indexed (a); CREATE INDEX erp_indexed_a ON erp_indexed (erp_function(a)); INSERT INTO erp_indexed VALUES (1);
+    CREATE TABLE erp_quoted (a CHECK (a <> '~bad~')); CREATE INDEX erp_quoted_a ON erp_quoted (a) WHERE a <> '~x~'; INSERT INTO erp_quoted VALUES (1);
+    CREATE VIEW erp_quoted_view AS SELECT '~main~' AS a; CREATE TRIGGER erp_quoted_trigger AFTER INSERT ON erp_quoted WHEN '~a~' = 'b' BEGIN SELECT 1; END;
     CREATE VIEW erp_view AS SELECT erp_function(a), missing FROM erp_collated;
     CREATE TRIGGER erp_trigger AFTER INSERT ON erp_collated BEGIN INSERT INTO nowhere VALUES (1); END;`);
   erp.unsafeMode();
@@ -24,6 +26,7 @@ function addUnknownObjects(file: string): void {
   erp.exec(
     "UPDATE sqlite_schema SET sql = replace(sql, 'COLLATE nocase', 'COLLATE erp_own') WHERE name = 'erp_collated'",
   );
+  erp.exec(`UPDATE sqlite_schema SET sql = replace(replace(sql, '''~', '"'), '~''', '"')`);
   erp.exec(
     "INSERT INTO sqlite_schema VALUES ('table', 'erp_virtual', 'erp_virtual', 0, 'CREATE VIRTUAL TABLE erp_virtual USING erp_module(a)')",
   );
@@ -65,7 +68,8 @@ describe("objects that only the ERP's SQLite can read", () => {
     store.close();
     const [copy = ""] = readdirSync(folder).filter((name) => name.includes(".before-") && name.endsWith(".db"));
     const db = new Database(path.join(folder, copy), { readonly: true });
-    expect(db.prepare("SELECT count(*) FROM erp_checked").pluck().get()).toBe(1);
+    for (const table of ["erp_checked", "erp_quoted"])
+      expect(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()).toBe(1);
     db.close();
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });

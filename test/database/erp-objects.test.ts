@@ -89,8 +89,13 @@ describe("what the ERP has put on the bridge's tables", () => {
     ["CREATE TRIGGER my AFTER INSERT ON orders BEGIN INSERT INTO my_gone VALUES (NEW.order_id); END", "my_gone"],
     ["CREATE TRIGGER my AFTER INSERT ON orders BEGIN SELECT RAISE(ABORT, 'no room'); END", "no room"],
     ["CREATE TRIGGER my AFTER INSERT ON orders BEGIN SELECT my_function(NEW.order_id); END", "my_function"],
+    [
+      'CREATE TRIGGER my AFTER INSERT ON orders WHEN NEW.status <> "draft" BEGIN SELECT 1; END',
+      '"draft"',
+      "single quotes",
+    ],
     ["CREATE UNIQUE INDEX my ON orders (currency)", "UNIQUE"],
-  ])("is named where it refuses a row, and orders come once it is gone: %s", async (sql, words) => {
+  ])("is named where it refuses a row, and orders come once it is gone: %s", async (sql, words, hint = "DROP") => {
     const t = await start();
     t.erp(sql);
     createOrders(t, 3);
@@ -98,6 +103,7 @@ describe("what the ERP has put on the bridge's tables", () => {
     expect(error).toMatchObject({ code: "database_refused" });
     expect(error?.message).toContain("my on orders");
     expect(error?.message).toContain(words);
+    expect(String(error?.hint)).toContain(hint);
     expect(t.confirmed()).toBe(0);
     t.erp(`DROP ${sql.includes("TRIGGER") ? "TRIGGER" : "INDEX"} my`);
     expect(await t.run("orders")).toMatchObject({ error: null });

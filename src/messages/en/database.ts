@@ -32,6 +32,8 @@ export const database = {
   giveBack: "What is missing and what to do: erp-bridge check.",
   swallowingTrigger: ({ objects }: { objects: string }) =>
     `A trigger of the ERP's leaves out rows of the bridge's (RAISE(IGNORE)): ${objects}. Nothing is stored or confirmed while it is there.`,
+  quoteText: ({ statements }: { statements: string }) =>
+    `Drop it, or make it again with its text in single quotes: the bridge's SQLite takes a word in double quotes for a column. ${statements}`,
   dropIt: ({ statements }: { statements: string }) => `Drop it: ${statements}`,
   erpObjects: ({ objects, words }: { objects: string; words: string }) =>
     `What the ERP has put on the bridge's tables stands in the way (${objects}): ${words}.`,

@@ -29,6 +29,8 @@ export const database = {
   giveBack: "Чего не хватает и что делать: erp-bridge check.",
   swallowingTrigger: ({ objects }) =>
     `Триггер ERP отбрасывает строки в таблицах программы (RAISE(IGNORE)): ${objects}. Пока он есть, ничего не сохраняется и не подтверждается.`,
+  quoteText: ({ statements }) =>
+    `Удалите или создайте заново с текстом в одинарных кавычках: слово в двойных кавычках SQLite программы считает именем столбца. ${statements}`,
   dropIt: ({ statements }) => `Удалите: ${statements}`,
   erpObjects: ({ objects, words }) => `Мешает то, что ERP поставила на таблицы программы (${objects}): ${words}.`,
   pathEndsBlank: ({ path }) => `Путь к базе «${path}» заканчивается пробелом.`,
