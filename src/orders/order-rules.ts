@@ -50,6 +50,11 @@ export interface OrderRules {
   columnSignature: string;
 }
 
+/** How the held records of a kind are read. */
+export function mappingOfKind({ batch, update, snapshot }: OrderRules, kind: string): OrderMapping {
+  return kind === "order" ? batch : kind === "change" ? update : snapshot;
+}
+
 export function compileOrderRules(settings: OrderSettings): OrderRules {
   const { fields, line, updates, written } = settings;
   const updateFields: Record<OrderField, string> = { ...fields };

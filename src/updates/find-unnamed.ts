@@ -11,12 +11,12 @@ import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import { findStoredOrders } from "../orders/named-orders.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
-import type { OrderRules } from "../orders/order-rules.ts";
+import { mappingOfKind, type OrderRules } from "../orders/order-rules.ts";
 import { type HeldUnnamed, loadHeldUnnamed, releaseStored } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
-import { ORDER_KINDS, type OrderMapping } from "../records/order-mapping.ts";
+import { ORDER_KINDS } from "../records/order-mapping.ts";
 import { fieldOf, isSameOrder, type OrderRecord } from "../records/same-order.ts";
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
@@ -92,7 +92,7 @@ export class FindUnnamed {
     const wait = this.#waits.get(record.id) ?? { tries: 0, untilMs: 0 };
     if (record.payload === null || clock.monotonicMs() < wait.untilMs) return "none";
     const text = record.payload;
-    const held = { text, mapping: this.#mappingOf(record.kind) };
+    const held = { text, mapping: mappingOfKind(this.#rules, record.kind) };
     const stored = findStoredOrders(store, held);
     const named = [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
     const others = named.filter(({ orderId }) => !stored.some((order) => order.orderId === orderId));
@@ -182,11 +182,6 @@ export class FindUnnamed {
     if (taken === "owed" || taken === "quarantined" || isBehind || !answer.record.ok) return "other";
     releaseStored(this.#context.store, id, answer.record.orderId);
     return taken;
-  }
-
-  #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {
-    const { batch, update, snapshot } = this.#rules;
-    return kind === "order" ? batch : kind === "change" ? update : snapshot;
   }
 }
 

@@ -15,7 +15,7 @@ import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
-import type { OrderRules } from "../orders/order-rules.ts";
+import { mappingOfKind, type OrderRules } from "../orders/order-rules.ts";
 import { stateOfStatus } from "../orders/plan-order.ts";
 import { commit } from "../pass/commit.ts";
 import {
@@ -195,7 +195,7 @@ export class HeldRecords {
   /** The stored order that a record without a usable id is of. */
   #findStored(record: HeldUnnamed, newest: Map<OrderMapping, Map<string, StoredCopy>>): StoredCopy | undefined {
     const { store } = this.#context;
-    const mapping = this.#mappingOf(record.kind);
+    const mapping = mappingOfKind(this.#rules, record.kind);
     const digest = digestWithoutId({ text: record.payload ?? "", mapping });
     if (record.payload === null || digest === undefined) return undefined;
     const number = fieldOf({ text: record.payload, mapping }, "number");
@@ -213,10 +213,5 @@ export class HeldRecords {
     if (same !== undefined) return same;
     const [only, second] = orders;
     return second === undefined && only !== undefined && only.writtenAt > record.firstSeenAt ? only : undefined;
-  }
-
-  #mappingOf(kind: HeldUnnamed["kind"]): OrderMapping {
-    const { batch, update, snapshot } = this.#rules;
-    return kind === "order" ? batch : kind === "change" ? update : snapshot;
   }
 }
