@@ -1,3 +1,4 @@
+import { addCount } from "../pass/counts.ts";
 import type { BatchRow } from "./batch-rows.ts";
 
 /** One pass of the pull: what was done in it and what went wrong. */
@@ -48,5 +49,5 @@ export function beginPass(signal: AbortSignal): PullPass {
 }
 
 export function count(pass: Pick<PullPass, "counts">, name: string, by: number): void {
-  if (by > 0) pass.counts[name] = (pass.counts[name] ?? 0) + by;
+  addCount(pass.counts, name, by);
 }

@@ -3,6 +3,7 @@
  * crash loses nothing that matters here: every job runs at start, and what it has to do is in the database.
  */
 
+import { addCounts } from "../pass/counts.ts";
 import { Liveness } from "../platform/liveness.ts";
 import type { Clock } from "../platform/ports.ts";
 import { backoffMs } from "./backoff.ts";
@@ -126,7 +127,7 @@ export function dueIn(result: RunResult): number | undefined {
 /** Two passes in a row as one: what the later one came to, and what both did. */
 export function addUp(before: RunResult, last: RunResult): RunResult {
   const counts = { ...before.counts };
-  for (const [name, count] of Object.entries(last.counts)) counts[name] = (counts[name] ?? 0) + count;
+  addCounts(counts, last.counts);
   if (last.outcome === "idle" && Object.keys(counts).length > 0) return { ...last, outcome: "done", counts };
   return { ...last, counts };
 }

@@ -7,6 +7,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
 import { releaseQuarantined, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -48,7 +49,7 @@ export interface FeedPass {
 }
 
 export function count({ counts }: FeedPass, name: string, by: number): void {
-  if (by > 0) counts[name] = (counts[name] ?? 0) + by;
+  addCount(counts, name, by);
 }
 
 /** `files`: what looks at the files that rows name, where the feed has any. */

@@ -7,6 +7,7 @@
 
 import type { Store } from "../database/store.ts";
 import { commit } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
 import type { MirrorTx } from "./connection.ts";
 import { type Columns, type DownRow, EVENT_COLUMNS, ORDER_COLUMNS } from "./down-columns.ts";
@@ -157,9 +158,9 @@ export class Down implements MirrorPart {
         noteUnwritten(store, refused);
       });
     }
-    add(counts, "mirrored", orders);
-    add(counts, "events", made.events);
-    add(counts, "unwritten", refused.length);
+    addCount(counts, "mirrored", orders);
+    addCount(counts, "events", made.events);
+    addCount(counts, "unwritten", refused.length);
     return (
       isWalking ||
       (move.ordersSeq ?? 0) < read.head ||
@@ -329,8 +330,4 @@ function noteUnwritten(store: Store, refused: readonly Refused[]): void {
   if (refused.length === 0) return;
   const former = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as Refused[];
   saveMirrorState(store, "unwritten", JSON.stringify([...former, ...refused].slice(-UNWRITTEN_MAX)));
-}
-
-function add(counts: Record<string, number>, name: string, count: number): void {
-  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
 }

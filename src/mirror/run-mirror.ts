@@ -3,9 +3,11 @@
  * until nothing is left or the pass has taken its time. The ways take turns, so that neither waits for the other's backlog. No other flow
  * waits for a pass. Whatever fails ends the connection and the pass; the next one begins with another look.
  */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
+import { addCounts } from "../pass/counts.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -322,7 +324,7 @@ export class RunMirror implements Job {
     for (const way of ways) {
       if (!way.hasWork(this.#context.store, seen, this.#isRestored)) continue;
       const result = await way.turn(this.#session(), seen, signal);
-      for (const [name, count] of Object.entries(result.counts)) counts[name] = (counts[name] ?? 0) + count;
+      addCounts(counts, result.counts);
       more ||= result.more;
     }
     return more;

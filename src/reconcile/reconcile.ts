@@ -4,9 +4,11 @@
  * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
  * after a crash a few orders are looked at twice.
  */
+
 import { m } from "../messages/messages.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { commit } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import { loadHeldReferences } from "../pass/held-rows.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -164,8 +166,8 @@ export class Reconcile implements Job {
     state.after.scrub = done.last;
     round.left -= done.looked;
     round.bytesLeft -= done.bytes;
-    add(round.counts, "sound", done.looked - done.damaged.length);
-    add(round.counts, "damaged", done.damaged.length);
+    addCount(round.counts, "sound", done.looked - done.damaged.length);
+    addCount(round.counts, "damaged", done.damaged.length);
     await this.#context.clock.sleep(0, signal);
     return false;
   }
@@ -224,9 +226,9 @@ export class Reconcile implements Job {
         seen.answered(order.orderKey);
         pass.failed = [];
       }
-      if (what !== "skipped") add(round.counts, "checked", 1);
-      if (typeof what !== "string") add(round.counts, "unknown", 1);
-      else if (!QUIET.has(what)) add(round.counts, what, 1);
+      if (what !== "skipped") addCount(round.counts, "checked", 1);
+      if (typeof what !== "string") addCount(round.counts, "unknown", 1);
+      else if (!QUIET.has(what)) addCount(round.counts, what, 1);
     } catch (error) {
       const isOwn = reachOf(error) === "record";
       // Whatever the service answered for this order, the next pass begins behind it.
@@ -236,7 +238,7 @@ export class Reconcile implements Job {
         await this.#oweReads(pass.failed, pass.signal);
       }
       if (!isOwn) throw error;
-      add(round.counts, "failed", 1);
+      addCount(round.counts, "failed", 1);
       // A limit of reads stops whichever order comes next, tomorrow as well.
       if (asError(error).code === "rate_limited") await this.#oweReads([order], signal);
       failure = error;
@@ -300,8 +302,4 @@ export class Reconcile implements Job {
     ];
     this.#context.log.info({ job: this.name, ...counts }, m.reconcile.checked({ checked, differ, more }));
   }
-}
-
-function add(counts: Record<string, number>, name: string, count: number): void {
-  if (count > 0) counts[name] = (counts[name] ?? 0) + count;
 }

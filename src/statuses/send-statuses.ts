@@ -10,6 +10,7 @@ import type { Store } from "../database/store.ts";
 import { withTexts } from "../messages/pack.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
@@ -196,7 +197,7 @@ export class SendStatuses implements Job {
       case "settled": {
         this.#waiting.delete(request.id);
         pass.settled += 1;
-        pass.counts[step.as] = (pass.counts[step.as] ?? 0) + 1;
+        addCount(pass.counts, step.as);
         if (this.#settler.accepted > accepted) pass.breaker.succeed();
         const order = step.as === "sent" ? loadRequestedOrder(this.#context.store, request.orderId) : undefined;
         if (order?.echo === "owed") await this.#readBack(order, pass);

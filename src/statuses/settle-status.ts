@@ -9,6 +9,7 @@ import { m } from "../messages/messages.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit, commitAtOnce, commitEnd } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -146,7 +147,7 @@ export class StatusSettler {
   ): Promise<Step> {
     const { store } = this.#context;
     const { id, statusSent } = request;
-    add(counts, "requests");
+    addCount(counts, "requests");
     const found = await this.#reader.read(
       { ...order, statusSent },
       (seen, at) => {
@@ -175,7 +176,7 @@ export class StatusSettler {
   /** Reads an order whose new status was accepted, so that its echo is known. */
   async readBack(order: ReadableOrder, counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    add(counts, "requests");
+    addCount(counts, "requests");
     await this.#reader.read(
       order,
       (seen, at) => {
@@ -228,7 +229,7 @@ export class StatusSettler {
     const { store, client, clock } = this.#context;
     const { method } = this.#options.rules;
     const about = { area: "orders", target: "order", method, path: plan.path } as const;
-    add(counts, "requests");
+    addCount(counts, "requests");
     store.secure();
     let answer: ServiceAnswer;
     try {
@@ -336,7 +337,7 @@ export class StatusSettler {
     const isBelieved = !isNowhere && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
 
-    add(counts, "requests");
+    addCount(counts, "requests");
     let found: "sent" | "refused" | "waits" | "unknown";
     try {
       found = await this.#reader.read(
@@ -398,7 +399,7 @@ export class StatusSettler {
   }
 
   async #resolve(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
-    add(counts, "requests");
+    addCount(counts, "requests");
     const step = await this.#resolver.resolve(sent, error, signal);
     if (step.kind === "settled") this.forget(sent.id);
     return step;
@@ -417,8 +418,4 @@ export class StatusSettler {
 function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
   const { id, wasAnswered, statusSent, statusBefore } = request;
   return wasAnswered && statusSent === status && statusSent !== statusBefore && !looked.has(id);
-}
-
-function add(counts: Record<string, number>, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1;
 }

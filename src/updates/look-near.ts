@@ -5,9 +5,11 @@
  * that clock moves it any more. Where this machine's clock is behind instead, nothing new comes, and the watermark stays. What stands of it is
  * written in the transactions that move the watermark.
  */
+
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
+import { addCounts } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { loadCut } from "./cut-rows.ts";
@@ -89,7 +91,7 @@ export class LookNear {
       if (isPositionRefused(error)) return true;
       throw error;
     } finally {
-      for (const [name, count] of Object.entries(own)) counts[name] = (counts[name] ?? 0) + count;
+      addCounts(counts, own);
       const isWide = !isComplete || pass.changes.records > Math.min(WIDE_RECORDS, WIDE_PAGES * pass.pageMax);
       if (isWide) this.#dueMs = clock.monotonicMs() + WIDE_EVERY_MS;
     }

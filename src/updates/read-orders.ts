@@ -16,6 +16,7 @@ import { isSameFence, loadOrderFence, loadOrderMark, markOrderRemoved, type Orde
 import type { OrderRules } from "../orders/order-rules.ts";
 import { loadSecondReads, queueSecondRead, requestSecondRead } from "../orders/second-reads.ts";
 import { commit } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { countDueReads, loadDueReads, loadQueuedRead, type QueuedRead } from "../pass/position-rows.ts";
@@ -253,8 +254,7 @@ export class ReadOrders {
         if (await this.#isFoundOtherwise(each, counts, signal)) continue;
         const listing = await this.#lookForMissing(each, updates, signal);
         const told = updates.lastOf(each.owed.orderId);
-        if (await this.#settleMissing(each, { listing, told }, signal))
-          counts["removed"] = (counts["removed"] ?? 0) + 1;
+        if (await this.#settleMissing(each, { listing, told }, signal)) addCount(counts, "removed");
         continue;
       }
       // Where the service fails for all of them, the next pass tries others, and none waits for long.
@@ -359,5 +359,5 @@ function asFailure(trouble: unknown): BridgeError {
 function count(counts: Record<string, number>, stored: IngestResult | "stale"): void {
   const name = stored === "created" ? "rescued" : stored;
   const isQuiet = stored === "stale" || isUnchanged(stored);
-  for (const each of isQuiet ? ["read"] : [name, "read"]) counts[each] = (counts[each] ?? 0) + 1;
+  for (const each of isQuiet ? ["read"] : [name, "read"]) addCount(counts, each);
 }

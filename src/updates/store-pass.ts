@@ -10,6 +10,7 @@ import { m } from "../messages/messages.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { commit } from "../pass/commit.ts";
+import { addCount } from "../pass/counts.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
@@ -104,7 +105,7 @@ export class StorePass {
           return done;
         });
         for (const { unstored } of part) forgetUnstored(store, unstored);
-        for (const what of taken) if (!isUnchanged(what)) pass.counts[what] = (pass.counts[what] ?? 0) + 1;
+        for (const what of taken) if (!isUnchanged(what)) addCount(pass.counts, what);
       }
     });
   }

@@ -1,5 +1,7 @@
 /* Writes what one round has read into the shop's own tables: the second step of a round (`up.ts`), in SQLite. */
+
 import type { Store } from "../../database/store.ts";
+import { addCount, type Counts } from "../../pass/counts.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { forgetMirrorState, loadMirrorState, loadTableCounts, saveMirrorState } from "../mirror-state.ts";
@@ -8,8 +10,6 @@ import { applyRow, isOfRow, unlessRefused, wordsOf } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./erp-tables.ts";
 import { keptAfter, type Walk } from "./plan-walk.ts";
 import type { TouchedRequest, Verdict } from "./remote-rows.ts";
-
-export type Counts = Record<string, number>;
 
 /** What a round has read. */
 export interface Round {
@@ -71,7 +71,7 @@ export class Application {
       } catch (error) {
         if (!isOfRow(error)) throw error;
         verdicts.push({ ...key, error: wordsOf(error) });
-        this.#count("refused");
+        addCount(this.counts, "refused");
       }
     }
     await save(() => this.#finish());
@@ -103,8 +103,8 @@ export class Application {
 
   #applyRow(touched: TouchedRow): Verdict | undefined {
     const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched, this.#round));
-    if (changed) this.#count("erpRows");
-    if (error !== null) this.#count("refused");
+    if (changed) addCount(this.counts, "erpRows");
+    if (error !== null) addCount(this.counts, "refused");
     const { table, k0, k1, row } = touched;
     return row === null || row.error === error ? undefined : { table, k0, k1, error };
   }
@@ -112,8 +112,8 @@ export class Application {
   #applyRequest(touched: TouchedRequest): Verdict | undefined {
     const rules = { isAgain: this.#round.isAgain, at: isoTime(this.#context.clock.nowMs()) };
     const { reason, isNew } = this.#refusedOr(touched, rules);
-    if (isNew) this.#count("erpRequests");
-    if (reason !== null) this.#count("refused");
+    if (isNew) addCount(this.counts, "erpRequests");
+    if (reason !== null) addCount(this.counts, "refused");
     const { id, request } = touched;
     return request === null || request.error === reason
       ? undefined
@@ -127,10 +127,6 @@ export class Application {
       return outcome.isNew;
     });
     return error === null ? outcome : { reason: error, isNew: false };
-  }
-
-  #count(name: string): void {
-    this.counts[name] = (this.counts[name] ?? 0) + 1;
   }
 }
 

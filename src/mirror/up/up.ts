@@ -8,8 +8,10 @@
  * A crash between two steps repeats a round with values that are newer or the same. Step 3 of a round and step 1 of the next
  * are one transaction. After an error nothing of a round is kept in memory.
  */
+
 import type { Store } from "../../database/store.ts";
 import { commit } from "../../pass/commit.ts";
+import { addCount, addCounts, type Counts } from "../../pass/counts.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
 import { listWaiting } from "../down-rows.ts";
@@ -19,7 +21,7 @@ import { type Position, type Seen, savePosition } from "../position.ts";
 import { StepSize } from "../step-size.ts";
 import { refreshQueue } from "../write-down.ts";
 import { deleteOutcomeNotes, hasOutcomes, listOutcomes, listRequestIds } from "./apply-requests.ts";
-import { Application, type Counts, loadUsed, type Round, type Save } from "./apply-round.ts";
+import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
 import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
@@ -110,7 +112,7 @@ export class Up implements MirrorPart {
     const turn = await session.transact((tx, position) => this.#turn(tx, position, context.store, self.shop));
     this.#settled = undefined;
     const { round, outcomes, refused, deleted } = turn;
-    if (outcomes.length > 0) counts["outcomes"] = (counts["outcomes"] ?? 0) + outcomes.length;
+    addCount(counts, "outcomes", outcomes.length);
     const save: Save = (act) => commit(context, signal, act);
     const isNews = refused !== undefined && refused !== loadMirrorState(context.store, "refused_rows");
     if (outcomes.length > 0 || isNews) {
@@ -123,7 +125,7 @@ export class Up implements MirrorPart {
     if (round === undefined) return isNews || outcomes.length === OUTCOMES_MAX;
     const application = new Application(context, round);
     const verdicts = await application.apply(save);
-    for (const [name, n] of Object.entries(application.counts)) counts[name] = (counts[name] ?? 0) + n;
+    addCounts(counts, application.counts);
     const marked = round.rows.filter(({ table }) => table === "erp_orders").map(({ k0 }) => k0);
     this.#settled = { ids: round.ids, verdicts, marked, upNo: round.upNo };
     // Where only notes are left whose rows others hold, the next pass is early enough.
