@@ -22,6 +22,8 @@ export const ORDER_COLUMNS = {
   hash: "text",
 } as const;
 
+export const ID_COLUMNS = { order_id: "uuid" } as const;
+
 export const EVENT_COLUMNS = {
   seq: "bigint",
   order_id: "uuid",

@@ -18,20 +18,21 @@ import {
   quarantine,
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import type {
-  BATCH_COLUMNS,
-  CONDITION_COLUMNS,
-  DownRow,
-  EVENT_COLUMNS,
-  HELD_COLUMNS,
-  MARK_COLUMNS,
-  ORDER_COLUMNS,
-  Values,
+import {
+  type BATCH_COLUMNS,
+  type CONDITION_COLUMNS,
+  type DownRow,
+  type EVENT_COLUMNS,
+  type HELD_COLUMNS,
+  ID_COLUMNS,
+  type MARK_COLUMNS,
+  type ORDER_COLUMNS,
+  type Values,
 } from "./down-columns.ts";
 import { fitsJsonb, plainText } from "./plain-values.ts";
 import type { Local } from "./plan-down.ts";
-import type { RowsBuffer, RowsBuffers } from "./rows-buffer.ts";
-import type { ReadOrders, ReadRows } from "./write-down.ts";
+import { RowsBuffer, type RowsBuffers } from "./rows-buffer.ts";
+import type { QueueRows, ReadOrders, ReadRows } from "./write-down.ts";
 
 /** A moment of the database. */
 export function readAtOnce<T>(store: Store, read: () => T): T {
@@ -98,9 +99,8 @@ const ORDERS_PER_TURN = 16;
 
 /** Orders that are read, and then written, together. */
 export interface OrdersPart extends ReadOrders {
-  /** Those that were looked for, and the ids of those that are there. */
+  /** Those that were looked for. */
   keys: number[];
-  ids: string[];
 }
 
 /**
@@ -129,22 +129,26 @@ export async function* loadOrders(
 
 function ordersPart(store: Store, rows: RowsBuffer<typeof ORDER_COLUMNS>): OrdersPart & { marks: MarkValues[] } {
   const keys: number[] = [];
-  return { rows, keys, ids: [], marks: [], again: () => readAtOnce(store, () => loadOrderRows(store, keys)) };
+  return { rows, keys, marks: [], again: () => readAtOnce(store, () => loadOrderRows(store, keys)) };
 }
 
 export function countOwnOrders(store: Store): number {
   return onlyValue<number>(store, "SELECT count(*) FROM orders");
 }
 
-/** Those of these orders that wait for the ERP, put aside or not. */
-export function listWaiting(store: Store, orderIds: readonly string[]): Set<string> {
-  const ids = store
-    .prepare<string>(
-      `SELECT o.order_id FROM json_each(?) j JOIN orders o ON o.order_id = j.value JOIN erp_queue q ON q.order_key = o.order_key`,
-    )
-    .pluck()
-    .all(JSON.stringify(orderIds)) as string[];
-  return new Set(ids);
+const QUEUE = `SELECT o.order_id AS orderId, q.order_key IS NOT NULL AS isWaiting
+  FROM json_each(?) j CROSS JOIN orders o ON o.order_key = j.value LEFT JOIN erp_queue q ON q.order_key = o.order_key`;
+/** One that is unknown here does not wait. */
+const QUEUE_BY_ID = `SELECT j.value AS orderId, q.order_key IS NOT NULL AS isWaiting
+  FROM json_each(?) j LEFT JOIN orders o ON o.order_id = j.value LEFT JOIN erp_queue q ON q.order_key = o.order_key`;
+
+/** Those of these orders, by keys or by ids, that wait for the ERP, put aside or not, and those that do not. */
+export function readQueue(store: Store, of: { keys: readonly number[] } | { ids: readonly string[] }): QueueRows {
+  const queue = { waiting: new RowsBuffer(ID_COLUMNS), taken: new RowsBuffer(ID_COLUMNS) };
+  const [sql, list] = "keys" in of ? [QUEUE, of.keys] : [QUEUE_BY_ID, of.ids];
+  const rows = store.prepare<{ orderId: string; isWaiting: number }>(sql).iterate(JSON.stringify(list));
+  for (const { orderId, isWaiting } of rows) queue[isWaiting === 1 ? "waiting" : "taken"].add({ order_id: orderId });
+  return queue;
 }
 
 /** The next orders in the order of their keys. */
@@ -169,13 +173,13 @@ const PLAIN_COLUMNS = [
     "changedAt",
     "removedAt",
   ] as const),
-  "payloadHash" as const,
 ] as const;
 
-type PlainOrder = NamedRow<typeof orders, (typeof PLAIN_COLUMNS)[number]>;
+type PlainOrder = NamedRow<typeof orders, (typeof PLAIN_COLUMNS)[number]> & { payloadHash: string };
 
-const ORDER = `SELECT ${columnList(orders, PLAIN_COLUMNS)} FROM orders WHERE order_key = ?`;
-const WHOLE_ORDER = `SELECT ${columnList(orders, [...PLAIN_COLUMNS, "payload"])} FROM orders WHERE order_key = ?`;
+const PLAIN = `${columnList(orders, PLAIN_COLUMNS)}, lower(hex(payload_hash)) AS payloadHash`;
+const ORDER = `SELECT ${PLAIN} FROM orders WHERE order_key = ?`;
+const WHOLE_ORDER = `SELECT ${PLAIN}, payload FROM orders WHERE order_key = ?`;
 /** `blocked`: what holds for an order that waits for the ERP; a change sets it back, and the ERP's own word stays. */
 const MARKS = `SELECT o.order_key AS orderKey, ${columnList(erpOrders, ["orderId", "erpNumber", "seenRevision", "state", "error", "note"], "e")},
     q.blocked
@@ -190,11 +194,10 @@ export function hashOrder(store: Store, orderKey: number): { orderId: string; ha
   return order === undefined ? undefined : { orderId: order.orderId, hash: hashOf(order) };
 }
 
-const HASHED = PLAIN_COLUMNS.filter((name) => name !== "orderKey" && name !== "payloadHash");
+const HASHED = [...PLAIN_COLUMNS.filter((name) => name !== "orderKey"), "payloadHash" as const];
 
 function hashOf(order: PlainOrder): string {
-  const values = [...HASHED.map((name) => order[name]), order.payloadHash.toString("hex")];
-  return hash("sha256", JSON.stringify(values), "hex").slice(0, 32);
+  return hash("sha256", JSON.stringify(HASHED.map((name) => order[name])), "hex").slice(0, 32);
 }
 
 /** Adds the first of these orders, about so many bytes of them, as they are now; returns how many were looked for. */
@@ -207,7 +210,6 @@ function readOrders(
   const { looked, found } = findOrders(store, keys, bytes);
   to.keys.push(...looked);
   for (const { order, lines, mark } of found) {
-    to.ids.push(order.orderId);
     to.rows.add(orderValues(order, lines, fitsJsonb));
     if (mark !== undefined) to.marks.push(markOf(mark, order.erpRevision));
   }

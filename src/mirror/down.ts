@@ -18,7 +18,6 @@ import {
   type EventsPart,
   hasChanges,
   hashOrder,
-  listWaiting,
   loadBatch,
   loadChanges,
   loadConditions,
@@ -32,6 +31,7 @@ import {
   noteChanges,
   type PartsBound,
   readAtOnce,
+  readQueue,
   upToOf,
 } from "./down-rows.ts";
 import { loadMirrorState, loadRefill, type Refill, saveMirrorState, startRefill } from "./mirror-state.ts";
@@ -257,16 +257,16 @@ async function copyOrders(
   as: Copying,
   keys: Iterable<number>,
 ): Promise<{ orders: number; read: ReadonlySet<number>; refused: Refused[] }> {
-  const ids: string[] = [];
-  const read = new Set<number>();
+  const read: number[] = [];
   const refused: Refused[] = [];
+  let orders = 0;
   await writeParts(loadOrders(as.store, keys, boundOf(as.size), as.buffers), async (part) => {
+    orders += part.rows.count;
+    read.push(...part.keys);
     refused.push(...(await writeOrders(tx, as, part)));
-    ids.push(...part.ids);
-    for (const key of part.keys) read.add(key);
   });
-  await refreshQueue(tx, as.shop, { all: ids, waiting: listWaiting(as.store, ids) });
-  return { orders: ids.length, read, refused };
+  await refreshQueue(tx, as.shop, readQueue(as.store, { keys: read }));
+  return { orders, read: new Set(read), refused };
 }
 
 async function copyEvents(
@@ -300,7 +300,7 @@ async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: rea
   });
   const ids = own.map(({ orderId }) => orderId);
   const there = await loadHashes(tx, shop, ids);
-  await refreshQueue(tx, shop, { all: ids, waiting: listWaiting(store, ids) });
+  await refreshQueue(tx, shop, readQueue(store, { keys }));
   return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
 }
 

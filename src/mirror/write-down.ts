@@ -12,6 +12,7 @@ import {
   type DownRow,
   EVENT_COLUMNS,
   HELD_COLUMNS,
+  type ID_COLUMNS,
   MARK_COLUMNS,
   ORDER_COLUMNS,
   type Values,
@@ -67,10 +68,10 @@ const HASHES = `SELECT order_id,
 const MARKS = `${insertOf("erp_orders", MARK_COLUMNS)} ON CONFLICT DO NOTHING`;
 
 const WAITING = `INSERT INTO erp_queue (shop, order_id, since)
-  SELECT shop, order_id, changed_at FROM orders WHERE shop = $1 AND order_id = ANY ($2::uuid[])
+  SELECT shop, order_id, changed_at FROM orders WHERE shop = $1 AND order_id = ANY ($2::text[]::uuid[])
   ON CONFLICT DO NOTHING`;
 
-const TAKEN = "DELETE FROM erp_queue WHERE shop = $1 AND order_id = ANY ($2::uuid[])";
+const TAKEN = "DELETE FROM erp_queue WHERE shop = $1 AND order_id = ANY ($2::text[]::uuid[])";
 
 const EVENTS = upsertOf("order_events", EVENT_COLUMNS, ["seq"]);
 const BATCHES = upsertOf("batches", BATCH_COLUMNS, ["id"]);
@@ -110,15 +111,15 @@ export async function writeOrders(
   return refused;
 }
 
+export interface QueueRows {
+  waiting: RowsBuffer<typeof ID_COLUMNS>;
+  taken: RowsBuffer<typeof ID_COLUMNS>;
+}
+
 /** Of these orders those that wait for the ERP in the shop are in its queue here, and no others: what it marks here and the shop refuses takes none. */
-export async function refreshQueue(
-  tx: MirrorTx,
-  shop: string,
-  { all, waiting }: { all: readonly string[]; waiting: ReadonlySet<string> },
-): Promise<void> {
-  const taken = all.filter((id) => !waiting.has(id));
-  if (taken.length > 0) await tx.run(TAKEN, [shop, taken]);
-  if (waiting.size > 0) await tx.run(WAITING, [shop, [...waiting]]);
+export async function refreshQueue(tx: MirrorTx, shop: string, { waiting, taken }: QueueRows): Promise<void> {
+  if (taken.count > 0) await tx.runRows(TAKEN, [shop, taken]);
+  if (waiting.count > 0) await tx.runRows(WAITING, [shop, waiting]);
 }
 
 export async function writeEvents(tx: MirrorTx, shop: string, events: ReadRows<typeof EVENT_COLUMNS>) {

@@ -14,7 +14,7 @@ import { commit } from "../../pass/commit.ts";
 import { addCount, addCounts, type Counts } from "../../pass/counts.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
-import { listWaiting } from "../down-rows.ts";
+import { readQueue } from "../down-rows.ts";
 import { loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
@@ -162,7 +162,7 @@ export class Up implements MirrorPart {
       held += keys.length;
     }
     await deleteTouched(tx, shop, ids);
-    if (marked.length > 0) await refreshQueue(tx, shop, { all: marked, waiting: listWaiting(store, marked) });
+    if (marked.length > 0) await refreshQueue(tx, shop, readQueue(store, { ids: marked }));
     // One that stood refused may be gone, or be written anew.
     const isCounted = verdicts.length > 0 || Object.keys(loadTableCounts(store, "refused_rows")).length > 0;
     const refused = isCounted ? JSON.stringify(await countRefused(tx, shop)) : undefined;
