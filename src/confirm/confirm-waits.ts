@@ -9,7 +9,7 @@ import { type BatchRow, isServedBy, loadBatchOf } from "../batches/batch-rows.ts
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
-import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
+import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
 
 /** A batch whose confirm is refused while all else is answered waits by itself. */
@@ -51,6 +51,8 @@ export class ConfirmWaits {
   readonly #account: string;
   /** By batch; monotonic. */
   readonly #waits = new Map<number, Wait>();
+  /** The batch that waits under a name, which its confirm bears: with its orders written otherwise it is stored as another. */
+  readonly #named = new Map<string, number>();
   readonly #doubts = new Map<number, Doubt>();
   /** The new form in which the confirm of a batch was answered last. */
   readonly #unusual = new Map<number, AnswerForm>();
@@ -215,9 +217,11 @@ export class ConfirmWaits {
     }
   }
 
-  /** A confirm that names nothing is one for all batches. */
+  /** A confirm that names nothing is one for all batches, and what bears the same name says the same. */
   #waitKey(row: BatchRow): number {
-    return confirmNames(this.#form) ? row.id : 0;
+    if (!confirmNames(this.#form)) return 0;
+    const named = this.#named.get(row.batchId ?? "") ?? row.id;
+    return (this.#waits.get(named)?.untilMs ?? 0) > this.#context.clock.monotonicMs() ? named : row.id;
   }
 
   /** @param isDue its turn has come in another way: only what the service said counts */
@@ -234,6 +238,8 @@ export class ConfirmWaits {
     const key = this.#waitKey(row);
     const tries = (this.#waits.get(key)?.tries ?? 0) + 1;
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
+    if (this.#named.size >= WAITS_MAX) this.#named.clear();
+    if (row.batchId !== null && !confirmNamesOrders(this.#form, row.batchId)) this.#named.set(row.batchId, key);
     const waitMs = Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
     const nowMs = this.#context.clock.monotonicMs();
     this.#waits.set(key, { tries, untilMs: nowMs + Math.max(waitMs, refusedMs), refusedUntilMs: nowMs + refusedMs });

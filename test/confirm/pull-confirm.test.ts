@@ -440,6 +440,29 @@ describe("a confirm that is refused as if for the credentials, while orders are 
     expect(batchStates(t)).toEqual(["refused"]);
   });
 
+  it("waits also where the batch is served again by its name, with the ids of its orders written otherwise", async () => {
+    const t = await startTestBridge({ sandbox: { options: { redeliverAfterMs: null } } });
+    createOrders(t, 1);
+    const { service, faults } = t.sandbox;
+    const handle = service.handle.bind(service);
+    let isOtherwise = false;
+    service.handle = (request) => {
+      const answered = handle(request);
+      const body = Buffer.from(
+        answered.body.toString().replaceAll(/"order_id":\s*"([0-9a-f-]{36})"/g, '"order_id":"{$1}"'),
+      );
+      return isOtherwise ? { ...answered, body } : answered;
+    };
+    faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 403 } });
+    await t.run("orders");
+    isOtherwise = true;
+    await pollFor(t, 4 * 60_000);
+    expect(t.rows("SELECT 1 FROM batches")).toHaveLength(2);
+    expect(confirmBodies(t)).toHaveLength(1);
+    await pollFor(t, 2 * 60_000);
+    expect(confirmBodies(t)).toHaveLength(2);
+  });
+
   it("is the service's answer to all where it meets several in a row: one tries when a probe is due", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },

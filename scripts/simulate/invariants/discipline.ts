@@ -67,6 +67,9 @@ function causeOf(area: string, reason: string, secret: string): string {
   return reason === "credentials" ? `${area} ${reason} ${secret}` : `${area} ${reason}`;
 }
 
+/** So often a minute `GET /orders` may leave beside the orders that there are: twice what two passes of batches without a new order ask. */
+const PULLS_MAX = 200;
+
 /** So many batches whose confirms are refused in a row are the service's trouble. */
 const CONFIRMS_IN_ROW = 3;
 
@@ -92,6 +95,8 @@ export class DisciplineInvariants {
   readonly #accepted = new Map<string, { life: number; atMs: number }>();
   readonly #refusedSinceMs = new Map<string, number>();
   #lastSent = { life: 0, atMs: Number.NEGATIVE_INFINITY };
+  /** When `GET /orders` left in the last minute. */
+  #pulledAtMs: number[] = [];
   #lostPull: { life: number; atMs: number } | undefined;
   /** Jobs that were answered with something else than they were told to expect. */
   readonly #notUnderstood = new Set<string>();
@@ -273,7 +278,9 @@ export class DisciplineInvariants {
   }
 
   #checkPull({ life }: Sent) {
-    const { time, fail } = this.#scene;
+    const { time, fail, versions } = this.#scene;
+    this.#pulledAtMs = [...this.#pulledAtMs.filter((atMs) => atMs > time.elapsedMs - MINUTE_MS), time.elapsedMs];
+    if (this.#pulledAtMs.length > PULLS_MAX + versions.ids.length) fail(15, "GET /orders leaves without a pause");
     const lost = this.#lostPull;
     this.#lostPull = undefined;
     if (lost === undefined || lost.life !== life.number) return;
