@@ -82,7 +82,7 @@ describe("a large answer that cannot be read", () => {
     },
   );
 
-  it.each(some([0, 1, 3, 5, 6], 3))(
+  it.each(some([0, 1, 3, 5, 6], 2))(
     "is kept whole or not at all where the program dies after %s transactions",
     async (count) => {
       const t = await startTestBridge();
@@ -152,7 +152,7 @@ describe("a large answer that cannot be read", () => {
 });
 
 describe("a large batch", () => {
-  it.each(some([1, 4, 7, 8, 9, 11], 3))("loses nothing where the program dies after %s transactions", async (count) => {
+  it.each(some([1, 4, 7, 8, 9, 11], 2))("loses nothing where the program dies after %s transactions", async (count) => {
     const t = await startTestBridge({ sandbox: { options: giant } });
     await t.run("orders");
     createLarge(t, 12);

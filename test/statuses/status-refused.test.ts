@@ -192,7 +192,7 @@ describe("a status that the service refuses", () => {
     ],
   ] as const;
 
-  it.each(some(ANSWERS, 2))(
+  it.each(some(ANSWERS, 1))(
     "is not, whatever every status meets for three hours (%s), and all continue by themselves",
     async (_, action) => {
       const bridge = await startStatusBridge({ orders: 5 });
@@ -302,7 +302,7 @@ describe("a status that the service refuses", () => {
 });
 
 describe("one order that is always answered badly", () => {
-  it.each(some([401, 402, 403, 404, 405, 410, 413, 423, 429, 451, 302, 500, 503], 3))(
+  it.each(some([401, 402, 403, 404, 405, 410, 413, 423, 429, 451, 302, 500, 503], 2))(
     "keeps no other waiting (%i)",
     async (status) => {
       const bridge = await startStatusBridge({ orders: 3 });

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
@@ -28,6 +29,7 @@ export interface MarkedShop {
 /** Two orders that the ERP has never seen. */
 export function openShop(writer: "better-sqlite3" | "sqlite3"): MarkedShop {
   const file = path.join(tempFolder("marks"), "bridge.db");
+  copyFileSync(inject("emptyDatabase"), file);
   const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
   const db = new Database(file);
   onTestFinished(() => {

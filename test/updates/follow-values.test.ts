@@ -126,7 +126,7 @@ describe("any value in any field of a change", () => {
     }
   });
 
-  it.each(some(EXTREMES, 12))("beside the page's list changes nothing: next is %s", async (value) => {
+  it.each(some(EXTREMES, 5))("beside the page's list changes nothing: next is %s", async (value) => {
     const test = await startFollowed(2, { settings: { updates: { next: "$.next" } } });
     beside(test, [], `,"next":${value}`);
     test.change(test.ids[1]!, { status: "paid" });
