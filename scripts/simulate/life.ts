@@ -37,6 +37,8 @@ export interface LifeOptions {
   loaded: LoadedConfig;
   /** Undefined: one that is opened with all that looks after the database's files. */
   connection: LightConnection | undefined;
+  /** Whether the schema may change while the program runs. */
+  isSchemaWatched: boolean;
   /** A person has said that the other address is the same shop's. */
   isAccountNew: boolean;
   /** The former life had the same secret: to find that out costs more than a pass. */
@@ -92,7 +94,7 @@ export class ProgramLife {
     const client = createClient({ loaded, clock, admit: undefined, dispatcher: new SimulatedNetwork(line, this) });
     const log = logTo(options.onLog);
     // No other life's schema changes.
-    const objects = options.connection === undefined ? { objects: new ErpObjects(this.store) } : {};
+    const objects = options.isSchemaWatched ? { objects: new ErpObjects(this.store) } : {};
     this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping, ...objects };
     if (options.isAccountNew) this.store.write(() => switchAccount(this.store, loaded, clock.nowMs()));
     checkAccount(this.store, loaded);

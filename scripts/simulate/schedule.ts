@@ -296,7 +296,7 @@ export function makeSchedule(seed: number, world: WorldKind = worldOf(seed)): Sc
   return world === "hostile" ? makeHostile(seed) : makeUsual(seed);
 }
 
-/** One life in so many is of the hostile world; it costs about three times as much as another. */
+/** One life in so many is of the hostile world; it costs about five times as much as another. */
 const HOSTILE_EVERY = 8;
 
 function worldOf(seed: number): WorldKind {
@@ -327,11 +327,16 @@ function makeUsual(seed: number): Schedule {
 /** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
 const GUARDED_EVERY = 16;
 
-const CHANGES_SCHEMA: ReadonlySet<string> = new Set(["anew", "remake", "own order", "refer"]);
+const CHANGES_SCHEMA: ReadonlySet<string> = new Set(["anew", "remake", "own order"]);
+
+/** A database that other lives begin with keeps its schema. */
+export function changesSchema({ steps }: Pick<Schedule, "steps">): boolean {
+  return steps.some((step) => CHANGES_SCHEMA.has(step.do));
+}
 
 function isGuarded(seed: number, steps: readonly Step[]): boolean {
-  // A database that other lives begin with keeps its schema.
-  if (steps.some((step) => CHANGES_SCHEMA.has(step.do))) return true;
+  // Whether foreign keys are enforced is for the program's own connection to say.
+  if (steps.some((step) => step.do === "refer")) return true;
   const random = seededRandom(seed ^ 0x3f17);
   for (let turn = 0; turn < 4; turn++) random();
   return random() < 1 / GUARDED_EVERY;
@@ -341,7 +346,7 @@ function isGuarded(seed: number, steps: readonly Step[]): boolean {
 
 /** Every this many seeds one has more changes within the look back than one pass may read. */
 const FLOOD_EVERY = 20;
-const FLOOD = 30;
+const FLOOD = 15;
 /** One change a page, each with a timestamp of its own that can be asked for. */
 const FLOODED = {
   ...({ perSecond: 10_000, history: "log", page: 1, boundary: "exclusive", since: "iso", next: "none" } as const),

@@ -12,7 +12,7 @@ import { Configurations } from "./configurations.ts";
 import type { Forms } from "./forms.ts";
 import { LightConnection, LightStore } from "./light-store.ts";
 import { ReusedDatabase } from "./reused-database.ts";
-import { makeSchedule, type Schedule } from "./schedule.ts";
+import { changesSchema, makeSchedule, type Schedule } from "./schedule.ts";
 import { SecondConnection } from "./second-connection.ts";
 
 /** Where fsync costs nothing; its meaning is not what is simulated here. */
@@ -91,8 +91,25 @@ export class Workshop {
     return file;
   }
 
-  async newDatabase({ forms, isGuarded }: Schedule): Promise<Lent> {
-    return isGuarded ? this.#copyFor(forms) : lend(await this.#armedFor(forms));
+  async newDatabase({ forms, isGuarded, steps }: Schedule): Promise<Lent> {
+    if (isGuarded) return this.#copyFor(forms);
+    const armed = await this.#armedFor(forms);
+    return changesSchema({ steps }) ? this.#copyOf(armed) : lend(armed);
+  }
+
+  /** For one run alone, over connections of its own. */
+  #copyOf(armed: ReusedDatabase): Lent {
+    const file = path.join(this.folder, `bridge-${++this.#count}.db`);
+    // What other runs have written stands in the log alone, which is not copied.
+    copyFileSync(armed.file, file);
+    const connection = new LightConnection(file);
+    const second = new SecondConnection(file);
+    const giveBack = () => {
+      connection.db.close();
+      second.close();
+      removeDatabase(file);
+    };
+    return { file, connection, second, giveBack };
   }
 
   #copyFor(forms: Forms): Lent {

@@ -24,7 +24,15 @@ import { type CommitHooks, ProgramLife } from "./life.ts";
 import type { LightConnection } from "./light-store.ts";
 import { type Answer, type Line, ORIGIN, type Sent, type Told } from "./network.ts";
 import type { Scene } from "./scene.ts";
-import type { Asked, CrashPoint, Fate, FeedName, Schedule, WorldKind } from "./schedule.ts";
+import {
+  type Asked,
+  type CrashPoint,
+  changesSchema,
+  type Fate,
+  type FeedName,
+  type Schedule,
+  type WorldKind,
+} from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
 import { Versions } from "./versions.ts";
 import type { Lent } from "./workshop.ts";
@@ -35,7 +43,7 @@ const ENDED_MS = 9_000;
 const TICKS_PER_MINUTE = 6;
 /** Rounds of passes in a long stretch of the schedule: a lie that lasts for hours is to be met several times. */
 const STRETCH_TICKS: Record<WorldKind, number> = { usual: 5, hostile: 10 };
-const PAGES_MAX = 20;
+const PAGES_MAX = 10;
 /** Requests a minute that an endpoint with a limit of its own answers. */
 const LIMIT = 4;
 const REQUESTS_MAX = 10_000;
@@ -85,8 +93,8 @@ export class World implements Scene, Line, CommitHooks {
   isQuiet = false;
   readonly random: Random;
   readonly service: SandboxService;
-  /** The service at another address. */
-  readonly #elsewhere: SandboxService;
+  /** The service at another address, where few lives go. */
+  #elsewhere: SandboxService | undefined;
   isElsewhereReady = false;
   readonly erp: Erp;
   readonly auditor: SecondConnection;
@@ -115,6 +123,7 @@ export class World implements Scene, Line, CommitHooks {
   #hasNews = false;
   #seen: { event: number | null; mark: string | null } = { event: null, mark: null };
   readonly #connection: LightConnection | undefined;
+  readonly #isSchemaWatched: boolean;
   readonly #configure: (changed: Written) => LoadedConfig;
   #life: ProgramLife | undefined;
   #lives = 0;
@@ -136,6 +145,7 @@ export class World implements Scene, Line, CommitHooks {
     this.machine.wallOffsetMs = schedule.clockMs;
     this.forms = schedule.forms;
     this.#connection = database.connection;
+    this.#isSchemaWatched = schedule.isGuarded || changesSchema(schedule);
     // What a database was made with that has been used before.
     this.#secret = schedule.isGuarded ? undefined : CREDENTIALS.clientSecret;
     this.random = seededRandom(schedule.seed ^ 0x5eed);
@@ -145,12 +155,6 @@ export class World implements Scene, Line, CommitHooks {
       random: seededRandom(schedule.seed ^ 0xca11),
       options: serviceOptions(schedule.forms),
       onEntry: (entry) => this.#onEntry(entry),
-    });
-    this.#elsewhere = new SandboxService({
-      credentials: CREDENTIALS,
-      now: () => this.time.trueMs,
-      random: seededRandom(schedule.seed ^ 0xe15e),
-      options: serviceOptions(schedule.forms),
     });
     this.#configure = configure;
     this.time.onStandstill = () => this.fail(15, "time stands still");
@@ -223,6 +227,7 @@ export class World implements Scene, Line, CommitHooks {
       number,
       loaded,
       connection: this.#connection,
+      isSchemaWatched: this.#isSchemaWatched,
       isAccountNew: base_url !== this.#address,
       isSecretKnown: client_secret === this.#secret,
       time: this.time,
@@ -478,6 +483,12 @@ export class World implements Scene, Line, CommitHooks {
   answerElsewhere({ request, number }: Sent): SandboxResponse {
     const starting = Buffer.from('{"error":"starting"}');
     const notReady = { status: 500, headers: {}, body: starting, delivery: { kind: "plain" } } as const;
+    this.#elsewhere ??= new SandboxService({
+      credentials: CREDENTIALS,
+      now: () => this.time.trueMs,
+      random: seededRandom(this.seed ^ 0xe15e),
+      options: serviceOptions(this.forms),
+    });
     const response = this.isElsewhereReady ? this.#elsewhere.handle(request) : notReady;
     this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
     return response;
