@@ -175,6 +175,26 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "lie", lie: { body: "named otherwise", ageMs: OTHERWISE.indexOf("time") } } },
   },
   {
+    name: "batches of records without ids, whose keys come in another order each time, asked for without a pause",
+    edits: [
+      {
+        file: "src/records/read-records.ts",
+        find: "isReadable ? digestOf(canonicalJson(bytes, span)) : written",
+        replace: "isReadable ? written : written",
+      },
+      {
+        file: "src/orders/pull-orders.ts",
+        find: 'pass.counts["created"] !== undefined ||',
+        replace: "pass.isAnswered ||",
+      },
+    ],
+    foundBy: "simulation",
+    draws: {
+      forms: { shuffleKeys: true },
+      step: { do: "lie", lie: { on: "orders", body: "named otherwise", ageMs: OTHERWISE.indexOf("number") } },
+    },
+  },
+  {
     ...one(
       "the orders that a record of a batch may be of not read at once",
       "src/orders/ingest-orders.ts",
