@@ -187,7 +187,7 @@ export class SendConfirm {
     if (row.state !== "stored" || (wasTried && !this.#waits.isShort(row.id))) return {};
     if (!this.#waits.mayDoubt(row)) return {};
     const size = idsServed(row);
-    const short = this.#forms.findShort(counts, { size, isPart: true, needsProof: true });
+    const short = this.#forms.findShort(counts, { size, isPart: true, needs: "two sizes" });
     if (short === undefined) return wasTried ? {} : { counts, excess: this.#findExcess(row, counts) };
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);

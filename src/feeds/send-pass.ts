@@ -20,8 +20,8 @@ export interface SendPass extends FeedPass {
   readonly before: Map<number, OutboxRow>;
   /** Rows of requests of which the service has counted only a part. */
   readonly short: Set<number>;
-  /** Halves of such requests that were not answered since, with what was counted before and after. */
-  readonly divided: Map<string, { name: string; count: number; counted: number; left: number }>;
+  /** Halves of such requests that were not answered since, with how many were taken by that count before and after. */
+  readonly divided: Map<string, { name: string; taken: number; counted: number; left: number }>;
   lastRefused: Refused | undefined;
   /** What the service failed with at a record alone. */
   failure: ServiceError | undefined;

@@ -11,7 +11,7 @@ import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Acceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import type { CountedOtherwise } from "../service/answer-counts.ts";
+import { type CountedOtherwise, doubtOf, takenBy } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readImportResult } from "../service/import-result.ts";
@@ -120,7 +120,7 @@ export class SendRequest {
     const short = await this.#findShort(pass, rows, counted);
     if (short !== undefined && rules.scope !== "whole") {
       for (const { id } of rows) pass.short.add(id);
-      return { ...refused(`${short.name}: ${short.count} of ${counted.size}`), short };
+      return { ...refused(`${doubtOf(short).words} of ${counted.size}`), short };
     }
     const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
     const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
@@ -168,17 +168,17 @@ export class SendRequest {
     const divided = pass.divided.get(partKeyOf(rows));
     pass.divided.delete(partKeyOf(rows));
     if (divided !== undefined) {
-      divided.counted += counts[divided.name] ?? size;
+      divided.counted += takenBy(divided.name, counts[divided.name], size);
       divided.left -= 1;
-      if (divided.left === 0 && divided.counted < divided.count)
+      if (divided.left === 0 && divided.counted < divided.taken)
         await commit(this.#context, pass.signal, () => this.#forms.saveCountOfChanges(divided.name));
     }
     const isPart = rows.length > 0 && rows.every(({ id }) => pass.short.has(id));
     const short = this.#forms.findShort(counts, { size, isPart });
     if (short === undefined) return undefined;
-    const said = `${short.name}: ${short.count}`;
+    const said = doubtOf(short).words;
     if (pass.short.size === 0) log.warn({ feed: name, size }, m.feeds.countedShort({ name, size, said }));
-    return { ...short, isEarly: short.count === 0 && divided?.left === 1 };
+    return { ...short, isEarly: short.taken === 0 && divided?.left === 1 };
   }
 
   /** What an answer in a new form says is unknown until all of them have been in it for long enough. */
@@ -312,7 +312,7 @@ function withDoubt(
       : undefined;
   if (words !== undefined) return { ...acceptance, doubt: { why: "part", words } };
   if (short === undefined) return acceptance;
-  return { ...acceptance, doubt: { why: "counts", words: `${short.name}: ${short.count}` } };
+  return { ...acceptance, doubt: doubtOf(short) };
 }
 
 /** The halves of a divided request are named by these. */

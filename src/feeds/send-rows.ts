@@ -103,9 +103,9 @@ export class SendRows {
       }
       if (outcome.short !== undefined) sizes.short += 1;
       if (outcome.status === 413 || outcome.short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
-      if (outcome.short !== undefined && outcome.short.count > 0) {
+      if (outcome.short !== undefined && outcome.short.taken > 0) {
         // Of these only some were counted.
-        const divided = { name: outcome.short.name, count: outcome.short.count, counted: 0, left: 2 };
+        const divided = { name: outcome.short.name, taken: outcome.short.taken, counted: 0, left: 2 };
         for (const half of trial.divide(standing)) pass.divided.set(partKeyOf(half), divided);
         continue;
       }

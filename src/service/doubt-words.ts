@@ -15,8 +15,15 @@ export const TAKEN_AT_ALL_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
 export const SAME_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found|already[a-z]*)(?:count|total|records|items|rows)?$/;
-const LEFT_OUT_NAME =
-  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|failed|rejected|errors?|dropped|lost)(?:count|total|records|items|rows)?$/;
+/** They count what the records have changed. */
+export const CHANGED_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:updated|created|inserted|upserted|added|changed|modified|affected|edited|replaced|new)(?:count|total|records|items|rows)?$/;
+/** How many came, whatever became of them. */
+export const CAME_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:received|processed|total|count|size|all|sent|submitted|requested|records|items|rows)(?:count|total|records|items|rows)?$/;
+const RECEIVED_NAME = /^(?:num|number|total|count)?(?:of)?received(?:count|total|records|items|rows)?$/;
+export const LEFT_OUT_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|missing|unknown|unmatched|notfound|not(?:accepted|saved|updated|imported|processed)|errors?|dropped|lost|пропущено|проигнорировано|отклонено)(?:count|total|records|items|rows)?$/;
 /** False where it was not taken. "Not processed yet" is no refusal. */
 const TAKEN_FLAG = /^(?:is|was|has)?(?:queued|received|stored|imported|applied|acknowledged|delivered|committed)$/;
 const DOWN_FLAG =
@@ -67,6 +74,8 @@ export function saysWell(verdict: string): boolean {
 }
 
 interface Said {
+  /** Whether a count says that something came. */
+  isReceived: boolean;
   taken: number[];
   takenAtAll: number[];
   same: number;
@@ -83,7 +92,16 @@ export function readDoubt(body: Buffer, root: Span): Doubt | undefined {
     return words === undefined ? undefined : { why: "words", words };
   }
   if (kind !== "object") return undefined;
-  const said: Said = { taken: [], takenAtAll: [], same: 0, leftOut: 0, isWell: false, isDown: undefined, messages: [] };
+  const said: Said = {
+    isReceived: false,
+    taken: [],
+    takenAtAll: [],
+    same: 0,
+    leftOut: 0,
+    isWell: false,
+    isDown: undefined,
+    messages: [],
+  };
   collect(body, root, said, 1);
   if (said.isDown !== undefined) return { why: "words", words: said.isDown };
   if (said.taken.length > 0 && said.same === 0 && said.taken.every((count) => count === 0)) {
@@ -91,7 +109,7 @@ export function readDoubt(body: Buffer, root: Span): Doubt | undefined {
     if (isNothing)
       return { why: "counts", words: shortWords(body.toString("utf8", root.start, root.start + TEXT_BYTES)) };
   }
-  if (said.isWell || said.taken.some((count) => count > 0)) return undefined;
+  if (said.isWell || said.isReceived || said.taken.some((count) => count > 0)) return undefined;
   for (const message of said.messages) {
     const words = readTextDoubt(message);
     if (words !== undefined) return { why: "words", words };
@@ -108,7 +126,7 @@ function collect(body: Buffer, object: Span, said: Said, level: number): void {
       // What is called by another name is data of the shop.
       if (
         level < LEVELS &&
-        /^(?:data|response|result|results?|meta|body|payload|summary|stats|counts?|import|status|answer|ответ|результат|данные)$/.test(
+        /^(?:data|response|result|results?|meta|body|payload|summary|stats|report|counts?|import|status|answer|ответ|результат|данные)$/.test(
           name,
         )
       )
@@ -118,7 +136,10 @@ function collect(body: Buffer, object: Span, said: Said, level: number): void {
     const text = kind === "string" ? stringOf(body, value) : kind === "array" ? "" : textOf(body, value);
     if (kind === "number" || (kind === "string" && /^\d+$/.test(text))) {
       const count = Number(text);
-      if (TAKEN_NAME.test(name)) said.taken.push(count);
+      // What came need not have been taken.
+      const isReceived = count > 0 && RECEIVED_NAME.test(name);
+      if (isReceived) said.isReceived = true;
+      else if (TAKEN_NAME.test(name)) said.taken.push(count);
       if (TAKEN_AT_ALL_NAME.test(name)) said.takenAtAll.push(count);
       if (SAME_NAME.test(name)) said.same += count;
       if (LEFT_OUT_NAME.test(name)) said.leftOut += count;

@@ -14,6 +14,7 @@ import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { doubtOf, readCounts } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer, Turn } from "../service/client.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
@@ -264,7 +265,10 @@ export class StatusSettler {
       );
       return await this.#askOrder(sent, { error, isNowhere: false, mayFollow: true }, counts, signal);
     }
-    const judged = this.#forms.judge(answer.body, acceptance, new Set([plan.status]), { shown: another });
+    const numbers = readCounts(answer.body, acceptance.root);
+    const short = this.#forms.findShort(numbers, { size: 1, isPart: true, needs: "one size" });
+    const counted = short === undefined ? acceptance : { ...acceptance, doubt: doubtOf(short) };
+    const judged = this.#forms.judge(answer.body, counted, new Set([plan.status]), { shown: another });
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
@@ -273,6 +277,7 @@ export class StatusSettler {
     const at = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
       if (!judged.isUnusual) this.#forms.saveUsual(judged.form, { endsDoubt: true });
+      this.#forms.saveCounts(numbers, 1);
       markSent(store, sent.id, { httpStatus: answer.status, at });
       if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
     });

@@ -135,6 +135,6 @@ it.each<[string, [number, unknown][], unknown, string | undefined]>([
   ],
 ])("where proof is needed, %s", (_name, before, answer, expected) => {
   const known = before.reduce<LearnedCounts>((learned, [size, body]) => learnCounts(learned, countsOf(body), size), {});
-  const short = findShortCount(known, countsOf(answer), { size: 9, isPart: true, needsProof: true });
+  const short = findShortCount(known, countsOf(answer), { size: 9, isPart: true, needs: "two sizes" });
   expect(short?.name).toBe(expected);
 });
