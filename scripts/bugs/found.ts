@@ -118,6 +118,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "a count of none beside one of what came overlooked",
+      "src/service/answer-counts.ts",
+      "return !isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);",
+      "return isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);",
+    ),
+    draws: { forms: { importAnswer: ["taken", "all or none"] }, step: { do: "leave out" } },
+  },
+  {
+    ...one(
+      "a count of what was left out taken for one of something else",
+      "src/service/answer-counts.ts",
+      "return isLeftOutName(name) ? Math.max(0, size - count) : count;",
+      "return isLeftOutName(name) ? Math.max(size, size - count) : count;",
+    ),
+    draws: leftOut("ignored"),
+  },
+  {
+    ...one(
       "a table's key looked up in the order of its collation",
       "src/feeds/feed-source.ts",
       "return `${quoteName(name)} COLLATE BINARY`;",

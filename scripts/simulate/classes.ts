@@ -1,4 +1,4 @@
-import { BESIDE, COUNTS, LINKS, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { BESIDE, COUNTS, LINKS, SAYS_AS_USUAL, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -124,7 +124,7 @@ const HOSTILE_KINDS: Classes = {
   "form leases": ["true", "false"],
   "form pages": [2, 3],
   "form link": LINKS,
-  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS],
+  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
@@ -143,7 +143,7 @@ const HOSTILE_KINDS: Classes = {
 /** What becomes of it in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
-  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, "at first"],
+  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL, "at first"],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
   elsewhere: ["orders", "updates", "status", "import"],

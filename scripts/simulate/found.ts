@@ -3,7 +3,7 @@
  * rest of a life stays what it was.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { type Forms, isUnsafe, LINKS, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import { type Forms, isUnsafe, LINKS, SAYS_AS_USUAL, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
@@ -44,6 +44,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x0c01, shares: { usual: 0.03, hostile: 0.06 }, draw: ownOrder },
   { tag: 0xf04e, shares: { usual: 0.02, hostile: 0.04 }, draw: refer },
   { tag: 0x0c4e, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledOtherwise },
+  { tag: 0x5a96, shares: { usual: 0.03, hostile: 0.08 }, draw: leftOut(SAYS_AS_USUAL) },
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
 ];
 

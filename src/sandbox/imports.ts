@@ -68,6 +68,9 @@ const COUNTED: Partial<Record<SandboxOptions["importAnswer"], (all: number, good
     success: true,
     data: { stats: { received, imported, failed: received - imported } },
   }),
+  taken: (received, accepted) => ({ received, accepted }),
+  ignored: (all, good) => ({ ok: true, result: { ignored: all - good } }),
+  "all or none": (received, stored) => ({ received, stored }),
 };
 
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
@@ -130,7 +133,8 @@ export class ImportedFeeds {
     const bad = records.filter((each) => each.problem !== undefined && !this.isEchoed(each, feed));
     const { takenRecords } = this.site.options.limits;
     const sound = bad.length === 0 ? records : records.filter((each) => !bad.includes(each));
-    const good = takenRecords === null ? sound : sound.slice(0, takenRecords);
+    const isNone = bad.length > 0 && how === "said" && this.site.options.importAnswer === "all or none";
+    const good = isNone ? [] : takenRecords === null ? sound : sound.slice(0, takenRecords);
     const words = bad[0]?.problem ?? "";
     if (bad.length > 0 && (how === "422" || how === "500")) return refuse(Number(how), words);
     if (bad.length > 0 && how === "success-false") {
@@ -140,10 +144,10 @@ export class ImportedFeeds {
       kind: "import",
       feed,
       accepted: good.map(({ key, text }) => ({ key, record: text })),
-      rejected: bad.map(({ key, problem = "" }) => ({ key, message: problem })),
+      rejected: (isNone ? records : bad).map(({ key, problem = words }) => ({ key, message: problem })),
     };
     const changed = effect.accepted.filter(({ key, record }) => this.of(feed).get(key) !== record).length;
-    const answer = this.acceptance(good.length, changed, bad) ?? this.sayOf(records, feed);
+    const answer = this.acceptance(good.length, changed, bad) ?? this.sayOf(records, good.length, feed);
     return { ...answer, effect, commit: () => this.accept(effect, feedOptions) };
   }
 
@@ -169,12 +173,12 @@ export class ImportedFeeds {
     }
   }
 
-  private sayOf(records: readonly ImportRecord[], feed: Feed): Plan {
+  private sayOf(records: readonly ImportRecord[], taken: number, feed: Feed): Plan {
     const bad = records.filter(({ problem }) => problem !== undefined).map(({ sku }) => sku);
     const [good, all] = [records.length - bad.length, records.length];
     const { importAnswer } = this.site.options;
     const counted = COUNTED[importAnswer];
-    if (counted !== undefined) return answerText(200, JSON.stringify(counted(all, good)));
+    if (counted !== undefined) return answerText(200, JSON.stringify(counted(all, taken)));
     switch (importAnswer) {
       case "progress":
         return answerText(200, JSON.stringify({ status: "ok", progress: `${good}/${all}` }));

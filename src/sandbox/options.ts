@@ -41,6 +41,9 @@ const IMPORT_ANSWER = z.enum([
   "report",
   "import",
   "data.stats",
+  "taken",
+  "ignored",
+  "all or none",
 ]);
 
 /** How the records of orders look. */
@@ -242,7 +245,8 @@ const OPTIONS = group({
    * `missing`: a list of those that it does not have; `each`: a list of all, with a status; `by-key`: the same as an object; `note`: a
    * sentence; `echo`: the records as they are now; `progress`: how many of them were taken, as a fraction; `of`: the same as a text;
    * `lacking`: how many were taken and how many it does not have, as a text; `stats`, `summary`, `report`, `import`, `data.stats`: how
-   * many came, were taken and were not, as counts inside an object of that name.
+   * many came, were taken and were not, as counts inside an object of that name; `taken`: how many came and were taken; `ignored`: how
+   * many were not; `all or none`: as `taken`, of a request that is taken as a whole or not at all.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**

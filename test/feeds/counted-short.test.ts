@@ -81,10 +81,82 @@ describe("a service that counts a record as rejected beside the others", () => {
   });
 });
 
+describe("a service that answers as usual, and counts", () => {
+  /** Three answers have shown how many records it usually counts. */
+  async function startCounted(importAnswer: "taken" | "ignored" | "all or none", records: number) {
+    const feeds = await startFeeds({ sandbox: { options: { importAnswer } } });
+    for (let round = 1; round <= 3; round++) {
+      feeds.erp.exec("DELETE FROM stock");
+      fillStock(feeds.erp, records, round);
+      await feeds.run("stocks");
+    }
+    expect(differing(feeds)).toBe(0);
+    return feeds;
+  }
+
+  it.each([
+    ["taken", 1],
+    ["taken", 3],
+    ["ignored", 1],
+    ["ignored", 3],
+    ["all or none", 3],
+  ] as const)("none of all as taken, has none of them (%s, of %i)", async (importAnswer, records) => {
+    const feeds = await startCounted(importAnswer, records);
+    const { erp, sandbox, run, clock } = feeds;
+    sandbox.service.setOptions({ reject: { skus: "all", how: "said" } });
+    erp.exec("UPDATE stock SET quantity = 0");
+    await run("stocks");
+    await feeds.minutes(20);
+    expect(feeds.rows("SELECT 1 FROM feed_outbox")).toHaveLength(records);
+    const told = feeds.rows("SELECT 1 FROM feed_outbox WHERE last_error IS NOT NULL").length + feeds.holds().length;
+    expect(told).toBeGreaterThan(0);
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    clock.advance(2 * 3_600_000);
+    await feeds.minutes(15);
+    expect(differing(feeds)).toBe(0);
+    expect([feeds.rows("SELECT 1 FROM feed_outbox"), feeds.holds()]).toEqual([[], []]);
+  });
+
+  it.each(["taken", "ignored", "all or none"] as const)(
+    "all but one as taken, shows that one (%s)",
+    async (importAnswer) => {
+      const feeds = await startCounted(importAnswer, 5);
+      const { erp, sandbox, run, level, quarantined } = feeds;
+      sandbox.service.setOptions({ reject: { skus: ["S-2"], how: "said" } });
+      erp.exec("UPDATE stock SET quantity = 9");
+      await run("stocks");
+      await feeds.minutes(2);
+      expect(differing(feeds)).toBe(1);
+      expect(level("S-2")).toBe(3);
+      expect(quarantined()).toMatchObject([
+        { reference: "S-2", state: "held", reason: expect.stringContaining("of 1") },
+      ]);
+      sandbox.service.setOptions({ reject: { skus: [] } });
+      await feeds.minutes(90);
+      expect([differing(feeds), quarantined().filter(({ state }) => state === "held")]).toEqual([0, []]);
+    },
+  );
+});
+
 describe("a service that counts only what was changed", () => {
-  it("is known by a record that it does not count twice, and blocks nothing", async () => {
+  it.each<[string, (all: number, changed: number) => object]>([
+    ["alone", (_, updated) => ({ status: "ok", updated })],
+    ["beside what came", (received, updated) => ({ received, updated })],
+    ["beside what came, as what was imported", (received, imported) => ({ ok: true, stats: { received, imported } })],
+    ["beside what was left out", (all, updated) => ({ ok: true, updated, skipped: all - updated })],
+    ["by what was left out", (all, updated) => ({ ok: true, skipped: all - updated })],
+  ])("is known by a record that it does not count twice, and blocks nothing: %s", async (_name, say) => {
     const feeds = await startFeeds({ sandbox: { options: { importAnswer: "changes" } } });
     const { erp, sandbox, run, clock, holds, quarantined } = feeds;
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const response = handle(request);
+      if (!request.path.includes("/import/")) return response;
+      const { stocks } = JSON.parse(request.body.toString()) as { stocks: unknown[] };
+      const { updated } = JSON.parse(response.body.toString()) as { updated: number };
+      return { ...response, body: Buffer.from(JSON.stringify(say(stocks.length, updated))) };
+    };
     fillStock(erp, 20);
     await run("stocks");
     erp.exec("UPDATE stock SET quantity = 5 WHERE sku IN ('S-1', 'S-2', 'S-3')");

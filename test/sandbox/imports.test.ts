@@ -162,6 +162,9 @@ describe("imports", () => {
     ["report", '{"status":"ok","report":{"received":2,"updated":1,"rejected":1}}'],
     ["import", '{"ok":true,"import":{"total":2,"accepted":1,"rejectedCount":1}}'],
     ["data.stats", '{"success":true,"data":{"stats":{"received":2,"imported":1,"failed":1}}}'],
+    ["taken", '{"received":2,"accepted":1}'],
+    ["ignored", '{"ok":true,"result":{"ignored":1}}'],
+    ["all or none", '{"received":2,"stored":0}'],
   ] as const)("says how many records it has left out: %s", async (importAnswer, said) => {
     const sandbox = await sandboxFor({ options: { importAnswer, reject: { skus: ["A"], how: "said" } } });
     expect((await pushTo(sandbox, "stocks", two)).text).toEqual(said);

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import {
@@ -104,7 +105,168 @@ describe("a count that is smaller than the number of records", () => {
   });
 });
 
+describe("a count of none", () => {
+  const both = (count: number) => ({ received: count, accepted: count });
+  it.each<[string, [number, unknown][], unknown, string]>([
+    ["was all that came, of one record", [[1, both(1)]], { received: 3, accepted: 0 }, "accepted"],
+    [
+      "stands inside an object",
+      [[2, { ok: true, stats: both(2) }]],
+      { ok: true, stats: { received: 3, accepted: 0 } },
+      "stats.accepted",
+    ],
+    [
+      "two levels down",
+      [[2, { data: { stats: both(2) } }]],
+      { data: { stats: { received: 3, accepted: 0 } } },
+      "data.stats.accepted",
+    ],
+    ["is called stored", [[2, { total: 2, stored: 2 }]], { total: 3, stored: 0 }, "stored"],
+    [
+      "has any name, beside another of any name",
+      [
+        [2, { in: 2, out: 2 }],
+        [4, { in: 4, out: 4 }],
+      ],
+      { in: 3, out: 0 },
+      "out",
+    ],
+    ["is of what was left out, which was 0", [[1, { ok: true, ignored: 0 }]], { ok: true, ignored: 3 }, "ignored"],
+    [
+      "is of a part that was left out",
+      [[5, { ok: true, skipped_count: 0 }]],
+      { ok: true, skipped_count: 1 },
+      "skipped_count",
+    ],
+    ["is of what was not found", [[5, { result: { notFound: 0 } }]], { result: { notFound: 1 } }, "result.notFound"],
+  ])("speaks against an acceptance where it %s", (_name, before, answer, name) => {
+    expect(shortOf(learned(...before), answer, 3)).toBe(name);
+  });
+
+  it.each<[string, [number, unknown][], unknown]>([
+    [
+      "counts changes by its name",
+      [
+        [1, { received: 1, updated: 1 }],
+        [2, { received: 2, updated: 2 }],
+      ],
+      { received: 3, updated: 0 },
+    ],
+    [
+      "stands beside no other",
+      [
+        [1, { rows: 1 }],
+        [2, { rows: 2 }],
+      ],
+      { rows: 0 },
+    ],
+    [
+      "stands beside what was the same",
+      [[2, { received: 2, accepted: 2 }]],
+      { received: 3, accepted: 0, unchanged: 3 },
+    ],
+    ["stands beside what was changed", [[2, { received: 2, imported: 2 }]], { received: 3, imported: 0, updated: 3 }],
+    ["was one before", [[2, { received: 2, queued: 2, processed: 0 }]], { received: 3, queued: 3, processed: 0 }],
+    ["is of what was created", [[2, { received: 2, created: 2, updated: 0 }]], { received: 3, created: 0, updated: 3 }],
+    ["is of what was left out, and none was", [[2, { ok: true, ignored: 0 }]], { ok: true, ignored: 0 }],
+    ["is of what was left out, also where all were taken", [[2, { ok: true, ignored: 5 }]], { ok: true, ignored: 5 }],
+    [
+      "is of what was left out, beside all others",
+      [[2, { updated: 2, skipped: 0 }]],
+      { updated: 1, unchanged: 2, skipped: 2 },
+    ],
+    ["is of what was left out, and was never 0", [], { ok: true, ignored: 1 }],
+  ])("says nothing where it %s", (_name, before, answer) => {
+    expect(shortOf(learned(...before), answer, 3)).toBeUndefined();
+  });
+
+  it("of what was left out counts what was the same where changes alone are counted", () => {
+    const known = learned([2, { updated: 2, skipped: 0, rejected: 0 }], [3, { updated: 3, skipped: 0, rejected: 0 }]);
+    const ofChanges = learnCountOfChanges(known, "updated");
+    expect(shortOf(ofChanges, { updated: 0, skipped: 3, rejected: 0 }, 3, true)).toBeUndefined();
+    expect(shortOf(ofChanges, { updated: 0, skipped: 3, rejected: 1 }, 3)).toBe("rejected");
+    expect([countsChanges(known), countsChanges(ofChanges)]).toEqual([false, true]);
+  });
+
+  it("of what was left out is learned anew where it was taken for a count of something else", () => {
+    const former: LearnedCounts = { ignored: { sizes: [], of: "else" } };
+    const known = learnCounts(former, { ignored: 0 }, 1);
+    expect(shortOf(known, { ignored: 1 }, 1)).toBe("ignored");
+  });
+});
+
+const size = fc.integer({ min: 1, max: 500 });
+const place = fc.constantFrom("", "stats", "summary", "report");
+const within = (above: string, counts: object) => (above === "" ? counts : { ok: true, [above]: counts });
+const CAME = fc.constantFrom("received", "total", "total_count", "records");
+const TAKEN = fc.constantFrom("accepted", "imported", "saved", "stored", "applied", "succeeded");
+const LEFT_OUT = fc.constantFrom("ignored", "skipped", "rejected", "failed", "not_found", "skippedCount", "dropped");
+const CHANGES = fc.constantFrom("updated", "created", "changed", "num_updated", "inserted");
+
+describe("after answers in which all records were taken", () => {
+  it("one by which none was, or fewer were, accepts nothing, and one like those before it all", () => {
+    fc.assert(
+      fc.property(
+        place,
+        CAME,
+        TAKEN,
+        fc.array(size, { minLength: 1, maxLength: 6 }),
+        size,
+        fc.nat(499),
+        (above, came, taken, sizes, now, part) => {
+          const answer = (all: number, count: number) => within(above, { [came]: all, [taken]: count });
+          const known = learned(...sizes.map((all): [number, unknown] => [all, answer(all, all)]));
+          expect(shortOf(known, answer(now, 0), now)).toContain(taken);
+          if (part < now) expect(shortOf(known, answer(now, part), now)).toContain(taken);
+          expect(shortOf(known, answer(now, now), now)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it("one that leaves out some accepts nothing, unless others were the same", () => {
+    fc.assert(
+      fc.property(
+        place,
+        LEFT_OUT,
+        fc.array(size, { minLength: 1, maxLength: 6 }),
+        size,
+        size,
+        (above, name, sizes, now, left) => {
+          const known = learned(
+            ...sizes.map((all): [number, unknown] => [all, within(above, { [name]: 0, unchanged: 0 })]),
+          );
+          const answer = (count: number, same: number) => within(above, { [name]: count, unchanged: same });
+          expect(shortOf(known, answer(left, 0), now)).toContain(name);
+          expect(shortOf(known, answer(0, 0), now)).toBeUndefined();
+          expect(shortOf(known, answer(left, now), now)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it("one that has changed nothing is no less an acceptance", () => {
+    fc.assert(
+      fc.property(place, CAME, CHANGES, fc.array(size, { maxLength: 6 }), size, (above, came, name, sizes, now) => {
+        const answer = (all: number, count: number) => within(above, { [came]: all, [name]: count });
+        const known = learned(...sizes.map((all): [number, unknown] => [all, answer(all, all)]));
+        expect(shortOf(known, answer(now, 0), now)).toBeUndefined();
+      }),
+    );
+  });
+});
+
 it.each<[string, [number, unknown][], unknown, string | undefined]>([
+  [
+    "what was left out counts once it was 0 for two numbers",
+    [
+      [1, { ok: true, ignored: 0 }],
+      [6, { ok: true, ignored: 0 }],
+    ],
+    { ok: true, ignored: 1 },
+    "ignored",
+  ],
+  ["and not before", [[6, { ok: true, ignored: 0 }]], { ok: true, ignored: 1 }, undefined],
   ["no name says enough", [[6, { imported: 6 }]], { imported: 2 }, undefined],
   [
     "one that was equal twice does",

@@ -40,6 +40,9 @@ describe("the first answer of all", () => {
     '{"imported":0}',
     '{"accepted":0,"errors":[]}',
     '{"result":{"processed":0}}',
+    '{"received":3,"accepted":0}',
+    '{"ok":true,"report":{"received":3,"imported":0}}',
+    '{"received":3,"updated":0,"omitted":3}',
   ])("leaves it unknown by its counts: %s", (body) => {
     expect(read(body)).toBe("counts");
   });
@@ -68,6 +71,12 @@ describe("the first answer of all", () => {
     "Принято 404 строки, ошибок нет",
     "Принято без ошибок",
     '{"updated":0}',
+    '{"received":3}',
+    '{"received":3,"updated":0,"created":0}',
+    '{"received":3,"accepted":0,"unchanged":3}',
+    '{"received":3,"imported":0,"updated":3}',
+    '{"received":3,"processed":0,"queued":3}',
+    '{"received":3,"message":"one was refused before"}',
     '{"updated":0,"unchanged":5}',
     '{"imported":0,"unchanged":5}',
     '{"accepted":0,"failed":[],"unchanged":5}',

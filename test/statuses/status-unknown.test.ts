@@ -185,6 +185,34 @@ describe("a status whose outcome is unknown", () => {
     },
   );
 
+  it.each([
+    ['{"ok":true,"updated":1}', '{"ok":true,"updated":0}'],
+    ['{"ok":true,"stats":{"ignored":0}}', '{"ok":true,"stats":{"ignored":1}}'],
+  ])("is read where the answer counts none: after %s, %s", async (usual, none) => {
+    const { ids, ask, send, sendFor, sandbox, request, effects, posts } = await startStatusBridge({ orders: 4 });
+    const answered = (body: string, when: "before" | "after", times: number) =>
+      sandbox.faults.add({
+        match: { path: "status" },
+        when,
+        times,
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+    answered(usual, "after", 2);
+    for (const id of ids.slice(0, 2)) ask(id, "paid");
+    await send();
+    answered(none, "after", 1);
+    const arrived = ask(ids[2]!, "paid");
+    await send();
+    expect(request(arrived)).toMatchObject({ state: "sent", last_error: null });
+    expect([effects(ids[2]), posts().length]).toEqual([["paid"], 3]);
+    answered(none, "before", 1);
+    const left = ask(ids[3]!, "paid");
+    await send();
+    await sendFor(12);
+    expect(request(left)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects(ids[3])).toEqual(["paid"]);
+  });
+
   it("is not sent again before it has had its time to arrive", async () => {
     const { ids, ask, send, sandbox, clock } = await startStatusBridge();
     ask(ids[0]!, "paid");
