@@ -263,7 +263,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...DECISION_BUGS,
   ...FOUND_BUGS,
   hostile("a count below the number of records accepts them all", "src/service/answer-counts.ts", [
-    "    if (known?.of !== undefined || count >= size",
-    "    if (size >= 0 || count >= size",
+    "    if (isOfElse(known, name) || taken >= size) continue;",
+    "    if (size >= 0 || taken >= size) continue;",
   ]),
 ];

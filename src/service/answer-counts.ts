@@ -14,8 +14,11 @@ export type AnswerCounts = Readonly<Record<string, number>>;
 interface KnownCount {
   /** Different numbers of records that it was equal to, two at most; of a count of what was left out: of which it left out none. */
   sizes: readonly number[];
-  /** It counts what the records have changed, or something else, and not the records. */
-  of?: "changes" | "else";
+  /**
+   * It counts what the records have changed, or something else, and not the records. `left out`: one of what was left out, which was
+   * above 0 in an acceptance.
+   */
+  of?: "changes" | "left out" | "else";
 }
 
 export type LearnedCounts = Readonly<Record<string, KnownCount>>;
@@ -149,9 +152,9 @@ function saysNone(learned: LearnedCounts, counts: AnswerCounts, of: { name: stri
   return !isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);
 }
 
-/** What was left out was once learned as a count of something else: it was 0. */
+/** Earlier versions have learned a count of what was left out, which was 0, as one of something else. */
 function isOfElse(known: KnownCount | undefined, name: string): boolean {
-  return known?.of === "changes" || (known?.of === "else" && !isLeftOutName(name));
+  return known?.of === "else" ? !isLeftOutName(name) : known?.of !== undefined;
 }
 
 /** A count that was the number of the records twice, or once where it is called so, and is larger now. Undefined where there is none. */
@@ -179,7 +182,7 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
     if (taken === size) {
       if (sizes.length < SIZES_MAX && !sizes.includes(size)) next = { ...next, [name]: { sizes: [...sizes, size] } };
     } else if (sizes.length < SIZES_MAX && !(isTakenName(name) && taken < size))
-      next = { ...next, [name]: { sizes: [], of: isLeftOutName(name) ? "changes" : "else" } };
+      next = { ...next, [name]: { sizes: [], of: isLeftOutName(name) ? "left out" : "else" } };
   }
   return next;
 }

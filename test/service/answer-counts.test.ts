@@ -188,6 +188,11 @@ describe("a count of none", () => {
     expect([countsChanges(known), countsChanges(ofChanges)]).toEqual([false, true]);
   });
 
+  it("stays one where others were left out of an acceptance", () => {
+    const known = learned([7, { accepted: 5, skipped: 2 }], [7, { accepted: 7, skipped: 0 }]);
+    expect(countsChanges(known)).toBe(false);
+  });
+
   it("of what was left out is learned anew where it was taken for a count of something else", () => {
     const former: LearnedCounts = { ignored: { sizes: [], of: "else" } };
     const known = learnCounts(former, { ignored: 0 }, 1);
