@@ -114,7 +114,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "return isNumber && Number(text) > 0 && REFUSED_NAME.test(label);",
       'return isNumber && Number(text) > 0 && label === "" && REFUSED_NAME.test(label);',
     ),
-    draws: { forms: { importAnswer: ["stats", "data.stats"] }, step: { do: "leave out" } },
+    draws: { forms: { importAnswer: ["stats", "data.stats"] }, step: { do: "leave out", isFirst: true } },
   },
   {
     ...one(
