@@ -8,12 +8,13 @@
 import type Database from "better-sqlite3";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
+import { storedText } from "../database/stored-text.ts";
 import { isUnknownHere } from "../database/verify-tables.ts";
 import { m } from "../messages/messages.ts";
 import { errorCodeFor } from "../platform/machine-fault.ts";
 import type { CarryOptions } from "./carry-orders.ts";
 import { copyRows } from "./carry-tables.ts";
-import { columnList, columnsOf, isDamage, REPLACED, withReplaced, writeMain } from "./rows.ts";
+import { columnList, columnsOf, isDamage, withReplaced, writeMain } from "./rows.ts";
 
 export interface SchemaObject {
   type: "table" | "view" | "index" | "trigger";
@@ -257,7 +258,7 @@ function writeSchema(db: Database.Database, sql: string, ...params: (string | nu
 function takeTexts(options: CarryOptions): void {
   const { from, to } = options;
   const types = ["table", "view", "index", "trigger"] as const;
-  const changed = types.flatMap((type) => listObjects(from, type)).filter(({ sql }) => sql.includes(REPLACED));
+  const changed = types.flatMap((type) => listObjects(from, type)).filter(({ sql }) => storedText(from).mayDiffer(sql));
   if (changed.length === 0) return;
   const theirs = "SELECT sql FROM replaced.sqlite_schema WHERE type = mine.type AND name = mine.name";
   const take = `UPDATE main.sqlite_schema AS mine SET sql = (${theirs}) WHERE type = ? AND name = ? AND sql = ?`;

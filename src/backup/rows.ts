@@ -8,6 +8,7 @@ import type Database from "better-sqlite3";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
+import { storedText } from "../database/stored-text.ts";
 import { isUnknownHere } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -77,15 +78,18 @@ export function writeMain<T>({ db, path }: Store, fn: () => T): T {
   }
 }
 
-/** What a text becomes in JavaScript where its bytes are no UTF-8; only such a value is worth a second look. */
-export const REPLACED = "\uFFFD";
-
-/** Gives the texts of a row that was written from JavaScript the bytes that they have in the row that it was read from. */
+/** Gives the texts of a row that was written from JavaScript the bytes that they have in the row that it was read from, if both are in one encoding. */
 export function keepBytes({ from, to }: Pair, table: string, { key, theirs, mine, row }: CopiedRow): void {
+  const texts = storedText(from);
+  if (texts !== storedText(to.db)) return;
   for (const [column, value] of Object.entries(row)) {
-    if (typeof value !== "string" || !value.includes(REPLACED)) continue;
+    if (!texts.mayDiffer(value)) continue;
     const [name, of] = [quoteName(column), quoteName(table)];
-    const bytes = from.prepare(`SELECT CAST(${name} AS BLOB) FROM ${of} WHERE ${key} = ?`).pluck().get(theirs);
+    const bytes = from
+      .prepare(`SELECT CAST(${name} AS BLOB) FROM ${of} WHERE ${key} = ?`)
+      .pluck()
+      .get(theirs) as Buffer;
+    if (texts.isExact(value, bytes)) continue;
     to.db.prepare(`UPDATE ${of} SET ${name} = CAST(? AS TEXT) WHERE ${key} = ?`).run(bytes, mine);
   }
 }

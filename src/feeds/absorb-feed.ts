@@ -85,45 +85,52 @@ export interface Work<F extends FoundKey> {
   isFirst?: boolean;
 }
 
-/** Reads every key that is dirty now. Yields between transactions, so that orders never wait for it. */
-export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: FeedPass): Promise<void> {
+/**
+ * Reads every key that is dirty now. Yields between transactions, so that orders never wait for it. Returns false where keys stay
+ * dirty although they were dealt with: reading them once more would change nothing.
+ */
+export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: FeedPass): Promise<boolean> {
   const { store, files } = context;
   for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(store, rules, DIRTY_PER_COMMIT);
     if (keys.length === 0) break;
     const rowsOf = () => keys.flatMap((key) => loadSourceRows(store, rules, key));
     await files?.lookAt(rowsOf(), pass.signal);
-    const unseen = await absorbKeys(context, rules, pass, { keys, unnamed: [], isWrite: true });
+    const { unseen, deleted } = await absorbKeys(context, rules, pass, { keys, unnamed: [], isWrite: true });
     // Rows that were given another file between the look and the transaction: the next pass looks again.
     if (unseen === keys.length) break;
+    if (deleted === 0) return false;
     await context.clock.sleep(0, pass.signal);
   }
+  return true;
 }
 
-/** Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at. */
+/** Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at, and how many dirty keys that settled. */
 export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
   pass: FeedPass,
   { keys, unnamed, isWrite = false }: { keys: readonly KeyValues[]; unnamed: Buffer[]; isWrite?: boolean },
-): Promise<number> {
+): Promise<{ unseen: number; deleted: number }> {
   const { store } = context;
-  let bad = 0;
+  let [bad, deleted] = [0, 0];
   const load = () => {
-    bad = 0;
+    [bad, deleted] = [0, 0];
     return keys.flatMap((values) => {
       const rows = loadSourceRows(store, rules, values);
       const key = textsOf(values);
       if (key !== undefined) return [{ key, rows, values }];
       bad += Number(absorbUnnamed(stepOf(context, rules, unnamed), values, rows));
-      deleteDirtyKey(store, rules, values);
+      deleted += deleteDirtyKey(store, rules, values);
       return [];
     });
   };
-  const markTaken = ({ values }: { values: KeyValues }) => deleteDirtyKey(store, rules, values);
+  const markTaken = ({ values }: { values: KeyValues }) => {
+    deleted += deleteDirtyKey(store, rules, values);
+  };
   const unseen = await absorb(context, rules, pass, { load, markTaken, isWrite });
   count(pass, "unsendable", bad);
-  return unseen;
+  return { unseen, deleted };
 }
 
 /** Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at. */

@@ -43,6 +43,8 @@ export class FeedChanges {
   #schemaVersion: number | undefined;
   #kind: SourceKind = "tracked";
   #isEmpty = false;
+  /** The last pass could not settle what the triggers had noted. */
+  #isStuck = false;
   /** Monotonic time until which a pass that goes on with a backlog need not read everything through again. */
   #scannedUntilMs = 0;
   /** Where the look at the files of refused rows goes on. */
@@ -112,6 +114,11 @@ export class FeedChanges {
     await this.#hold(m.common.sentences({ parts: hint === undefined ? [text] : [text, hint] }), signal);
   }
 
+  /** @throws BridgeError where the same keys would be read in every pass. What they stand for has been read all the same. */
+  refuseStuck(): void {
+    if (this.#isStuck) throw new BridgeError("internal", m.feeds.keysStayDirty({ name: this.#rules.name }));
+  }
+
   async release(signal: AbortSignal): Promise<void> {
     const { store, log } = this.#context;
     const rules = this.#rules;
@@ -153,7 +160,7 @@ export class FeedChanges {
     }
     if (files !== undefined)
       this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, pass.signal);
-    await absorbDirty(this.#context, rules, pass);
+    this.#isStuck = !(await absorbDirty(this.#context, rules, pass));
     this.#isEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
   }
 

@@ -4,14 +4,14 @@
  * transaction that dealt with it.
  */
 
-import { isUtf8 } from "node:buffer";
 import { onlyRow } from "../database/only-row.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
+import { type StoredText, storedText } from "../database/stored-text.ts";
 import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
 import { paddedKey } from "./feed-rows.ts";
 
-/** Text that is not UTF-8, which no JavaScript string can carry: a key of it finds its row again only by its bytes. */
+/** Text that no JavaScript string can carry (not UTF-8, or half a surrogate pair): a key of it finds its row again only by its bytes. */
 export class RawText {
   readonly bytes: Buffer;
 
@@ -23,8 +23,6 @@ export class RawText {
 /** Native key values of a row, as the table holds them. */
 export type KeyValues = readonly (ColumnValue | RawText)[];
 
-/** What SQLite's text becomes where its bytes are no UTF-8; only such a value is worth a second look. */
-const REPLACED = "\uFFFD";
 /** Rows that the forms of a key may stand for; more are read where they are there. */
 const LOOKALIKES = 20;
 
@@ -50,11 +48,12 @@ export function markKeyDirty(store: Store, rules: FeedRules, key: readonly strin
     .run(rules.feedId, ...paddedKey(key));
 }
 
-/** The key is dealt with. */
-export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): void {
+/** The key is dealt with. Returns how many keys that were: 0 where it was not dirty. */
+export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): number {
   const parts = [...key, "", "", "", ""].slice(0, 4);
   const where = parts.map((value, index) => `k${index} = ${markOf(value)}`).join(" AND ");
-  store.prepare(`DELETE FROM feed_dirty WHERE feed_id = ? AND ${where}`).run(rules.feedId, ...parts.map(bindOf));
+  const statement = store.prepare(`DELETE FROM feed_dirty WHERE feed_id = ? AND ${where}`);
+  return statement.run(rules.feedId, ...parts.map(bindOf)).changes;
 }
 
 export function countSourceRows(store: Store, rules: FeedRules, limit: number): number {
@@ -196,7 +195,7 @@ export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): 
   });
 }
 
-/** Reads rows, integers as bigint. Text that is no UTF-8 comes as a Buffer, so that nothing is sent that the ERP did not write. */
+/** Reads rows, integers as bigint. Text that no string carries comes as a Buffer, so that nothing is sent that the ERP did not write. */
 function readRows(store: Store, columns: readonly string[], query: SourceQuery): SourceRow[] {
   return readValues(store, columns, query).map((values) => rowOf(columns, values));
 }
@@ -206,7 +205,7 @@ interface SourceQuery {
   values: readonly (ColumnValue | number)[];
 }
 
-/** The same, the values of each row in order; text that is no UTF-8 comes as {@link RawText}. */
+/** The same, the values of each row in order; text that no string carries comes as {@link RawText}. */
 function readValues(store: Store, columns: readonly string[], query: SourceQuery): KeyValues[] {
   const read = (list: string) =>
     store
@@ -215,21 +214,23 @@ function readValues(store: Store, columns: readonly string[], query: SourceQuery
       .raw(true)
       .all(...query.values);
   const plain = read(columns.map(quoteName).join(", "));
-  return plain.some((values) => values.some(isReplaced)) ? withRawText(read, columns) : plain;
-}
-
-function isReplaced(value: ColumnValue): boolean {
-  return typeof value === "string" && value.includes(REPLACED);
+  const texts = storedText(store.db);
+  return plain.some((values) => values.some(texts.mayDiffer)) ? withRawText(read, columns, texts) : plain;
 }
 
 /** The same rows once more, each value with its bytes: in one statement, so that both are of one moment. */
-function withRawText(read: (list: string) => ColumnValue[][], columns: readonly string[]): KeyValues[] {
+function withRawText(
+  read: (list: string) => ColumnValue[][],
+  columns: readonly string[],
+  texts: StoredText,
+): KeyValues[] {
   const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
   return read(list).map((row) =>
     columns.map((_, index) => {
       const value = row[2 * index] ?? null;
       const bytes = row[2 * index + 1];
-      return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? new RawText(bytes) : value;
+      const isRaw = texts.mayDiffer(value) && Buffer.isBuffer(bytes) && !texts.isExact(value, bytes);
+      return isRaw ? new RawText(bytes) : value;
     }),
   );
 }

@@ -131,6 +131,7 @@ export class PushImports implements Job {
     this.#drains += 1;
     this.#hasFailed = false;
     await this.#sendRows.request.settleForms(signal);
+    this.#changes.refuseStuck();
     return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0 };
   }
 

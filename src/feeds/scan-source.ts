@@ -131,7 +131,7 @@ export class ScanSource {
       const proven = await this.#prove(reader);
       for (let exactly = false; ; ) {
         const reading = await this.#readAll(reader, { isFull, exactly, rowsExpected: proven }, signal);
-        // Text that is no UTF-8 must not be sent as something that the ERP did not write.
+        // Text that no string carries must not be sent as something that the ERP did not write.
         const isDoubtful: boolean = reader.sawReplaced && !exactly;
         if (!isDoubtful && !reading.isAmbiguous) return reading;
         exactly ||= isDoubtful;

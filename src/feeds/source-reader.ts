@@ -4,13 +4,13 @@
  * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is read as it is now.
  */
 
-import { isUtf8 } from "node:buffer";
 import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { isBridgeDatabase } from "../database/migrations.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
+import { type StoredText, storedText } from "../database/stored-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -21,13 +21,12 @@ import { readQuotedText } from "./quoted-text.ts";
 
 /** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
 const BUSY_TIMEOUT_MS = 100;
-/** What SQLite's text becomes where its bytes are no UTF-8. */
-const REPLACED = "\uFFFD";
 
 export class SourceReader {
   readonly #db: Database.Database;
   readonly #rules: SourceRules;
   readonly #from: string;
+  readonly #texts: StoredText;
   /** Whether a program that writes the file has to wait while it is read. */
   readonly makesWritersWait: boolean;
   /** Whether reading it runs a SELECT, which may never end: {@link proveSource}. */
@@ -38,18 +37,19 @@ export class SourceReader {
   constructor(db: Database.Database, rules: SourceRules) {
     this.#db = db;
     this.#rules = rules;
+    this.#texts = storedText(db);
     this.makesWritersWait = db.pragma("journal_mode", { simple: true }) !== "wal";
     this.#from = rules.query === null ? quoteName(rules.table) : checkedQuery(db, rules.query);
     this.mayNotEnd = rules.query !== null || isView(db, rules.table);
     checkColumns(rules, this.#columns());
   }
 
-  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can show it. */
+  /** True once a text was read that may be another than the stored one: only reading `exactly` can show it. */
   get sawReplaced(): boolean {
     return this.#sawReplaced;
   }
 
-  /** All rows, integers as bigint. Read exactly, text that is no UTF-8 comes as a Buffer, at twice the cost. */
+  /** All rows, integers as bigint. Read exactly, text that no string carries comes as a Buffer, at twice the cost. */
   *rows(exactly: boolean): Generator<SourceRow> {
     const { columns } = this.#rules;
     const list = columns.map(quoteName).flatMap((name) => (exactly ? [name, `CAST(${name} AS BLOB)`] : [name]));
@@ -60,10 +60,10 @@ export class SourceReader {
         if (next.done === true) return;
         const values = next.value as ColumnValue[];
         if (exactly) {
-          yield exactRow(columns, values);
+          yield this.#exactRow(columns, values);
           continue;
         }
-        this.#sawReplaced ||= values.some((value) => typeof value === "string" && value.includes(REPLACED));
+        this.#sawReplaced ||= values.some(this.#texts.mayDiffer);
         yield rowOf(columns, values);
       }
     } finally {
@@ -90,14 +90,14 @@ export class SourceReader {
     return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
   }
 
-  /** The rows of one key, at most two; text that is no UTF-8 comes as a Buffer. Reads through everything where the source has no index that helps. */
+  /** The rows of one key, at most two; text that no string carries comes as a Buffer. Reads through everything where the source has no index that helps. */
   find(key: readonly string[]): SourceRow[] {
     const { columns, keys } = this.#rules;
     const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
     const where = keys.map((column) => `CAST(${quoteName(column)} AS TEXT) = ?`).join(" AND ");
     return this.#attempt(() => {
       const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT 2`).all(...key);
-      return (rows as ColumnValue[][]).map((values) => exactRow(columns, values));
+      return (rows as ColumnValue[][]).map((values) => this.#exactRow(columns, values));
     });
   }
 
@@ -114,6 +114,16 @@ export class SourceReader {
       .prepare(`SELECT * FROM ${this.#from} LIMIT 0`)
       .columns()
       .map(({ name }) => name);
+  }
+
+  /** Each value has its bytes beside it. */
+  #exactRow(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
+    const texts = this.#texts;
+    const exact = columns.map((_, index) => {
+      const [value = null, bytes] = values.slice(2 * index, 2 * index + 2);
+      return texts.mayDiffer(value) && Buffer.isBuffer(bytes) && !texts.isExact(value, bytes) ? bytes : value;
+    });
+    return rowOf(columns, exact);
   }
 
   #attempt<T>(fn: () => T): T {
@@ -237,13 +247,4 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
     hint: isOwnFault ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading({ name: rules.name }),
     cause: error,
   });
-}
-
-/** Each value has its bytes beside it. */
-function exactRow(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
-  const exact = columns.map((_, index) => {
-    const [value = null, bytes] = values.slice(2 * index, 2 * index + 2);
-    return typeof value === "string" && Buffer.isBuffer(bytes) && !isUtf8(bytes) ? bytes : value;
-  });
-  return rowOf(columns, exact);
 }

@@ -23,7 +23,7 @@ export interface SourceRows {
   readonly makesWritersWait: boolean;
   /** Whether reading it runs a SELECT, which may never end. */
   readonly mayNotEnd: boolean;
-  /** True once a text was read that may hold bytes that are no UTF-8: only reading `exactly` can show it. */
+  /** True once a text was read that may be another than the stored one: only reading `exactly` can show it. */
   readonly sawReplaced: boolean;
   /** All rows, `count` at a time; the last step has fewer, or none. */
   steps(exactly: boolean, count: number): AsyncIterable<SourceRow[]>;

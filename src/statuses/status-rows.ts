@@ -10,12 +10,12 @@ import { onlyValue } from "../database/only-row.ts";
 import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { findAltered } from "../database/stored-text.ts";
 import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import type { RequestedOrder, WantedStatus } from "./plan-status.ts";
-import { findNotUtf8 } from "./utf8.ts";
 
 /** Column values together larger than this are never read: a status needs no megabyte. */
 const VALUES_BYTES_MAX = 1_000_000;
@@ -98,7 +98,7 @@ export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undef
 
 function readRow(store: Store, row: RequestRow): StatusRequest {
   const { status, comment, data } = row;
-  const notUtf8 = findNotUtf8({ status, comment, data }, (column) => loadBytes(store, row.id, column));
+  const notUtf8 = findAltered(store.db, { status, comment, data }, (column) => loadBytes(store, row.id, column));
   const wasAnswered = row.wasAnswered === 1n;
   return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), wasAnswered, notUtf8 };
 }

@@ -194,8 +194,22 @@ describe("a status that the ERP wants", () => {
       `INSERT INTO status_requests (order_id, status, comment, data) VALUES ('${ids[0]}', ${status}, ${comment}, ${data})`,
     );
     expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
-    expect(request(1)).toMatchObject({ state: "refused", last_error: `${column} is not valid UTF-8` });
+    expect(request(1)).toMatchObject({ state: "refused", last_error: `${column} is not valid UTF-8 or UTF-16` });
     expect(posts()).toEqual([]);
+  });
+
+  it("is refused for half a surrogate pair in a database in UTF-16, and leaves with U+FFFD or a whole pair", async () => {
+    const { ids, send, erp, request, posts } = await startStatusBridge({ encoding: "UTF-16le", orders: 3 });
+    const comments = [
+      "CAST(x'61003dd82d003100' AS TEXT)",
+      "CAST(x'6100fdff' AS TEXT)",
+      "CAST(x'61003dd800de' AS TEXT)",
+    ];
+    for (const [at, comment] of comments.entries())
+      erp.exec(`INSERT INTO status_requests (order_id, status, comment) VALUES ('${ids[at]}', 'paid', ${comment})`);
+    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+    expect(request(1)).toMatchObject({ state: "refused", last_error: "comment is not valid UTF-8 or UTF-16" });
+    expect(posts()).toHaveLength(2);
   });
 
   it("goes out with the sign that stands for what cannot be shown, where the ERP really wrote that", async () => {

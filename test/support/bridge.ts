@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { inject, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { type LoadedConfig, parseConfig } from "../../src/config/load.ts";
@@ -82,11 +83,12 @@ export function configFor(
 }
 
 export async function startTestBridge(
-  options: { settings?: Settings; sandbox?: StartOptions; folder?: string } = {},
+  options: { settings?: Settings; sandbox?: StartOptions; folder?: string; encoding?: string } = {},
 ): Promise<TestBridge> {
   const folder = options.folder ?? memoryFolder();
   mkdirSync(folder, { recursive: true });
   const database = path.join(folder, "bridge.db");
+  if (options.encoding !== undefined) beginIn(options.encoding, database);
   if (!existsSync(database)) copyFileSync(inject("emptyDatabase"), database);
   const clock = new FakeClock();
   const logs: LogLine[] = [];
@@ -112,6 +114,13 @@ export async function startTestBridge(
       bridge = open(settings);
     },
   };
+}
+
+/** A file that an ERP has made in this encoding. */
+function beginIn(encoding: string, file: string): void {
+  const db = new Database(file);
+  db.exec(`PRAGMA encoding = '${encoding}'; CREATE TABLE erp_own (name TEXT)`);
+  db.close();
 }
 
 export function collectingLog(logs: LogLine[]): Log {

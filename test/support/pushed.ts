@@ -37,7 +37,7 @@ export interface PushedFeeds extends TestBridge {
 
 /** A bridge whose stock feed has looked once, so that its triggers stand. */
 export async function startFeeds(
-  options: { settings?: Settings; sandbox?: StartOptions; arm?: JobName[] } = {},
+  options: { settings?: Settings; sandbox?: StartOptions; arm?: JobName[]; encoding?: string } = {},
 ): Promise<PushedFeeds> {
   const settings = mergeSettings(
     { service: { timeouts: { import: `${IMPORT_TIMEOUT_MS / 1000}s` } } },
@@ -46,6 +46,7 @@ export async function startFeeds(
   const test = await startTestBridge({
     settings,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
+    ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
   });
   const erp = new Database(test.bridge.store.path, { timeout: 5_000 });
   onTestFinished(() => void erp.close());

@@ -40,12 +40,13 @@ export interface StatusBridge extends TestBridge {
 }
 
 export async function startStatusBridge(
-  options: { settings?: Settings; sandbox?: StartOptions; orders?: number } = {},
+  options: { settings?: Settings; sandbox?: StartOptions; orders?: number; encoding?: string } = {},
 ): Promise<StatusBridge> {
   const settings = mergeSettings({ statuses: { path: STATUS_PATH } }, options.settings ?? {});
   const bridge = await startTestBridge({
     settings,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
+    ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
   });
   const { sandbox, rows, run, clock } = bridge;
   const ids = Array.from({ length: options.orders ?? 1 }, () => sandbox.service.createOrder({ status: "new" }));

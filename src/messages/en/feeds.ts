@@ -6,6 +6,8 @@ export const feeds = {
   keyIsBinary: ({ columns }: { columns: readonly string[] }) =>
     `${columns.join(", ")}: the key is binary data or no valid text`,
   keyNotUnique: ({ columns }: { columns: readonly string[] }) => `two rows have this key (${columns.join(", ")})`,
+  keysStayDirty: ({ name }: { name: string }) =>
+    `${name}: keys that were noted as changed cannot be deleted from feed_dirty; they are read again in every pass.`,
   sourceWell: ({ name, source }: { name: string; source: Said }) => `${name}: ${source} is as it should be again.`,
   comparesAll: ({ name }: { name: string }) => `${name}: all rows are compared.`,
   changesNoted: ({ name, table }: { name: string; table: string }) =>

@@ -2,7 +2,7 @@ import type { Said } from "../message.ts";
 
 export const statuses = {
   tooLarge: "status, comment and data are too large together",
-  notUtf8: ({ column }: { column: string }) => `${column} is not valid UTF-8`,
+  notUtf8: ({ column }: { column: string }) => `${column} is not valid UTF-8 or UTF-16`,
   idNotUuid: "order_id is not a UUID",
   noSuchOrder: "there is no order with this order_id in the table orders",
   empty: "is empty",

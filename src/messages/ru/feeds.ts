@@ -5,6 +5,8 @@ export const feeds = {
   keyIsNull: ({ columns }) => `${columns.join(", ")}: ключ равен NULL`,
   keyIsBinary: ({ columns }) => `${columns.join(", ")}: ключ — двоичные данные или неверный текст`,
   keyNotUnique: ({ columns }) => `такой ключ у двух строк (${columns.join(", ")})`,
+  keysStayDirty: ({ name }) =>
+    `${name}: ключи, отмеченные как изменённые, не удаляются из feed_dirty и читаются заново при каждом проходе.`,
   sourceWell: ({ name, source }) => `${name}: ${source}: снова в порядке.`,
   comparesAll: ({ name }) => `${name}: сверяются все строки.`,
   changesNoted: ({ name, table }) => `${name}: изменения ${table} теперь отмечаются.`,

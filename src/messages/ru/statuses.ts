@@ -2,7 +2,7 @@ import type { statuses as en } from "../en/statuses.ts";
 
 export const statuses = {
   tooLarge: "status, comment и data вместе слишком велики",
-  notUtf8: ({ column }) => `${column} не в UTF-8`,
+  notUtf8: ({ column }) => `${column} не в UTF-8 и не в UTF-16`,
   idNotUuid: "order_id — не UUID",
   noSuchOrder: "в таблице orders нет заказа с таким order_id",
   empty: "пустое значение",

@@ -4,6 +4,7 @@
  */
 import { faultCodeOf } from "../../database/sqlite-errors.ts";
 import type { Store } from "../../database/store.ts";
+import { storedText } from "../../database/stored-text.ts";
 import { ERP_TABLES, type ErpTable, type Key, localValue, type RemoteRow, type TouchedRow } from "./erp-tables.ts";
 
 /** What concerns the row alone: a constraint, a trigger that says no, a value that does not fit. */
@@ -50,7 +51,7 @@ const ZERO = { values: { quantity: "0", reserved: "0" } };
 
 function deleteRow(store: Store, table: ErpTable, key: Key): boolean {
   const { key: names } = ERP_TABLES[table];
-  const where = names.map(({ name }) => `${name} = ?`).join(" AND ");
+  const where = names.map(({ name }) => `${name} = ${markOf(key)}`).join(" AND ");
   return store.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...keyValues(table, key)).changes > 0;
 }
 
@@ -59,21 +60,27 @@ function upsertRow(store: Store, table: ErpTable, key: Key, row: Pick<RemoteRow,
   const keys = names.map(({ name }) => name);
   const own = columns.map(({ name }) => name);
   const all = [...keys, ...own];
+  const marks = [...keys.map(() => markOf(key)), ...own.map(() => "?")];
   const set = own.map((name) => `${name} = excluded.${name}`).join(", ");
   const isOther = own.map((name) => `${table}.${name} IS NOT excluded.${name}`).join(" OR ");
   const values = columns.map(({ name, kind }) => localValue(row.values[name], kind));
   return (
     store
       .prepare(
-        `INSERT INTO ${table} (${all.join(", ")}) VALUES (${all.map(() => "?").join(", ")})
+        `INSERT INTO ${table} (${all.join(", ")}) VALUES (${marks.join(", ")})
          ON CONFLICT (${keys.join(", ")}) DO UPDATE SET ${set} WHERE ${isOther}`,
       )
       .run(...keyValues(table, key), ...values).changes > 0
   );
 }
 
-function keyValues(table: ErpTable, { k0, k1 }: Key): (string | bigint | null)[] {
+function keyValues(table: ErpTable, { k0, k1, stored }: Key): (string | bigint | Buffer | null)[] {
+  if (stored !== undefined) return [...stored];
   return ERP_TABLES[table].key.map(({ kind }, at) => localValue(at === 0 ? k0 : k1, kind));
+}
+
+function markOf({ stored }: Key): string {
+  return stored === undefined ? "?" : "CAST(? AS TEXT)";
 }
 
 /**
@@ -113,12 +120,19 @@ function findQueued(store: Store, orderId: string): Queued | undefined {
 export function listKeys(store: Store, table: ErpTable, after: Key | undefined, limit: number): Key[] {
   const { key } = ERP_TABLES[table];
   const names = key.map(({ name }) => name).join(", ");
-  const beyond = after === undefined ? "" : `WHERE (${names}) > (${key.map(() => "?").join(", ")})`;
+  const beyond = after === undefined ? "" : `WHERE (${names}) > (${key.map(() => markOf(after)).join(", ")})`;
   const bound = after === undefined ? [] : keyValues(table, after);
-  const second = key[1] === undefined ? "''" : `CAST(${key[1].name} AS TEXT)`;
+  const columns = (type: string) => key.map(({ name }) => `CAST(${name} AS ${type})`).join(", ");
+  const sql = `SELECT ${columns("TEXT")}, ${columns("BLOB")} FROM ${table} ${beyond} ORDER BY ${names} LIMIT ?`;
+  const texts = storedText(store.db);
   return store
-    .prepare<Key>(
-      `SELECT CAST(${key[0]?.name} AS TEXT) AS k0, ${second} AS k1 FROM ${table} ${beyond} ORDER BY ${names} LIMIT ?`,
-    )
-    .all(...bound, limit);
+    .prepare<(string | Buffer)[]>(sql)
+    .raw(true)
+    .all(...bound, limit)
+    .map((row) => {
+      const [k0 = "", k1 = ""] = row.slice(0, key.length) as string[];
+      const stored = row.slice(key.length) as Buffer[];
+      const isExact = [k0, k1].every((text, at) => !texts.mayDiffer(text) || texts.isExact(text, stored[at] as Buffer));
+      return isExact ? { k0, k1 } : { k0, k1, stored };
+    });
 }

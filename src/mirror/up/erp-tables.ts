@@ -92,6 +92,8 @@ export interface RemoteRow {
 export interface Key {
   k0: string;
   k1: string;
+  /** The bytes of a local key that no string carries: by these alone SQLite finds the row. */
+  stored?: readonly Buffer[];
 }
 
 /** A key that was touched, with what PostgreSQL has under it now; `row` null: nothing. */

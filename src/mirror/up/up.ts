@@ -246,7 +246,9 @@ async function readStep(
       const { table } = step;
       const keys = listKeys(store, table, step.after, limit);
       const after = keys.at(-1);
-      const absent = after === undefined ? [] : await findAbsent(tx, shop, table, keys);
+      const found = after === undefined ? [] : await findAbsent(tx, shop, table, keys);
+      const raw = keys.filter(({ stored }) => stored !== undefined);
+      const absent = found.map((one) => raw.find(({ k0, k1 }) => k0 === one.k0 && k1 === one.k1) ?? one);
       const rows = step.kind === "kept" ? [] : absent.map((key) => ({ ...key, table, row: null }));
       return { round: { rows }, next: after && { ...step, after }, kept: absent.length };
     }
