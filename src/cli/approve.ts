@@ -3,12 +3,13 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { approveGuarded } from "../feeds/feed-rows.ts";
 import { decideFormer, listFormer } from "../feeds/former-rows.ts";
 import { m } from "../messages/messages.ts";
-import { approveMirror } from "../mirror/mirror-state.ts";
+import { approveMirror, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
-import { EXIT, type ExitCode } from "../platform/errors.ts";
+import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { type Call, type Command, load, readExisting, unknownWord } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
+import { isSwitchedOn, switchedOff } from "./switched-off.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** A person's decision about the rows that were sent under a former key and that nothing names. */
@@ -29,6 +30,7 @@ export const approve: Command<{ feed: string; former: string | undefined }> = as
     else describeFormer(call, name, rows);
     return rows.some(({ state }) => state === "waiting") ? EXIT.attention : EXIT.ok;
   }
+  if (!isSwitchedOn(name, loaded)) throw switchedOff(name);
   using store = openExisting(loaded);
   const rows = store.write(() => {
     if (decision !== undefined) return decideFormer(store, name, decision === "gone" ? "gone" : "kept");
@@ -48,7 +50,12 @@ const MIRROR = "mirror";
 /** What a restored PostgreSQL lacks goes here as well, with the mirror's next pass. */
 async function approveDeletions(call: Call): Promise<ExitCode> {
   using store = openExisting(await load(call));
-  const rows = store.write(() => approveMirror(store));
+  const rows = store.write(() => {
+    const kept = approveMirror(store);
+    if (kept > 0 && loadMirrorFacts(store) === undefined)
+      throw new BridgeError("usage", m.sync.switchedOff({ job: MIRROR }), { hint: m.command.setMirrorUrl });
+    return kept;
+  });
   if (call.json) call.terminal.out(jsonLine({ feed: MIRROR, rows, asked: false }));
   else
     call.terminal.out(

@@ -24,6 +24,7 @@ import { askDaemon } from "./ask-daemon.ts";
 import { asTyped } from "./call.ts";
 import { type Command, load, unknownWord } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
+import { isSwitchedOn, switchedOff } from "./switched-off.ts";
 import { jsonLine } from "./terminal.ts";
 
 /**
@@ -52,9 +53,10 @@ export const resume: Command<{ area: string; hold: string | undefined }> = async
   if (jobs === undefined) throw unknownWord(m.command.areaOrFeed, area, Object.keys(AREAS));
   if (hold !== undefined && !isHoldReason(hold)) throw unknownWord(m.command.hold, hold, HOLD_REASONS);
   const loaded = await load(call);
+  const enabled = jobs.filter((job) => isSwitchedOn(job, loaded));
+  if (jobs.length > 0 && enabled.length === 0) throw switchedOff(area);
   using store = openExisting(loaded);
   const { lifted, left, switched } = store.write(() => lift(store, { area, hold }, loaded));
-  const enabled = jobs.filter((job) => isOn(job, loaded));
   const asked = lifted.length > 0 && askDaemon(store, enabled);
   const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
   if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting, ...(switched && { switched }) }));
@@ -97,11 +99,6 @@ function describeSwitch({ formerUrl, formerId, position, reads, unconfirmed, con
     m.command.comparedAtStart,
     m.command.reloadForAccount,
   ];
-}
-
-function isOn(job: JobName, { config }: LoadedConfig): boolean {
-  if (job === "statuses") return config.statuses.path !== null;
-  return !(job in config.imports) || config.imports[job as "stocks"].path !== null;
 }
 
 /** Whose answers in a new form a person accepts with an area. */

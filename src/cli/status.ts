@@ -108,7 +108,7 @@ function lookNow(config: SeenConfig, call: Call): Look {
     ...next(worst?.command ?? null).map((line) => `  ${line}`),
     ...others.map((one) => [paint(styleOf(one), "!"), one.text, ...next(one.command)].join(" ")),
     ...facts.flows
-      .filter(({ enabled }) => enabled)
+      .filter(({ enabled, waiting, quarantined, held }) => enabled || waiting + quarantined > 0 || held !== null)
       .map((flow) => {
         const { lead, isBehind } = splitRow(flow.sentence, kept, told.conditions);
         return `  ${paint("name", flow.flow.padEnd(10))} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;

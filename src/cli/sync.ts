@@ -35,6 +35,7 @@ import { findOnlyRow } from "./only-row.ts";
 import { openExisting } from "./open-existing.ts";
 import { describeKey } from "./preview.ts";
 import { interruption } from "./signals.ts";
+import { isSwitchedOn, switchedOff } from "./switched-off.ts";
 import { previewSync } from "./sync-dry-run.ts";
 import { SyncProgress } from "./sync-progress.ts";
 import { jsonLine } from "./terminal.ts";
@@ -129,19 +130,11 @@ async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Prom
   }
 }
 
-function chooseJobs(jobs: readonly string[], { config }: LoadedConfig): JobName[] {
-  const isOn = (job: JobName) =>
-    job === "orders" ||
-    job === "updates" ||
-    job === "reconcile" ||
-    (job === "statuses" && config.statuses.path !== null) ||
-    (job in config.imports && config.imports[job as "stocks"].path !== null);
+function chooseJobs(jobs: readonly string[], loaded: LoadedConfig): JobName[] {
   const named = JOB_NAMES.filter((job) => jobs.includes(job));
-  const off = named.find((job) => !isOn(job));
-  if (off !== undefined) {
-    throw new BridgeError("usage", m.sync.switchedOff({ job: off }), { hint: m.sync.setPath });
-  }
-  return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isOn(job));
+  const off = named.find((job) => !isSwitchedOn(job, loaded));
+  if (off !== undefined) throw switchedOff(off);
+  return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isSwitchedOn(job, loaded));
 }
 
 /** One key is named of one feed, and a table that is always sent whole has no request for one row. */

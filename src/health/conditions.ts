@@ -266,9 +266,14 @@ function findLate(times: readonly string[], nowMs: number): { count: number; sin
   return late[0] === undefined ? undefined : { count: late.length, since: late[0] };
 }
 
-function ofFeeds({ flows, erpWrites = [], formerRows = [] }: Facts, { nowMs }: Now): Condition[] {
+/** What waits of a feed that was switched off asks for nothing until it is switched on. */
+function ofFeeds({ flows: all, erpWrites = [], formerRows = [] }: Facts, { nowMs }: Now): Condition[] {
+  const flows = all.filter(({ enabled }) => enabled);
+  const isOff = (feed: string) => all.some(({ flow, enabled }) => flow === feed && !enabled);
   return [
-    ...formerRows.map(({ feed, since, count, keys }) => make("former_rows", feed, since, { count, keys })),
+    ...formerRows.flatMap(({ feed, since, count, keys }) =>
+      isOff(feed) ? [] : [make("former_rows", feed, since, { count, keys })],
+    ),
     ...flows.flatMap(({ flow, refused }) =>
       refused > 0 ? [make("refused_rows", flow, null, { count: refused })] : [],
     ),

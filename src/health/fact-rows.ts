@@ -22,6 +22,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
+import { AREA_FLOWS } from "../pass/job-names.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
 import { loadNotices, loadPageSilent } from "./notices.ts";
@@ -209,6 +210,12 @@ function loadChanged(store: Store): string {
   return changed;
 }
 
+/** A hold of what was switched off stops nothing, and nobody can end it. */
+function isOff({ area }: { area: string }, flows: Facts["flows"]): boolean {
+  const names: readonly string[] = Object.hasOwn(AREA_FLOWS, area) ? AREA_FLOWS[area as "orders"] : [area];
+  return names.every((name) => flows.some(({ flow, enabled }) => flow === name && !enabled));
+}
+
 const NONE = { count: 0, since: null };
 
 /** What cannot be read because another program has changed the bridge's tables or views is left out, and `changed` names these. */
@@ -223,12 +230,15 @@ export function loadFacts(store: Store): Facts {
     }
   };
   const count = (sql: string) => read(() => countSince(store, sql), NONE);
+  const flows = read(() => loadFlows(store), []);
   const unread = count(UNREAD);
   const unshown = count(UNSHOWN);
   return {
     ...(changed === "" ? {} : { changed }),
-    flows: read(() => loadFlows(store), []),
-    holds: read(() => loadHolds(store), []).map(({ nextProbeAt: _, ...hold }) => hold),
+    flows,
+    holds: read(() => loadHolds(store), []).flatMap(({ nextProbeAt: _, ...hold }) =>
+      isOff(hold, flows) ? [] : [hold],
+    ),
     lastOrderAt: read(() => loadLastOrderAt(store), null),
     orders: read(() => onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"), 0),
     unread: unread.count,

@@ -5,7 +5,7 @@ import { itSome } from "../support/whole.ts";
 const SINCE = "2026-01-01T00:00:00.000Z";
 
 async function startHeld(...held: [area: string, reason: string][]) {
-  const shop = await startShop();
+  const shop = await startShop({ settings: { statuses: { path: "/api/v1/1c/orders/{order_id}/status" } } });
   shop.sandbox.service.createOrder();
   await shop.command("sync");
   for (const [area, reason] of held)

@@ -55,6 +55,7 @@ export const check = {
 };
 
 export const command = {
+  setMirrorUrl: "Set mirror.url or mirror.url_file in the configuration.",
   configOrInstance: "--config and --instance exclude each other.",
   instanceName: "An instance's name holds letters, digits, . _ and - only.",
   noDatabase: ({ file }: { file: string }) => `There is no database at ${file} yet.`,

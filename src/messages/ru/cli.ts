@@ -48,6 +48,7 @@ export const check = {
 } satisfies typeof en.check;
 
 export const command = {
+  setMirrorUrl: "Укажите mirror.url или mirror.url_file в настройках.",
   configOrInstance: "--config и --instance нельзя указывать вместе.",
   instanceName: "Имя экземпляра состоит только из букв, цифр и знаков . _ -",
   noDatabase: ({ file }) => `Базы ${file} ещё нет.`,
