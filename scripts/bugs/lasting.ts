@@ -213,7 +213,7 @@ const OF_VALUES: readonly PlantedBug[] = [
   },
   hostile(
     "text that is no UTF-8 sent as it is shown",
-    "src/statuses/utf8.ts",
+    "src/database/stored-text.ts",
     ["  return found ?? null;", "  return null;"],
     { step: { do: "odd status", what: "no UTF-8" } },
   ),
