@@ -119,6 +119,23 @@ describe("a feed whose requests are the whole table", () => {
     expect(rows("SELECT chunk FROM feeds WHERE name = 'stocks'")).toEqual([{ chunk: null }]);
   });
 
+  it.each([
+    ["is as before", "UPDATE stock SET quantity = 10 WHERE sku = 'S-2'"],
+    ["is gone", "DELETE FROM stock WHERE sku = 'S-2'"],
+  ])("goes again after a refusal that has emptied the site, also where the row that had changed %s", async (_, sql) => {
+    const { erp, run, minutes, sandbox, site } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: "all", how: "per-record" } });
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
+    await run("stocks");
+    expect(site()).toEqual({});
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    erp.exec(sql);
+    await minutes(10);
+    expect(site()).toMatchObject({ "S-1": { quantity: 10 }, "S-3": { quantity: 10 } });
+  });
+
   it("keeps a refused record in the table as it was accepted last", async () => {
     const settings = {
       imports: { stocks: { ...WHOLE.imports.stocks, result: { rejected: "$.errors", key: "$.sku" } } },

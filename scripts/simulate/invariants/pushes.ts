@@ -17,6 +17,9 @@ const IS_QUARANTINED = "SELECT 1 FROM quarantine WHERE kind = ? AND reference = 
 /** Under another configuration the key stands in the second column. */
 const IS_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND @key IN (k0, k1)
   UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed AND @key IN (CAST(k0 AS TEXT), CAST(k1 AS TEXT))`;
+/** Each request of a table that is sent whole carries every row: what was acknowledged goes again with whatever waits. */
+const IS_TABLE_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND state <> 'refused'
+  UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed`;
 const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2 };
 
 export class PushInvariants {
@@ -55,8 +58,10 @@ export class PushInvariants {
 
   /** After a pass: what the service has said that it did not take does not count as sent. */
   checkLeftOut(feed: FeedName): void {
-    const { auditor, erp, fail } = this.#scene;
+    const { auditor, erp, fail, forms } = this.#scene;
     if (erp.isLocking) return;
+    const isWhole = feed === "stocks" && forms.whole;
+    if (isWhole && auditor.prepare(IS_TABLE_WAITING).get({ feed: FEED_IDS[feed] }) !== undefined) return;
     for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
       const isWaiting = auditor.prepare(IS_WAITING).get({ feed: FEED_IDS[feed], key }) !== undefined;
       const [difference] = isWaiting ? [] : this.#differencesAt(feed, key);
