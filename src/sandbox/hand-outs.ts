@@ -90,6 +90,7 @@ type Named = { readonly batches: readonly Batch[]; readonly orders: readonly Sto
 export class HandOuts {
   private readonly site: Site;
   private readonly batches: Batch[] = [];
+  /** A row: what is handed out goes to its end, so that it comes round also where the service's clock is set back. */
   private open: Batch[] = [];
   private readonly byId = new Map<string, Batch>();
   private names = 0;
@@ -184,19 +185,16 @@ export class HandOuts {
     if (handOut === "repeat") return this.oldestOpen() ?? this.newBatch();
     if (wait === "cycle") return this.newBatch() ?? this.oldestOpen();
     if (wait === null) return this.newBatch();
-    const oldest = this.oldestOpen();
-    const due = oldest !== undefined && this.site.now() - oldest.batch.handedOutAtMs >= wait;
-    return due ? oldest : this.newBatch();
+    return this.oldestOpen(this.site.now() - wait) ?? this.newBatch();
   }
 
-  /** The open batch that was handed out longest ago, with what of it is still to be confirmed. */
-  private oldestOpen(): { batch: Batch; orders: StoredOrder[] } | undefined {
+  /** The open batch that stands first in the row, with what of it is still to be confirmed; of those handed out no later than `untilMs`. */
+  private oldestOpen(untilMs = Number.POSITIVE_INFINITY): { batch: Batch; orders: StoredOrder[] } | undefined {
     const waits = (order: StoredOrder) => !order.deleted && !order.confirmed;
-    const open = this.open.filter((batch) => batch.isEmpty || batch.orders.some(waits));
-    const [first, ...others] = open;
-    if (first === undefined) return undefined;
-    const batch = others.reduce((oldest, each) => (each.handedOutAtMs < oldest.handedOutAtMs ? each : oldest), first);
-    return { batch, orders: batch.orders.filter(waits) };
+    const batch = this.open.find(
+      ({ isEmpty, orders, handedOutAtMs }) => handedOutAtMs <= untilMs && (isEmpty || orders.some(waits)),
+    );
+    return batch && { batch, orders: batch.orders.filter(waits) };
   }
 
   private newBatch(): { batch: Batch; orders: StoredOrder[] } | undefined {
@@ -229,8 +227,8 @@ export class HandOuts {
   private handOut(batch: Batch, orders: StoredOrder[], id: string | null): void {
     const isNew = !this.open.includes(batch);
     if (isNew || id !== batch.id) this.names += 1;
+    this.open = [...this.open.filter((each) => each !== batch), batch];
     if (isNew) {
-      this.open.push(batch);
       this.batches.push(batch);
       if (batch.isEmpty) this.emptyOnes -= 1;
     }

@@ -94,6 +94,20 @@ describe("hand-outs", () => {
     expect(turns).toEqual([ids[0], ids[1], ids[0]]);
   });
 
+  it("comes round with cycle also where its clock is set back", async () => {
+    const { sandbox, clock, ids, idsOf } = await withOrders(3, {
+      handOut: "next",
+      redeliverAfterMs: "cycle",
+      batchSize: 1,
+    });
+    const turns = [];
+    for (let turn = 0; turn < 6; turn++) {
+      turns.push(idsOf(await get(sandbox))[0]);
+      clock.pass(turn === 0 ? -1e9 : 1);
+    }
+    expect(turns).toEqual([...ids, ...ids]);
+  });
+
   it.each([
     ["string", '"batch-1"'],
     ["number", "1"],
