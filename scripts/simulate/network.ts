@@ -4,7 +4,7 @@ import { integerBetween, type Random } from "../../src/sandbox/random.ts";
 import { type Route, routeOf } from "../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { SimulatedTime } from "./clock.ts";
-import { type Lie, type LieBody, queuedForMs } from "./hostile/grammar.ts";
+import { isOfBefore, type Lie, type LieBody, queuedForMs } from "./hostile/grammar.ts";
 import { asSent, needsService } from "./hostile/lies.ts";
 import type { Asked, Fate } from "./schedule.ts";
 
@@ -235,7 +235,9 @@ class Exchange {
     const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed" || fate.kind === "lie";
     const isSuccess = status >= 200 && status < 300;
     const isTrue = isWhole && isSuccess && response !== undefined && body.equals(asSent(response.body));
-    const isReadable = isTrue || (fate?.kind === "lie" && HAS_IDS.has(fate.lie.body) && isSuccess);
+    // What a cache has kept is whole, and may be told for the first time: the answer itself may have been lost on its way.
+    const isWithIds = fate?.kind === "lie" && (HAS_IDS.has(fate.lie.body) || isOfBefore(fate.lie));
+    const isReadable = isTrue || (isWithIds && isSuccess);
     const isNamed = fate?.kind === "lie" && fate.lie.body === "named otherwise" && isSuccess && !isTrue;
     const shown = isNamed ? response?.body.toString("utf8") : undefined;
     const downMs = fate?.kind === "slow" ? fate.ms : integerBetween(random, 3, 60);
