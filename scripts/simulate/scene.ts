@@ -13,6 +13,8 @@ export interface Scene {
   readonly time: SimulatedTime;
   readonly machine: MachineClock;
   readonly service: SandboxService;
+  /** What the clock of the service shows that the program has the address of, in milliseconds: {@link service} has moved for a time. */
+  readonly addressedNow: number;
   readonly forms: Forms;
   /** Not the bridge's own: it sees what is committed, and nothing else. */
   readonly auditor: SecondConnection;

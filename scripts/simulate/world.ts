@@ -215,6 +215,10 @@ export class World implements Scene, Line, CommitHooks {
     this.#life?.close();
   }
 
+  get addressedNow(): number {
+    return this.#life === undefined || this.#life.origin === ORIGIN ? this.service.now() : this.time.trueMs;
+  }
+
   // ------------------------------------------------------------------------------------------------------ program
 
   #start(): void {

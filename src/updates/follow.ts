@@ -147,14 +147,18 @@ function highOf(timestamp: ServedTimestamp | undefined): High | undefined {
   return timestamp === undefined ? undefined : { text: timestamp.text, ns: timestamp.instantNs };
 }
 
-/** Whether a position is of another form than the times that are served now, and another one is not: that one takes its place. */
+/**
+ * Whether a position is of another form than the times that are served now, and another one is not: that one takes its place, also where it
+ * reads as an earlier time. Not where it is earlier in any zone, as where a bound ended a sweep: following would go back to there.
+ */
 export function isOfFormerForm(
   watermark: string | undefined,
   position: string,
   { form, timezone }: { form: TimestampForm | undefined; timezone: string },
 ): boolean {
   const [before, after] = [ownForm(watermark, timezone), ownForm(position, timezone)];
-  return isZoneUnclear(before, form) && after !== undefined && !isZoneUnclear(after, form);
+  const isOther = isZoneUnclear(before, form) && after !== undefined && !isZoneUnclear(after, form);
+  return isOther && (instantOf(position, timezone) ?? 0n) >= (instantOf(watermark, timezone) ?? 0n) - OFFSET_MAX_NS;
 }
 
 export interface Page {

@@ -9,6 +9,12 @@ const FORM: TimestampForm = { kind: "iso", precision: "second", fraction: 0, poi
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute)).toISOString().replace(".000", "");
 const high = (minute: number) => ({ text: at(minute), ns: instantOf(at(minute), "UTC") as bigint });
 const http = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute)).toUTCString();
+const LOCAL: TimestampForm = { ...FORM, zone: "" };
+/** Without a zone, at this hour of the day before. */
+const local = (hour: number) => {
+  const text = `2026-02-28T${hour}:05:00`;
+  return { text, ns: instantOf(text, "UTC") as bigint };
+};
 const usual: PositionFacts = {
   watermark: at(5),
   token: undefined,
@@ -41,6 +47,8 @@ describe("where the position goes", () => {
       { serviceNow: "Sun, 01 Mar 2026 11:00:00 GMT", serviceDate: undefined },
       undefined,
     ],
+    ["back to a time without a zone, where times name none by now", { high: local(22), form: LOCAL }, local(22).text],
+    ["not back to one that is earlier in any zone", { high: local(21), form: LOCAL }, undefined],
   ])("%s", (_, more, expected) => {
     expect(planPosition({ ...usual, ...more }, rules).watermark).toBe(expected);
   });
