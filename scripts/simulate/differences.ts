@@ -70,9 +70,12 @@ export function isServedOlder({ auditor, versions }: World, request: unknown): b
 const GONE = `SELECT lower(order_id) FROM status_requests r WHERE id = ? AND EXISTS (SELECT 1 FROM status_requests b
   WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state = 'pending' AND b.last_error LIKE '%is kept no longer%')`;
 
+/** So long an order must be missing, and another one be read at both ends of that time. */
+const MISSING_FOR_MS = 10 * 60_000;
+
 /**
- * The service keeps the order no longer, and since it says so it has answered for no order at all: a service out of order looks the same.
- * Failed passes tell of it; the next order that can be read settles the request.
+ * The service keeps the order no longer, and since it says so it has not answered for orders at two times that far apart: a service out
+ * of order looks the same. Failed passes tell of it; the next orders that can be read settle the request.
  */
 function isGoneWithAll({ auditor, service, forms }: World, request: unknown): boolean {
   const orderId = forms.retention ? (auditor.prepare(GONE).pluck().get(request) as string | undefined) : undefined;
@@ -81,7 +84,9 @@ function isGoneWithAll({ auditor, service, forms }: World, request: unknown): bo
   const gone = entries.findIndex(
     ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(orderId),
   );
-  return gone >= 0 && !entries.slice(gone).some(({ kind, status }) => kind === "snapshot" && status === 200);
+  if (gone < 0) return false;
+  const read = entries.slice(gone).filter(({ kind, status }) => kind === "snapshot" && status === 200);
+  return (read.at(-1)?.at ?? 0) - (read[0]?.at ?? 0) < MISSING_FOR_MS;
 }
 
 const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error LIKE '%is older than what is stored%'`;
