@@ -24,9 +24,14 @@ interface StoredLine {
 
 const READS = "reads are owed";
 const WAITING = "statuses wait";
-/** The order is answered with an older version than the stored one: that counts once it was answered so for a day, and until then says nothing. */
+/**
+ * The order is answered with an older version than the stored one: that counts once it was answered so for a day, and until then says nothing.
+ * A request may wait for the read itself or, where that version is cancelled, for the read that a change has asked for.
+ */
 const SERVED_OLDER = `SELECT lower(order_id) FROM status_requests r WHERE id = ? AND EXISTS (SELECT 1 FROM status_requests b
-  WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state IN ('pending', 'sending') AND b.last_error LIKE '%is older than what is stored%')`;
+  WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state IN ('pending', 'sending') AND (b.last_error LIKE '%is older than what is stored%'
+    OR (b.last_error LIKE '%waiting to be read since%' AND EXISTS (SELECT 1 FROM owed_reads o
+      WHERE o.order_id = r.order_id AND o.last_error LIKE '%is older than what is stored%'))))`;
 /** Rows that say that something is still to be done. */
 export const OWED: readonly [sql: string, what: string][] = [
   ["SELECT order_id FROM owed_reads", READS],
