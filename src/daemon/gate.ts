@@ -63,6 +63,8 @@ export class HoldGate {
   readonly #othersFirstUntilMs = new Map<string, number>();
   /** The flow whose probe of each hold of an area was refused last, and those that have been kept waiting since. */
   readonly #queues = new Map<string, { refused: string; waiting: Set<string> }>();
+  /** By hold, what a flow was refused since its last probe began: that probe says nothing of it. */
+  readonly #refusedSince = new Map<string, { flow: string; row: HoldRow }>();
   /** What each flow was answered last, by area and flow. */
   readonly #verdicts = new Map<string, Verdict>();
   /** The holds that stood at the start have been looked at. */
@@ -96,7 +98,10 @@ export class HoldGate {
     }
     if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
     if (due.length === 0) return { state: "open" };
-    for (const { hold } of due) this.#queues.get(keyOf(hold))?.waiting.clear();
+    for (const { hold } of due) {
+      this.#queues.get(keyOf(hold))?.waiting.clear();
+      this.#refusedSince.delete(keyOf(hold));
+    }
     // In memory first: while the commit waits for the write lock, another job must not be let through as well.
     for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
     try {
@@ -115,17 +120,26 @@ export class HoldGate {
 
   /**
    * The service has let a probe in: the holds that it tried are over, and are returned. A pass that was no probe lifts
-   * nothing, because another one may have been refused while it ran.
+   * nothing, because another one may have been refused while it ran; a flow that was refused while the probe ran waits alone.
    */
   async passed(admission: Admission, signal: AbortSignal): Promise<readonly HoldRow[]> {
     if (admission.state !== "probe") return [];
     const { holds } = admission;
     await commit(this.#context, signal, () => {
       for (const hold of holds) deleteHold(this.#context.store, hold.area, hold.reason);
+      for (const hold of holds) {
+        const refused = this.#refusedSince.get(keyOf(hold));
+        if (refused !== undefined) saveHold(this.#context.store, ofFlow(refused));
+      }
     });
     for (const hold of holds) {
-      this.#probeAtMs.delete(keyOf(hold));
-      this.#queues.delete(keyOf(hold));
+      const key = keyOf(hold);
+      const refused = this.#refusedSince.get(key);
+      const untilMs = this.#probeAtMs.get(key);
+      for (const map of [this.#probeAtMs, this.#queues, this.#refusedSince]) map.delete(key);
+      if (refused === undefined || untilMs === undefined) continue;
+      for (const map of [this.#toldUntilMs, this.#unsaved]) map.delete(key);
+      for (const map of [this.#probeAtMs, this.#toldUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
     }
     return holds;
   }
@@ -147,11 +161,11 @@ export class HoldGate {
   async unused(admission: Admission, areas: readonly string[], signal: AbortSignal): Promise<void> {
     if (admission.state !== "probe") return;
     const { store, clock } = this.#context;
-    const { holds } = admission;
+    const given = () => admission.holds.filter((hold) => !this.#refusedSince.has(keyOf(hold)));
     await commit(this.#context, signal, () => {
-      for (const hold of holds) saveHold(store, hold);
+      for (const hold of given()) saveHold(store, hold);
     });
-    for (const hold of holds) {
+    for (const hold of given()) {
       this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
       this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), clock.monotonicMs() + OTHERS_FIRST_MS);
     }
@@ -223,6 +237,7 @@ export class HoldGate {
       this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
       this.#toldUntilMs.set(key, clock.monotonicMs() + waitMs);
     }
+    this.#refusedSince.set(key, { flow: flowOf(areas), row });
     this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
     try {
       await commit(this.#context, signal, () => {
@@ -305,6 +320,10 @@ export class HoldGate {
 /** The last of a job's areas is its own name. */
 function flowOf(areas: readonly string[]): string {
   return areas.at(-1) ?? "";
+}
+
+function ofFlow({ flow, row }: { flow: string; row: HoldRow }): HoldRow {
+  return { ...row, area: flow, scope: "flow" };
 }
 
 function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {

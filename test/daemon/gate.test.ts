@@ -64,6 +64,36 @@ describe("a hold", () => {
     expect(await admit("orders")).toMatchObject({ state: "held" });
   });
 
+  it("of a flow that is refused while another one's probe runs stands for that flow alone", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    test.clock.advance(5 * MINUTE_MS);
+    gate = new HoldGate(test.bridge.context);
+    const probe = await admit("orders");
+    await gate.hold(gate.planFor(refused, ["orders", "updates"])!, refused, SIGNAL, ["orders", "updates"]);
+    await gate.passed(probe, SIGNAL);
+    expect(scopes(test)).toEqual([{ area: "updates", reason: "credentials", scope: "flow" }]);
+    expect(await admit("orders")).toEqual({ state: "open" });
+    test.clock.advance(5 * MINUTE_MS - 1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    const next = await admit("orders", "updates");
+    expect(next).toMatchObject({ state: "probe" });
+    await gate.passed(next, SIGNAL);
+    expect(holds()).toEqual([]);
+  });
+
+  it("that begins while another one's probe runs is not cut short where that probe asked nothing", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    test.clock.advance(5 * MINUTE_MS);
+    const probe = await admit("orders", "statuses");
+    await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders", "updates"]);
+    await gate.unused(probe, ["orders", "statuses"], SIGNAL);
+    test.clock.advance(5 * MINUTE_MS - 1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
+  });
+
   it("is not replaced by what one order was answered", async () => {
     const met = [
       ["collection", ["orders", "updates"]],
