@@ -498,7 +498,9 @@ export class World implements Scene, Line, CommitHooks {
     return response;
   }
 
-  #onSentElsewhere({ route }: Sent): void {
+  #onSentElsewhere(sent: Sent): void {
+    const { route } = sent;
+    if (!this.isElsewhereReady) this.statuses.onSentBlind(sent);
     this.coverage.count("elsewhere", route.kind);
     if (route.kind === "confirm") this.fail(8, "a confirm leaves for a place that has served nothing");
     if (route.kind === "unknown") this.fail(11, "a request for nothing that there is");

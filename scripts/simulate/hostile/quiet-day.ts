@@ -372,7 +372,10 @@ function isRightlyRefused(
   const leftMs = sentMs - (isTimeTold ? CLOCKS_MS : UNKNOWN_MS);
   const isOvertaken =
     statuses.wasUnknown(number) && versions.mayHideSince(order_id, { sinceMs: sentMs - UNKNOWN_MS, leftMs });
-  return isGone || statuses.refused.has(number) || isOvertaken || lies.lasting().has(order_id);
+  // Where it left for a place that gave no time, nothing shows that a change which became known afterwards was made before.
+  const blindMs = (statuses.blindAtMs(number) ?? Number.POSITIVE_INFINITY) - UNKNOWN_MS;
+  const isHidden = versions.mayHideSince(order_id, { sinceMs: blindMs, leftMs: blindMs });
+  return isGone || statuses.refused.has(number) || isOvertaken || isHidden || lies.lasting().has(order_id);
 }
 
 /** Whether the service has refused rows of the feed, or does still. */

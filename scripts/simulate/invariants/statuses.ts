@@ -111,6 +111,8 @@ export class StatusInvariants {
   readonly #dates = new Map<string, { date: string; atMs: number }>();
   #newestDateMs = 0;
   #datesOf = 0;
+  /** When requests left for a place that answers nothing but errors without a `Date`: whether they took effect, and when they left, is not known. */
+  readonly #blindAtMs = new Map<number, number>();
 
   /** What the running program was told of orders. */
   readonly #called = new Map<string, Called>();
@@ -370,6 +372,16 @@ export class StatusInvariants {
   /** When a request has left, as far as the bridge can tell; undefined where it knows that none did. */
   leftAtMs(number: number): number | undefined {
     return this.#sentAtMs.get(number) ?? this.#lostAtMs.get(number);
+  }
+
+  /** A request has left for a place that is not ready. */
+  onSentBlind({ route, request }: Sent): void {
+    if (route.kind !== "status") return;
+    this.#blindAtMs.set(numberOf(request.body.toString("utf8")), this.#scene.service.now());
+  }
+
+  blindAtMs(number: number): number | undefined {
+    return this.#blindAtMs.get(number);
   }
 
   wasUnknown(number: number): boolean {
