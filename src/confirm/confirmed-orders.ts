@@ -1,7 +1,7 @@
 /*
  * Orders that the answer to a confirm names. A service that confirms more than it has handed out, such as an order that has come into the
- * batch since, may say so in this answer alone: it hands that order out to nobody, and no change of it is listed. What is not known
- * is read by its id.
+ * batch since, may say so in this answer alone: that order is never handed out, and no change of it is listed. What is not known is
+ * read by its id.
  */
 import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
 import type { Span } from "../answers/json-text.ts";

@@ -39,8 +39,8 @@ export async function sendWhole(
 export function wholeTable({ store }: FeedContext, rules: FeedRules, waiting: readonly OutboxRow[]): Entry[] {
   const seen = new Set(waiting.map(nameOf));
   const isNew = (one: { key: readonly string[] }) => !seen.has(nameOf(one)) && seen.add(nameOf(one));
-  // What may be on the site stays there until its own time to go: a value whose request was never answered before the acknowledged one, which is older;
-  // a refused value only where nothing was acknowledged.
+  // What may be on the site stays there until its own time to go. The acknowledged value is older than one whose request was never
+  // answered; a refused one counts only where nothing was acknowledged.
   const unanswered = loadUnknown(store, rules, { isAnswered: false });
   const refused = loadUnknown(store, rules, { isAnswered: true });
   const kept = [...unanswered, ...loadPresent(store, rules), ...refused].filter(isNew);

@@ -210,7 +210,7 @@ function loadChanged(store: Store): string {
   return changed;
 }
 
-/** A hold of what was switched off stops nothing, and nobody can end it. */
+/** A hold of what was switched off stops nothing, and no command ends it. */
 function isOff({ area }: { area: string }, flows: Facts["flows"]): boolean {
   const names: readonly string[] = Object.hasOwn(AREA_FLOWS, area) ? AREA_FLOWS[area as "orders"] : [area];
   return names.every((name) => flows.some(({ flow, enabled }) => flow === name && !enabled));

@@ -5,7 +5,16 @@
 
 import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
-import { CAME_NAME, CHANGED_NAME, LEFT_OUT_NAME, SAME_NAME, TAKEN_AT_ALL_NAME, TAKEN_NAME } from "./doubt-words.ts";
+import {
+  CAME_NAME,
+  CHANGED_NAME,
+  CONFIRMED_NAME,
+  LEFT_OUT_NAME,
+  SAME_NAME,
+  TAKEN_AT_ALL_NAME,
+  TAKEN_NAME,
+  UNCHANGED_OR_LEFT_OUT_NAME,
+} from "./doubt-words.ts";
 
 /** Numbers of the answer by name: `data.imported`. */
 export type AnswerCounts = Readonly<Record<string, number>>;
@@ -53,14 +62,6 @@ function addCounts(
     return false;
   });
 }
-
-/** Of counts in the answer to a confirm. */
-const CONFIRMED_NAME =
-  /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/;
-
-/** As a bare count it may be of records that had that value before. */
-const UNCHANGED_OR_LEFT_OUT =
-  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|dropped|lost)(?:count|total|records|items|rows)?$/;
 
 /** Shows by its name alone that it counts what was accepted. */
 function isTakenName(name: string): boolean {
@@ -191,7 +192,7 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
 export function learnCountOfChanges(learned: LearnedCounts, name: string): LearnedCounts {
   if (learned[name]?.of === "changes") return learned;
   const isSuch = (other: string) =>
-    other === name || isCalled(UNCHANGED_OR_LEFT_OUT, other) || isCalled(CHANGED_NAME, other);
+    other === name || isCalled(UNCHANGED_OR_LEFT_OUT_NAME, other) || isCalled(CHANGED_NAME, other);
   const same = Object.keys(learned).filter(isSuch);
   return { ...learned, ...Object.fromEntries([name, ...same].map((each) => [each, { sizes: [], of: "changes" }])) };
 }

@@ -24,6 +24,12 @@ export const CAME_NAME =
 const RECEIVED_NAME = /^(?:num|number|total|count)?(?:of)?received(?:count|total|records|items|rows)?$/;
 export const LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|missing|unknown|unmatched|notfound|not(?:accepted|saved|updated|imported|processed)|errors?|dropped|lost|пропущено|проигнорировано|отклонено)(?:count|total|records|items|rows)?$/;
+/** How many orders a confirm covered. */
+export const CONFIRMED_NAME =
+  /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/;
+/** Where nothing else is counted, they may count records that had that value before. */
+export const UNCHANGED_OR_LEFT_OUT_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|dropped|lost)(?:count|total|records|items|rows)?$/;
 /** False where it was not taken. "Not processed yet" is no refusal. */
 const TAKEN_FLAG = /^(?:is|was|has)?(?:queued|received|stored|imported|applied|acknowledged|delivered|committed)$/;
 const DOWN_FLAG =

@@ -29,7 +29,7 @@ export function unlessRefused(store: Store, act: () => boolean): Applied {
   }
 }
 
-/** Whether an error concerns what was written, and not of the machine. */
+/** Whether an error concerns what was written, and not the machine. */
 export function isOfRow(error: unknown): boolean {
   return OF_ROW.test(faultCodeOf(error) ?? "");
 }
