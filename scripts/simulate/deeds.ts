@@ -1,7 +1,7 @@
 import { defaultOptions, type SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
-import { writeTimestamp } from "../../src/sandbox/timestamps.ts";
+import { readTimestamp, writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { KEYS } from "./erp.ts";
 import { actHostile, reload } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
@@ -201,6 +201,8 @@ function createBadOrder(world: World, what: string) {
 export const NIL = "00000000-0000-0000-0000-000000000000";
 /** Between two orders: more than the times of any service are cut to. */
 const APART_MS = 150_000;
+/** Of one id and one time of creation they may as well be one order that was written anew. */
+const NEAR_MS = 60_000;
 
 /** Whole orders, each with a number, a time and lines of its own, as a faulty deployment writes them. */
 function createUnderOneId(world: World, { what, count, laterMs }: Extract<Deed, { do: "one id" }>) {
@@ -212,12 +214,16 @@ function createUnderOneId(world: World, { what, count, laterMs }: Extract<Deed, 
   const id = stored.find((each) => service.statusOf(each) !== undefined && !versions.odd.has(each));
   const text = id === undefined ? undefined : service.newestText(id);
   if (text === undefined) return;
+  const { created_at: created } = JSON.parse(text) as { created_at?: unknown };
+  const knownMs = (readTimestamp(String(created), "any", service.options) ?? 0) / 1_000;
   const create = () => {
     const { order_id, number, items, ...rest } = JSON.parse(text) as Record<string, unknown>;
     const nth = versions.bad.size + 1;
     const lines = [{ line_id: nth, sku: `one-${nth}`, name: "X", quantity: 1, price: 5 }];
     const record = { ...rest, order_id: what === "nil" ? NIL : order_id, number: `${number}-${nth}`, items: lines };
-    const at = writeTimestamp((service.now() - nth * APART_MS) * 1000, service.options);
+    const atMs = service.now() - nth * APART_MS;
+    const isNear = what === "known" && Math.abs(atMs - knownMs) <= NEAR_MS;
+    const at = writeTimestamp((isNear ? atMs - APART_MS / 2 : atMs) * 1000, service.options);
     const raw = Object.entries({ ...record, status: "new", created_at: at, updated_at: at }).map(
       ([key, value]) => `${JSON.stringify(key)}:${key.endsWith("_at") ? at : JSON.stringify(value)}`,
     );
