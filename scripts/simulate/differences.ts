@@ -99,9 +99,9 @@ const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error L
 /**
  * The newest version bears an earlier timestamp than one before it, and the bridge met both at once: a log lists the other too, as it
  * would where the order's own answer came from a replica that lags. That answer counts once it was read for a day. Who knew the
- * later timestamp before, and had asked for changes since, is told by the change.
+ * later timestamp before, and had asked for changes since, is told by the change; an answer that does not go by what was asked tells nothing.
  */
-function isMetInLog({ auditor, service, versions, forms }: World, id: string, payload: string): boolean {
+function isMetInLog({ auditor, service, versions, forms, stuckAnswers }: World, id: string, payload: string): boolean {
   const newest = versions.newest(id);
   if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
   if (auditor.prepare(READ_OLDER).get(id) === undefined) return false;
@@ -109,7 +109,9 @@ function isMetInLog({ auditor, service, versions, forms }: World, id: string, pa
   const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
   const since = service.ledger.entries.filter(({ at }) => at >= laterMs);
   const met = since.find(({ servedIds }) => servedIds.includes(id));
-  const asked = since.find(({ kind, status }) => kind === "updates" && (status === 200 || status === 204));
+  const asked = since.find(
+    ({ kind, status, seq }) => kind === "updates" && (status === 200 || status === 204) && !stuckAnswers.has(seq),
+  );
   const isMetAtOnce = Math.max(met?.at ?? 0, asked?.at ?? 0) >= newest.madeMs;
   return met !== undefined && isMetAtOnce && isBefore(newest.timestamp, String(updated_at));
 }

@@ -83,6 +83,8 @@ export class World implements Scene, Line, CommitHooks {
   queuedUntilMs = 0;
   /** Since when, by its own clock, the service's clock is right again that was wrong and said so nowhere. */
   skewOverMs: number | undefined;
+  /** Answers for the changes, as the ledger counts them, that did not depend on what was asked. */
+  readonly stuckAnswers = new Set<number>();
   /** Of an endpoint that answers few requests. */
   #answeredAtMs: number[] = [];
   /** The service itself has refused single records, or confirms. */
@@ -541,6 +543,7 @@ export class World implements Scene, Line, CommitHooks {
   #onEntry(entry: LedgerEntry): void {
     if (entry.status !== null) this.coverage.count("answered", `${entry.kind} ${entry.status}`);
     this.#lastEffect = entry.effect;
+    if (entry.kind === "updates" && this.service.options.updates.stuck !== "none") this.stuckAnswers.add(entry.seq);
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);
     this.pushes.onEntry(entry);
