@@ -341,6 +341,7 @@ export const feeds = sqliteTable("feeds", {
   sentHow: text("sent_how"),
   formerLevels: text("former_levels"),
   doubtSince: text("doubt_since"),
+  openTables: integer("open_tables").notNull().default(0),
 });
 
 /** The key of a feed's row, in the order of the key's columns; a part that the feed lacks is empty. */

@@ -6,6 +6,7 @@
 import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { FeedRules } from "./feed.ts";
 import { INVALID_EPOCH } from "./feed-outbox.ts";
 import { keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
@@ -46,6 +47,18 @@ export function beginEpoch(store: Store, name: FeedName, because: Message): void
   store
     .prepare("UPDATE feeds SET epoch = epoch + 1, compare_because = coalesce(compare_because, ?) WHERE name = ?")
     .run(store.textOf(because), name);
+}
+
+/** A request of the whole table was refused or not answered, and may have replaced the site's: all of it goes again. */
+export function doubtTable(store: Store, rules: FeedRules): void {
+  const isAnyCurrent = store
+    .prepare(
+      "SELECT 1 FROM feeds f JOIN feed_sent s ON s.feed_id = f.feed_id AND s.epoch = f.epoch WHERE f.feed_id = ? LIMIT 1",
+    )
+    .get(rules.feedId);
+  // Otherwise whatever may go waits already.
+  if (isAnyCurrent !== undefined) beginEpoch(store, rules.name, m.feeds.tableOpen);
+  store.prepare("UPDATE feeds SET open_tables = 0 WHERE feed_id = ?").run(rules.feedId);
 }
 
 /**

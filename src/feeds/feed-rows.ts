@@ -29,6 +29,8 @@ export interface FeedRow {
   formerLevels: string | null;
   /** Acknowledgements since then do not count, and are marked so by the next pass. */
   invalidSince: string | null;
+  /** Requests of a table that is sent whole, since the last one that was accepted, which may have replaced the site's. */
+  openTables: number;
   /** 1 where rows of former keys or articles have not gone yet. */
   hasFormer: number;
 }
@@ -49,7 +51,7 @@ export function loadFeed(store: Store, name: FeedName): FeedRow {
         `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
          live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
          key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels,
-         doubt_since AS invalidSince,
+         doubt_since AS invalidSince, open_tables AS openTables,
          EXISTS (SELECT 1 FROM feed_former WHERE feed_former.feed_id = feeds.feed_id) AS hasFormer
        FROM feeds WHERE name = ?`,
       )
@@ -126,6 +128,11 @@ export function markQueuedDirty(
 /** The ERP was seen to write the table of the feed. */
 export function saveErpWrite(store: Store, name: FeedName, at: string): void {
   store.prepare("UPDATE feeds SET touched_at = ? WHERE name = ?").run(at, name);
+}
+
+/** A request of the whole table is about to leave (`+ 1`), had no effect (`- 1`), or was accepted (`* 0`). */
+export function saveOpenTables(store: Store, rules: FeedRules, change: "+ 1" | "- 1" | "* 0"): void {
+  store.prepare(`UPDATE feeds SET open_tables = open_tables ${change} WHERE feed_id = ?`).run(rules.feedId);
 }
 
 export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void {

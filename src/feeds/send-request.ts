@@ -22,6 +22,7 @@ import { count, type FeedContext } from "./absorb-feed.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
 import { referenceOf } from "./feed.ts";
 import { hasUnknownOutcome, loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "./feed-outbox.ts";
+import { saveOpenTables } from "./feed-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { isLive } from "./plan-feed.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
@@ -59,13 +60,23 @@ export class SendRequest {
     rows: readonly OutboxRow[],
     entries: readonly Entry[] = rows.map(entryOf),
   ): Promise<Outcome> {
+    await this.#saveOpenTables("+ 1", pass.signal);
     await this.flights.begin(rows, pass.signal);
     count(pass, "requests", 1);
     const answer = await this.#ask(rows, entries, pass.signal);
     const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
     // Some may have been accepted before the bad one, and a service out of order refuses what it has done.
     if (outcome.kind !== "accepted") await this.flights.end(rows, "over", pass.signal);
+    else if (outcome.accepted > 0) await this.#saveOpenTables("* 0", pass.signal);
     return outcome;
+  }
+
+  /** By its own transaction: a crash before it has the table sent once more. */
+  async #saveOpenTables(change: Parameters<typeof saveOpenTables>[2], signal: AbortSignal): Promise<void> {
+    const { rules } = this.#options;
+    if (rules.scope !== "whole") return;
+    await this.flights.flush(signal);
+    await commit(this.#context, signal, () => saveOpenTables(this.#context.store, rules, change));
   }
 
   /** The answer of a 2xx, or the refusal of the records. Every other failure is thrown, its rows settled before. */
@@ -85,7 +96,9 @@ export class SendRequest {
     } catch (error) {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;
-      await this.flights.end(rows, effectOf(error), signal);
+      const end = effectOf(error);
+      await this.flights.end(rows, end, signal);
+      if (end === "nothing") await this.#saveOpenTables("- 1", signal);
       throw error;
     }
   }

@@ -122,6 +122,7 @@ describe("a feed whose requests are the whole table", () => {
   it.each([
     ["is as before", "UPDATE stock SET quantity = 10 WHERE sku = 'S-2'"],
     ["is gone", "DELETE FROM stock WHERE sku = 'S-2'"],
+    ["cannot be sent any more", "UPDATE stock SET quantity = 'many' WHERE sku = 'S-2'"],
   ])("goes again after a refusal that has emptied the site, also where the row that had changed %s", async (_, sql) => {
     const { erp, run, minutes, sandbox, site } = await startWhole();
     fillStock(erp, 3);

@@ -120,6 +120,7 @@ export const feeds = {
   neverAccepted: ({ path, words, name }: { path: string; words: string; name: string }) =>
     `POST ${path}: every record that is tried is refused (${words}), so none is blamed; if the record is wrong, put imports.${name} right.`,
   answered: ({ path, what }: { path: string; what: Said }) => `POST ${path} was answered with ${what}.`,
+  tableOpen: "what a request of the whole table has left on the site is unknown",
   outageAccepted: "the service's answers of an outage were taken for acceptances",
   noOpenSource: "no source is open",
   noSelect: "it is no SELECT",

@@ -96,6 +96,7 @@ export const feeds = {
   neverAccepted: ({ path, words, name }) =>
     `POST ${path}: отклоняется любая запись (${words}), поэтому ни одна не считается ошибочной; если неверен вид записи, исправьте imports.${name}.`,
   answered: ({ path, what }) => `На POST ${path} пришло: ${what}.`,
+  tableOpen: "неизвестно, что осталось на сайте после запроса со всей таблицей",
   outageAccepted: "ответы неисправного сервиса были приняты за согласие",
   noOpenSource: "источник не открыт",
   noSelect: "это не SELECT",
