@@ -188,3 +188,77 @@ describe("a feed whose requests are the whole table", () => {
     ]);
   });
 });
+
+describe("a request of the whole table that may have replaced the site's", () => {
+  const ALL = { reject: { skus: "all", how: "per-record" } } as const;
+  const RESULT = { result: { rejected: "$.errors", key: "$.sku", message: "$.message" } };
+
+  it.each([
+    ["single rows from then on", { imports: { stocks: { chunk: 2 } } }],
+    ["the same table after a restart", undefined],
+  ])("goes again as %s, whatever became of the row that had changed", async (_, settings) => {
+    const { erp, run, minutes, restart, sandbox, site } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    sandbox.service.setOptions(ALL);
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
+    await run("stocks");
+    expect(site()).toEqual({});
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    erp.exec("UPDATE stock SET quantity = 'many' WHERE sku = 'S-2'");
+    await restart(settings);
+    await minutes(10);
+    expect(site()).toMatchObject({ "S-1": { quantity: 10 }, "S-3": { quantity: 10 } });
+  });
+
+  it("goes again where its answer never came and its row cannot be sent any more", async () => {
+    const { erp, run, minutes, restart, sandbox, site } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    sandbox.service.setOptions(ALL);
+    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
+    await run("stocks");
+    expect(site()).toEqual({});
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    erp.exec("UPDATE stock SET quantity = 'many' WHERE sku = 'S-2'");
+    await restart();
+    await minutes(10);
+    expect(site()).toMatchObject({ "S-1": { quantity: 10 }, "S-3": { quantity: 10 } });
+  });
+
+  it("goes again without a quarantined row with which it was refused", async () => {
+    const settings = { imports: { stocks: { ...WHOLE.imports.stocks, ...RESULT } } };
+    const { erp, run, minute, minutes, quarantined, requests, sandbox, site } = await startFeeds({
+      settings,
+      sandbox: REPLACE,
+    });
+    fillStock(erp, 3);
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: ["S-2"], how: "per-record" } });
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'; UPDATE stock SET quantity = 5 WHERE sku = 'S-1'");
+    await run("stocks");
+    expect(quarantined()).toMatchObject([{ reference: "S-2", state: "held" }]);
+    requests();
+    await minutes(5);
+    expect(requests()).toEqual([]);
+    sandbox.service.setOptions(ALL);
+    for (let passed = 0; passed < 100 && Object.keys(site()).length > 0; passed++) await minute();
+    expect(site()).toEqual({});
+    sandbox.service.setOptions({ reject: { skus: ["S-2"], how: "per-record" } });
+    await minutes(10);
+    expect(site()).toMatchObject({ "S-1": { quantity: 5 }, "S-3": { quantity: 10 } });
+  });
+
+  it("does not go again where no connection was made", async () => {
+    const { erp, run, minute, requests, rows, sandbox, site } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    await sandbox.close();
+    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-2'");
+    await minute();
+    await minute();
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-2" }]);
+    expect([requests().length, Object.keys(site()).length]).toEqual([1, 3]);
+  });
+});
