@@ -159,12 +159,14 @@ export function loadKnownOrders(store: Store, ids: readonly string[]): Map<strin
 export interface StoredCopy {
   orderId: string;
   payload: string;
+  /** Its timestamp, as the service wrote it. */
+  updatedAt: string | null;
   /** When its content was stored or changed last. */
   writtenAt: string;
 }
 
-const COPY =
-  "order_id AS orderId, payload, CASE WHEN removed_at IS NULL THEN changed_at ELSE received_at END AS writtenAt";
+const COPY = `order_id AS orderId, payload, service_updated_at AS updatedAt,
+  CASE WHEN removed_at IS NULL THEN changed_at ELSE received_at END AS writtenAt`;
 /** A shop may give a number to several orders; more of them tell no more. */
 const SAME_NUMBER_MAX = 20;
 

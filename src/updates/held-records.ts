@@ -1,7 +1,7 @@
 /*
  * The way back of records of orders that are held in quarantine. Once an hour some of the orders that they name are read
  * again, in turn: a good snapshot releases what is held. A record without a usable id names none; it is released once its
- * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later;
+ * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later and no older;
  * `find-unnamed` asks for the UUIDs that stand elsewhere in it. Each step is one transaction; after a crash the same records
  * are looked at again.
  */
@@ -212,6 +212,9 @@ export class HeldRecords {
     const same = orders.find(({ payload }) => digestWithoutId({ text: payload, mapping }) === digest);
     if (same !== undefined) return same;
     const [only, second] = orders;
-    return second === undefined && only !== undefined && only.writtenAt > record.firstSeenAt ? only : undefined;
+    if (only === undefined || second !== undefined || only.writtenAt <= record.firstSeenAt) return undefined;
+    // What was stored since may be an older version, and this machine's clock may have been set back.
+    const announced = fieldOf({ text: record.payload, mapping }, "updated_at") ?? null;
+    return this.#reader.isBehind({ announced, own: only.updatedAt }) ? undefined : only;
   }
 }

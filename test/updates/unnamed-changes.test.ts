@@ -10,8 +10,12 @@ type Change = Record<string, unknown>;
 const quarantined = "SELECT state, reason FROM quarantine ORDER BY id";
 
 /** One order is cancelled and its change served like this; others are changed far beyond the overlap, and theirs are served as ever. */
-async function cancelUnder(as: (change: Change, number: string) => Change) {
-  const test = await startWithRewritten(4);
+async function cancelUnder(
+  as: (change: Change, number: string) => Change,
+  updates: { history?: "log"; carry?: "whole" } = {},
+) {
+  const settings = updates.carry === undefined ? {} : { settings: { updates: { carry: updates.carry } } };
+  const test = await startWithRewritten(4, { service: { updates }, ...settings });
   const { ids } = test;
   const [id, , , other] = ids as [string, string, string, string];
   const { number } = test.rows<{ number: string }>("SELECT number FROM orders WHERE order_id = ?", id)[0]!;
@@ -67,6 +71,43 @@ describe("a change whose order is named in another place or form", () => {
     await polls(60);
     expect(statusOf(id).status).toBe("cancelled");
     expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+  });
+});
+
+describe("a cancellation that names its order otherwise, while the order cannot be read", () => {
+  const cannotRead = { match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 503 } } as const;
+
+  it.each<[string, (test: Awaited<ReturnType<typeof cancelUnder>>) => void]>([
+    [
+      "and this machine's clock was set back",
+      ({ bridge, id }) => {
+        const later = "UPDATE orders SET changed_at = '2026-03-09T00:00:00.000Z' WHERE order_id = ?";
+        bridge.store.db.prepare(later).run(id);
+      },
+    ],
+    [
+      "and an older change of the order comes after it",
+      (test) => test.change(test.id, { status: "packed", lateByMs: 1.5 * MINUTE_MS }),
+    ],
+  ])("stays held where the stored order is older, %s", async (_, change) => {
+    const as = (each: Change) =>
+      each["status"] === "cancelled" ? { ...each, order_id: `{${String(each["order_id"])}}` } : each;
+    const test = await cancelUnder(as, { history: "log", carry: "whole" });
+    const rule = test.sandbox.faults.add(cannotRead);
+    const poll = async (ms = MINUTE_MS) => {
+      test.clock.advance(ms);
+      await test.run("updates");
+    };
+    await poll();
+    change(test);
+    await poll();
+    for (let time = 0; time < 3; time++) await poll(HOUR_MS);
+    expect(test.statusOf(test.id).status).not.toBe("cancelled");
+    expect(test.rows(quarantined)).toMatchObject([{ state: "held" }]);
+    test.sandbox.faults.remove(rule);
+    test.end();
+    for (let time = 0; time < 3; time++) await poll(HOUR_MS);
+    expect(test.rows(quarantined)).toMatchObject([{ state: "released" }]);
   });
 });
 
