@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { inertText } from "../answers/inert-text.ts";
 import { dropKept } from "../batches/kept-rows.ts";
+import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -67,7 +68,7 @@ export const quarantineShow: Command<{ name: string }> = async (call, { name }) 
   return EXIT.ok;
 };
 
-/** Takes records out of the way. They stay in the table, with the state `dropped`, and are not held again. */
+/** Takes records out of the way. They stay in the table, with the state `dropped`, and are not held again; rows of a feed until the row changes or is accepted. */
 export const quarantineDrop: Command<{ names: readonly string[] }> = async (call, { names }) => {
   using store = openExisting(await load(call));
   const named = names.map(parseName);
@@ -77,8 +78,8 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = async (call
   const dropped = store.write(() =>
     named.map((each, index) => {
       const digest = hashes[index];
-      if (each.kind === "batch" ? digest === undefined : loadQuarantined(store, each.id) === undefined)
-        throw unknownRecord(each);
+      const record = each.kind === "batch" ? undefined : loadQuarantined(store, each.id);
+      if (digest === undefined && record === undefined) throw unknownRecord(each);
       const isDropped =
         digest === undefined
           ? markQuarantined(store, each.id, "dropped")
@@ -88,13 +89,16 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = async (call
           hint: m.quarantine.nothingDropped,
         });
       }
-      return { name: each.text, dropped: isDropped };
+      return { name: each.text, dropped: isDropped, isRow: FEED_NAMES.some((feed) => feed === record?.kind) };
     }),
   );
-  if (call.json) call.terminal.out(jsonLine({ records: dropped }));
-  else {
-    for (const { name, dropped: isDropped } of dropped)
-      call.terminal.out(isDropped ? m.quarantine.dropped({ name }) : m.quarantine.droppedBefore({ name }));
+  if (call.json) {
+    call.terminal.out(jsonLine({ records: dropped.map(({ isRow: _, ...record }) => record) }));
+    return EXIT.ok;
+  }
+  for (const { name, dropped: isDropped, isRow } of dropped) {
+    const words = isRow ? m.quarantine.droppedRow : m.quarantine.dropped;
+    call.terminal.out(isDropped ? words({ name }) : m.quarantine.droppedBefore({ name }));
   }
   return EXIT.ok;
 };

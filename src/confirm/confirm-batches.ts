@@ -70,7 +70,7 @@ export class ConfirmBatches {
     this.#account = account;
     this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form) ? "nothing" : "enough");
     this.#waits = new ConfirmWaits(context, form, account);
-    this.#sender = new SendConfirm(context, form, { forms: this.#forms, waits: this.#waits });
+    this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 
   /** Where several batches in a row were refused it is the service: none is tried until a probe is due, and then one. */

@@ -55,7 +55,7 @@ interface Accepted {
 
 /**
  * Returns whether the row changed. Other rows that this confirm covers are confirmed with it: the same batch in another
- * composition, and a refused one of which every order has come again. None of another account is.
+ * composition, and a refused one of which every order has come again and is confirmed. None of another account is.
  */
 export function markConfirmed(
   store: Store,
@@ -77,6 +77,7 @@ export function markConfirmed(
            SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
     )
     .run({ account, at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
+  saveCoveredIds(store, batch.orderIds ?? "[]", account);
   store
     .prepare(
       `UPDATE batches INDEXED BY batches_stored
@@ -85,6 +86,19 @@ export function markConfirmed(
     )
     .run({ account, at, batchId: batch.batchId });
   return changes > 0;
+}
+
+/** These orders are confirmed: a refused batch that holds some of them, and others too, is owed for the others alone. */
+export function saveCoveredIds(store: Store, orderIds: string, account: string): void {
+  const isCovered =
+    "length(mine.value) IS 36 AND mine.value IN (SELECT value FROM json_each(@orderIds) WHERE value IS NOT NULL)";
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_refused
+       SET order_ids = (SELECT json_group_array(mine.value) FROM json_each(order_ids) mine WHERE NOT (${isCovered}))
+       WHERE state = 'refused' AND ${SERVED_HERE} AND EXISTS (SELECT 1 FROM json_each(order_ids) mine WHERE ${isCovered})`,
+    )
+    .run({ account, orderIds });
 }
 
 /** A confirm that names orders was accepted: other stored batches, of which it has named every order that is left, are confirmed too. */

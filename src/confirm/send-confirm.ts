@@ -25,7 +25,7 @@ import {
   confirmNamesOrders,
   renderConfirm,
 } from "./confirm-form.ts";
-import { saveUnconfirmedIds } from "./confirm-rows.ts";
+import { saveCoveredIds, saveUnconfirmedIds } from "./confirm-rows.ts";
 import type { ConfirmWaits, DoubtedFor } from "./confirm-waits.ts";
 import { ConfirmedOrders } from "./confirmed-orders.ts";
 
@@ -41,11 +41,17 @@ export type Outcome =
 export class SendConfirm {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
+  readonly #account: string;
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
   readonly #others: ConfirmedOrders;
 
-  constructor(context: JobContext, form: ConfirmForm, { forms, waits }: { forms: AnswerForms; waits: ConfirmWaits }) {
+  constructor(
+    context: JobContext,
+    form: ConfirmForm,
+    { account, forms, waits }: { account: string; forms: AnswerForms; waits: ConfirmWaits },
+  ) {
+    this.#account = account;
     this.#context = context;
     this.#form = form;
     this.#forms = forms;
@@ -85,7 +91,7 @@ export class SendConfirm {
       pass.confirmsFailed = 0;
       pass.parts += 1;
       const isLater = pass.parts >= PARTS_PER_PASS || this.#context.isStopping();
-      await this.#savePart(left, { rest: part.rest, begun: !isLater }, pass.signal);
+      await this.#savePart(part.row, { rest: part.rest, begun: !isLater }, pass.signal);
       if (isLater) break;
       left = { ...left, orderIds: part.rest };
       isRepeat = row.state === "confirmed";
@@ -97,6 +103,7 @@ export class SendConfirm {
     const { store } = this.#context;
     await commit(this.#context, signal, () => {
       if (row.state !== "confirmed") saveUnconfirmedIds(store, row.id, part);
+      saveCoveredIds(store, row.orderIds ?? "[]", this.#account);
       this.#waits.save();
     });
   }

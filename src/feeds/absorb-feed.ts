@@ -9,7 +9,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
-import { releaseQuarantined, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
+import { releaseRow, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { diffKeys, type FoundKey, isHeld, payloadOf } from "./diff.ts";
 import { type FeedRules, parentOf, referenceOf, type SourceRow } from "./feed.ts";
@@ -191,7 +191,7 @@ function absorbFound(
     if (plan.kind === "settled") settled.push(key);
     else queued.push({ ...plan, key, parent });
     // Only a refused row has anything in quarantine; looking each time would cost every change a search there.
-    if (known.outbox?.state === "refused") releaseQuarantined(store, [rules.name], referenceOf(key));
+    if (known.outbox?.state === "refused") releaseRow(store, rules.name, referenceOf(key));
   }
   deleteQueued(store, rules, settled);
   saveQueued(store, rules, queued, step);
@@ -225,7 +225,6 @@ function quarantineRow(
   const { key, rows, reason } = bad;
   const reference = referenceOf(key);
   const { payload, digest } = payloadOf(rows);
-  releaseQuarantined(store, [rules.name], reference);
   saveUnsendable(store, rules, { key, reason: store.textOf(reason), at });
   saveQuarantinedRow(store, { kind: rules.name, reference, reason, payload, hash: digest, at });
   return true;

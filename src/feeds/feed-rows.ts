@@ -321,11 +321,11 @@ export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (rea
     .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
 }
 
-/** Rows that no key can name and that are not there any more, by what they were: nothing is held of them. */
+/** Rows that no key can name and that are not there any more, by what they were: what was held or dropped of them is settled. */
 export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Buffer[]): number {
   const held = store
     .prepare<{ id: number; hash: Buffer }>(
-      "SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NULL",
+      "SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state <> 'released' AND reference IS NULL",
     )
     .all(rules.name);
   const release = store.prepare("UPDATE quarantine SET state = 'released' WHERE id = ?");

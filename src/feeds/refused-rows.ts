@@ -109,7 +109,7 @@ const REFUSED = "INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state 
 export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
   markWaiting(store, row.id);
   store
-    .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'")
+    .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state <> 'released'")
     .run(rules.name, row.reference);
 }
 

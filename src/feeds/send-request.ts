@@ -7,7 +7,7 @@ import { m } from "../messages/messages.ts";
 import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
-import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { releaseRow } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Acceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
@@ -283,7 +283,7 @@ export class SendRequest {
     const before = saveAcknowledged(store, rules, accepted, at);
     const liveChange = accepted.filter(({ live }) => live).length - before.size;
     const drops = rows.filter(({ id, approved }, at) => before.has(id) && !accepted[at]?.live && !approved).length;
-    for (const { key, isRefused } of rows) if (isRefused) releaseQuarantined(store, [rules.name], referenceOf(key));
+    for (const { key, isRefused } of rows) if (isRefused) releaseRow(store, rules.name, referenceOf(key));
     for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
     saveAcceptance(store, rules, {
       at,

@@ -58,8 +58,13 @@ const RELEASED_KEPT = 3;
 /** Rows without a key, of which each content is a row of its own: more of them say no more. */
 const UNNAMED_KEPT = 100;
 
-/** The same for a row of a feed: only its newest contents are kept, and so many rows that no key can name. */
+/**
+ * The same for a row of a feed: only its newest contents are kept, and so many rows that no key can name. What was dropped of
+ * the row was another content: should that come again, it is held.
+ */
 export function saveQuarantinedRow(store: Store, bad: BadRecord): boolean {
+  if (bad.reference !== null && loadQuarantineState(store, bad) !== "dropped")
+    releaseRow(store, bad.kind, bad.reference);
   const isFull = bad.reference === null && countHeldUnnamed(store, bad.kind) >= UNNAMED_KEPT;
   if (isFull && loadQuarantineState(store, bad) === undefined) return false;
   const isNew = saveQuarantined(store, bad);
@@ -139,6 +144,15 @@ export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind
   );
   for (const kind of kinds) released += release.run(kind, reference).changes;
   return released;
+}
+
+/** A row of a feed is accepted, or has another content: what was held or dropped of it is settled. */
+export function releaseRow(store: Store, kind: BadRecord["kind"], reference: string): void {
+  store
+    .prepare(
+      "UPDATE quarantine SET state = 'released' WHERE kind = ? AND coalesce(reference, '') = ? AND state <> 'released'",
+    )
+    .run(kind, reference);
 }
 
 type Stored = Omit<typeof quarantine.$inferSelect, "payload" | "payloadHash" | "bodyId">;

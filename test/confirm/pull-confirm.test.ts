@@ -22,6 +22,15 @@ function forgetConfirm({ bridge }: TestBridge): void {
   bridge.store.db.prepare("UPDATE batches SET state = 'stored', confirmed_at = NULL, order_ids = '[]'").run();
 }
 
+function saveBatch(
+  { bridge: { store } }: TestBridge,
+  fingerprint: string,
+  { batchId, orderIds }: { batchId: string | null; orderIds: string },
+) {
+  const received = { fingerprint, batchId, orderIds, orderCount: 1, confirmAttempts: 0, account: null, at: "" };
+  return store.write(() => saveStoredBatch(store, { ...received, kept: { body: null, bodyId: null } }));
+}
+
 const UUID_A = "0f8c1e2a-0000-4000-8000-00000000000a";
 const UUID_B = "0f8c1e2a-0000-4000-8000-00000000000b";
 const UUID_C = "0f8c1e2a-0000-4000-8000-00000000000c";
@@ -226,26 +235,29 @@ describe("a confirm that is refused", () => {
   ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {
     const t = await startTestBridge();
     const { store } = t.bridge;
-    const batch = (fingerprint: string, id: string | null, ids: string) =>
-      store.write(() =>
-        saveStoredBatch(store, {
-          fingerprint,
-          batchId: id,
-          orderIds: ids,
-          orderCount: 1,
-          confirmAttempts: 0,
-          account: null,
-          at: "",
-          kept: { body: null, bodyId: null },
-        }),
-      );
-    const refused = batch("refused", '"batch-1"', `["${UUID_A}","${UUID_B}"]`);
+    const refused = saveBatch(t, "refused", { batchId: '"batch-1"', orderIds: `["${UUID_A}","${UUID_B}"]` });
     store.write(() => markConfirmRefused(store, refused.id, m.common.foreign({ text: "no" })));
-    const other = batch("other", '"batch-2"', `["${UUID_A}"]`);
+    const other = saveBatch(t, "other", { batchId: '"batch-2"', orderIds: `["${UUID_A}"]` });
     store.write(() => markConfirmed(store, other, { account: "", at: "2026" }));
     expect(batchStates(t)).toEqual(["refused", "confirmed"]);
-    const covering = batch("covering", batchId === "null" ? null : batchId, orderIds);
+    const covering = saveBatch(t, "covering", { batchId: batchId === "null" ? null : batchId, orderIds });
     store.write(() => markConfirmed(store, covering, { account: "", at: "2026" }));
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
+  });
+
+  it("ends where its orders come again in several batches, and the last of these is accepted", async () => {
+    const t = await startTestBridge();
+    const { store } = t.bridge;
+    const refused = saveBatch(t, "refused", { batchId: '"batch-1"', orderIds: `["${UUID_A}","${UUID_B}"]` });
+    store.write(() => markConfirmRefused(store, refused.id, m.common.foreign({ text: "no" })));
+    const first = saveBatch(t, "first", { batchId: '"batch-2"', orderIds: `["${UUID_A}","${UUID_C}"]` });
+    store.write(() => markConfirmed(store, first, { account: "", at: "2026" }));
+    expect(t.rows("SELECT state, order_ids FROM batches")).toEqual([
+      { state: "refused", order_ids: `["${UUID_B}"]` },
+      { state: "confirmed", order_ids: null },
+    ]);
+    const last = saveBatch(t, "last", { batchId: '"batch-3"', orderIds: `["${UUID_B}"]` });
+    store.write(() => markConfirmed(store, last, { account: "", at: "2026" }));
     expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
   });
 

@@ -82,6 +82,23 @@ describe("one bad record of a thousand", () => {
     expect(await run("stocks")).toMatchObject({ outcome: "idle" });
   });
 
+  it("is held again where the service refuses once more what was dropped before it was good", async () => {
+    const { erp, run, quarantined, sandbox, bridge } = await startFeeds();
+    fillStock(erp, 8);
+    await run("stocks");
+    const sell = async (quantity: number, skus: string[]) => {
+      sandbox.service.setOptions({ reject: { skus, how: "422" } });
+      erp.exec(`UPDATE stock SET quantity = ${quantity} WHERE sku = 'S-2'`);
+      erp.exec("UPDATE stock SET quantity = quantity + 1 WHERE sku = 'S-3'");
+      await run("stocks");
+    };
+    await sell(0, ["S-2"]);
+    bridge.store.db.exec("UPDATE quarantine SET state = 'dropped' WHERE state = 'held'");
+    await sell(7, []);
+    await sell(0, ["S-2"]);
+    expect(quarantined()).toEqual([expect.objectContaining({ reference: "S-2", state: "held" })]);
+  });
+
   it("is tried again when it changes, and its quarantine is then released", async () => {
     const { erp, run, requests, level, quarantined, sandbox, compare } = await startFeeds({
       sandbox: { options: { reject: { skus: ["S-2"], how: "422" } } },

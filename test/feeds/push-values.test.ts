@@ -108,6 +108,32 @@ describe("a row that cannot be sent", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "A", state: "dropped" })]);
   });
 
+  it("is held again where it comes back to what was dropped after it was good", async () => {
+    const { erp, run, quarantined, bridge } = await startFeeds();
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'none')");
+    await run("stocks");
+    bridge.store.db.exec("UPDATE quarantine SET state = 'dropped'");
+    for (const quantity of ["7", "'none'"]) {
+      erp.exec(`UPDATE stock SET quantity = ${quantity}`);
+      await run("stocks");
+    }
+    expect(quarantined()).toEqual([expect.objectContaining({ reference: "A", state: "held" })]);
+  });
+
+  it("is held again where it comes back to what was dropped after it was bad otherwise", async () => {
+    const { erp, run, rows, bridge } = await startFeeds();
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'none')");
+    await run("stocks");
+    bridge.store.db.exec("UPDATE quarantine SET state = 'dropped'");
+    for (const quantity of ["'many'", "'none'"]) {
+      erp.exec(`UPDATE stock SET quantity = ${quantity}`);
+      await run("stocks");
+    }
+    expect(rows("SELECT payload ->> '$[0].quantity' AS quantity FROM quarantine WHERE state = 'held'")).toEqual([
+      { quantity: "none" },
+    ]);
+  });
+
   it("is released where the ERP deletes it", async () => {
     const { erp, run, quarantined } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'many')");

@@ -38,6 +38,8 @@ export const quarantine = {
     times: number;
   }) => `${id}  ${record}: ${reason} (since ${since}, seen ${times}×)`,
   dropped: ({ name }: { name: string }) => `${name}: dropped; it stays in the table quarantine.`,
+  droppedRow: ({ name }: { name: string }) =>
+    `${name}: dropped; it stays in the table quarantine. The site keeps what it has of this row until the row changes, or the service takes it.`,
   droppedBefore: ({ name }: { name: string }) => `${name}: was dropped already.`,
   released: "released",
   waiting: "waiting",

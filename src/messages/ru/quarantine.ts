@@ -25,6 +25,8 @@ export const quarantine = {
     "Укажите его идентификатор или номер, как в таблице orders; записи, которые не удалось сохранить, показывает erp-bridge quarantine list.",
   record: ({ id, record, reason, since, times }) => `${id}  ${record}: ${reason} (с ${since}, встречалась ${times}×)`,
   dropped: ({ name }) => `${name}: убрано; в таблице quarantine запись осталась.`,
+  droppedRow: ({ name }) =>
+    `${name}: убрано; в таблице quarantine запись осталась. На сайте остаётся то, что там есть по этой строке, пока она не изменится или сервис её не примет.`,
   droppedBefore: ({ name }) => `${name}: уже было убрано.`,
   released: "выпущено из карантина",
   waiting: "ждёт",
