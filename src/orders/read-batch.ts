@@ -17,10 +17,12 @@ import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
 import { describeMiss, type OrderField } from "../records/order-mapping.ts";
 import { type AnswerList, readListInSlices, refuseRepeated, reportedError } from "../records/read-list.ts";
 import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlices } from "../records/read-records.ts";
+import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { isNothing } from "../service/error-words.ts";
 import { queryOfBatch } from "../service/orders.ts";
@@ -86,13 +88,13 @@ export class BatchReader {
     pagesSize?: number,
   ): Promise<ReadBatch | ReadNothing> {
     const rules = this.#rules;
-    const { clock } = this.#context;
+    const { clock, store } = this.#context;
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
     const { body } = answer;
     const bytes = list.mended?.bytes ?? body;
     const metadata = await this.#readMetadata(answer, list, signal);
-    const unusual = await this.#completeness.judge(metadata, signal);
     if (list.elements === undefined) {
+      const unusual = await this.#completeness.judge(metadata, signal);
       await this.#completeness.readNamed(metadata, () => new Set(), signal);
       const isServed = answer.oldBy === undefined && answer.isKept !== true;
       if (unusual !== undefined || !isServed) return { isNothing: true, unusual };
@@ -100,21 +102,34 @@ export class BatchReader {
     }
     const batchId = readBatchId(bytes, list.root, rules);
     const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
-    const { records, fingerprint } = read;
+    const next = this.#findNext(metadata, batchId);
+    const empty = countEmptyRecords(bytes, list.elements);
+    const judged = next === undefined ? metadata : withNextPage(metadata, next, pagesSize);
+    // What is learned of the answer is written first, and the ERP may hold the write lock.
+    const unstored = { source: "batch" as const, bytes, records: read.records, at: isoTime(clock.nowMs()) };
+    const shortfall = await withUnstored(store, unstored, async () => {
+      await this.#completeness.judge(metadata, signal);
+      return await this.#judgeBatch(read, { metadata: judged, empty }, signal);
+    });
+    const error = list.error === undefined ? shortfall : reportedError(list.error);
+    return { ...read, head: answer, error, next: next?.query };
+  }
+
+  async #judgeBatch(
+    { records, batchId, fingerprint }: Pick<ReadBatch, "records" | "batchId" | "fingerprint">,
+    { metadata, empty }: { metadata: ListMetadata; empty: number },
+    signal: AbortSignal,
+  ): Promise<BridgeError | undefined> {
     const served = {
       batch: batchId === null ? fingerprint : hash("sha256", batchId, "hex"),
       fingerprint,
-      empty: countEmptyRecords(bytes, list.elements),
+      empty,
       isSettled: this.#isSettled(batchId, fingerprint),
       listed: () => listedIn(records),
     };
     if (batchId !== null) await this.#completeness.noteServedName(served.batch, signal);
-    const next = this.#findNext(metadata, batchId);
-    const judged = next === undefined ? metadata : withNextPage(metadata, next, pagesSize);
     const isWhole = this.#query === undefined;
-    const shortfall = isWhole ? undefined : await this.#completeness.judgeBatch(judged, served, signal);
-    const error = list.error === undefined ? shortfall : reportedError(list.error);
-    return { ...read, head: answer, error, next: next?.query };
+    return isWhole ? undefined : await this.#completeness.judgeBatch(metadata, served, signal);
   }
 
   /** What the answer says beside its list. */

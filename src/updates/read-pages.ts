@@ -328,6 +328,16 @@ export class ReadPages {
     const { list, elements } = changes;
     const body = changes.mended ?? answer.body;
     const token = answer.status === 204 ? undefined : tokenOf(body, list.root, rules);
+    const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
+    if (elements.length > 0) for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
+    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
+    const add = async (waitsForEmpty: boolean) =>
+      await pass.changes.addPage({ body, changes, isBeyond, waitsForEmpty }, pass.signal, () =>
+        this.#stored.store(pass, { isWhole: false }),
+      );
+    const empty = countEmptyRecords(body, elements);
+    // What is learned of the answer is written next, and the ERP may hold the write lock: its records count already.
+    const added = empty === 0 ? await add(false) : undefined;
     // Where the answer names the way on, it is followed first.
     const isFollowed = token !== undefined && token !== since;
     const judged = isFollowed ? withoutMore(changes.metadata) : changes.metadata;
@@ -335,21 +345,14 @@ export class ReadPages {
     pass.metadata = changes.metadata;
     // What came beside an error or empty records, or is old, is stored; the position stays, because the service may have shown a part only.
     const reported = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
-    const doubt = reported ?? (await this.#completeness.judgePage(since, countEmptyRecords(body, elements), pass));
+    const doubt = reported ?? (await this.#completeness.judgePage(since, empty, pass));
     const readNamed = () =>
       this.#completeness.readNamed(changes.metadata, () => ({ has: (id) => pass.changes.hasMet(id) }), pass.signal);
     if (list.elements === undefined) await readNamed();
     const untold = doubt ?? unusual;
     if (list.elements === undefined && untold !== undefined) throw untold;
     if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
-    const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
-    for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
-    const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
-    const fresh = await pass.changes.addPage(
-      { body, changes, isBeyond, waitsForEmpty: doubt !== undefined },
-      pass.signal,
-      () => this.#stored.store(pass, { isWhole: false }),
-    );
+    const fresh = added ?? (await add(doubt !== undefined));
     await readNamed();
     const { timestamps } = changes;
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow ?? pass.ceiling);

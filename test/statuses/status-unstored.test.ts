@@ -98,6 +98,30 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
 
+  it.each(["change", "batch"])(
+    "waits while the ERP keeps from being stored what the answer with a %s teaches",
+    async (what) => {
+      const bridge = await start();
+      const { ids, ask, sandbox, clock, run, send, request, effects } = bridge;
+      const id = ask(ids[0]!, "shipped");
+      sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+      const list = `[${sandbox.service.newestText(ids[0]!)!}]`;
+      const [path, record] =
+        what === "batch" ? ["orders", `"batch_id":"again","orders":${list}`] : ["updates", `"updates":${list}`];
+      const body = `{"size":1,${record}}`;
+      sandbox.faults.add({
+        match: { path: path as "orders" },
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+      clock.advance(1_000);
+      lockAt(bridge, (asked) => (what === "batch" ? asked.endsWith("/orders") : asked.includes("/updates")));
+      await run(path as "orders");
+      expect(request(id).last_error).not.toBeNull();
+      await send();
+      expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
+    },
+  );
+
   it("waits also where an answer for the order was asked for before", async () => {
     const bridge = await start();
     const { ids, hooks, ask, sandbox, clock, run, send, request, effects } = bridge;
