@@ -9,18 +9,26 @@ import { zoneOffset } from "../answers/timestamp.ts";
 
 /** Enough to see the night of a pattern that runs every minute of the day, without making the start slow. */
 const SAMPLED_RUNS_MAX = 700;
-/** Two gaps: where an hour is no multiple of the minutes, the one over its end is shorter. */
-const SAMPLED_RUNS_MIN = 3;
 const SHORTEST_MS = 1_000;
-/** Patterns whose runs are all the same time apart: every few seconds or minutes, once an hour, once a day. */
-const EVEN = [/^\*(\/\d+)?( \*){5}$/, /^(\d+ )?(\*(\/\d+)?|\d+)( \*){4}$/, /^(\d+ )?\d+ \d+ \* \* \*$/];
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/**
+ * Patterns whose runs are all the same time apart, with the unit of their step and the longest that a step can be: every few
+ * seconds, every few minutes, once an hour, once a day. Where a minute or an hour is no multiple of the step, the run after its end comes sooner.
+ */
+const EVEN: readonly [form: RegExp, unitMs: number, longestMs: number][] = [
+  [/^\*(?:\/(\d+))?(?: \*){5}$/, 1_000, MINUTE_MS],
+  [/^(?:\d+ )?\*(?:\/(\d+))?(?: \*){4}$/, MINUTE_MS, HOUR_MS],
+  [/^(?:\d+ )?\d+(?: \*){4}$/, HOUR_MS, HOUR_MS],
+  [/^(?:\d+ )?\d+ \d+(?: \*){3}$/, 24 * HOUR_MS, 24 * HOUR_MS],
+];
 
 export class CronTimes {
   readonly #pattern: string;
   readonly #zone: string;
   readonly #hasFixedHour: boolean;
-  /** Never started: it is asked for its next runs only. */
-  readonly #task: ScheduledTask;
+  /** Made when it is first asked for its next runs; never started. */
+  #made: ScheduledTask | undefined;
   /** The same by offset. A zone has few. */
   readonly #fixed = new Map<number, ScheduledTask>();
 
@@ -28,7 +36,11 @@ export class CronTimes {
     this.#pattern = pattern.trim();
     this.#zone = zone;
     this.#hasFixedHour = /^\d+$/.test(this.#pattern.split(/ +/).at(-4) ?? "");
-    this.#task = taskOf(this.#pattern, zone);
+  }
+
+  get #task(): ScheduledTask {
+    this.#made ??= taskOf(this.#pattern, this.#zone);
+    return this.#made;
   }
 
   /** The next run after now. */
@@ -48,9 +60,11 @@ export class CronTimes {
 
   /** The longest time between two runs; of uneven patterns, as far as a sample shows it. */
   longestIntervalMs(): number {
-    const isEven = EVEN.some((form) => form.test(this.#pattern));
-    const runs = this.#task.getNextRuns(isEven ? SAMPLED_RUNS_MIN : SAMPLED_RUNS_MAX);
-    const times = runs.map((date) => date.getTime());
+    for (const [form, unitMs, longestMs] of EVEN) {
+      const found = form.exec(this.#pattern);
+      if (found !== null) return Math.min(Number(found[1] ?? 1) * unitMs, longestMs);
+    }
+    const times = this.#task.getNextRuns(SAMPLED_RUNS_MAX).map((date) => date.getTime());
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
     return gaps.reduce((longest, gap) => Math.max(longest, gap), SHORTEST_MS);
   }

@@ -36,7 +36,7 @@ interface Watched {
   entry: ScheduleEntry;
   times: CronTimes;
   intervalMs: number;
-  /** Wall clock. */
+  /** Wall clock; known from `start` on. */
   nextAtMs: number;
   /** Monotonic. */
   lastFiredMs: number;
@@ -63,7 +63,7 @@ export class Scheduler {
     this.#lookedMs = clock.monotonicMs();
     this.#watched = entries.map((entry) => {
       const times = new CronTimes(entry.pattern, zone);
-      const began = { nextAtMs: times.nextMs(clock.nowMs()), lastFiredMs: clock.monotonicMs() };
+      const began = { nextAtMs: Number.POSITIVE_INFINITY, lastFiredMs: clock.monotonicMs() };
       return { entry, times, intervalMs: times.longestIntervalMs(), ...began, isPreparing: false };
     });
   }

@@ -73,7 +73,7 @@ export class ErpObjects {
 
   /** Inside a write transaction. Gives the names of what was made. */
   restore(): string[] {
-    return makeAgain(this.#store.db, this.#inspect());
+    return makeAgain(this.#store.db, this.#look().own);
   }
 
   /** What could not be made is not tried again before the schema changes. */
@@ -83,12 +83,11 @@ export class ErpObjects {
 
   #look(): Look {
     const schema = schemaVersion(this.#store);
-    if (this.#known?.schema !== schema) this.#known = { schema, objects: this.#find(), own: this.#inspect() };
+    if (this.#known?.schema !== schema) {
+      const own = inspectOwn(this.#store.db, this.#own, { configured: this.#configured });
+      this.#known = { schema, objects: this.#find(), own };
+    }
     return this.#known;
-  }
-
-  #inspect(): OwnState {
-    return inspectOwn(this.#store.db, this.#own, { configured: this.#configured });
   }
 
   /**

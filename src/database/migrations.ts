@@ -43,8 +43,17 @@ export function statementsOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ statements }) => statements);
 }
 
+/** Of this version; read once in a process. */
+let shipped: readonly Migration[] | undefined;
+
 /** Reads the folder that drizzle-kit lays out. The tags, which drizzle leaves out, name migrations in errors and copies. */
-export function loadMigrations(folder: string): Migration[] {
+export function loadMigrations(folder: string): readonly Migration[] {
+  if (folder !== MIGRATIONS_FOLDER) return readMigrations(folder);
+  shipped ??= readMigrations(folder);
+  return shipped;
+}
+
+function readMigrations(folder: string): Migration[] {
   try {
     const read = readMigrationFiles({ migrationsFolder: folder });
     const journal = JSON.parse(readFileSync(path.join(folder, "meta", "_journal.json"), "utf8")) as {

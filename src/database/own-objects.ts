@@ -34,13 +34,9 @@ export function ownObjectsOf(db: Database.Database, migrations: readonly Migrati
   return own;
 }
 
-/** Read once in a process. */
-let shipped: readonly Migration[] | undefined;
-
 /** What this version's migrations make. */
 export function ownObjects(db: Database.Database): OwnObjects {
-  shipped ??= loadMigrations(MIGRATIONS_FOLDER);
-  return ownObjectsOf(db, shipped);
+  return ownObjectsOf(db, loadMigrations(MIGRATIONS_FOLDER));
 }
 
 export interface OwnState {
@@ -72,12 +68,17 @@ export function inspectOwn(
       .all(JSON.stringify([...own.keys()]))
       .map((object) => [`${object.type} ${object.name}`, object]),
   );
-  const columns = db.prepare<[string], Column>(
-    `SELECT lower(c.name) AS name, pk FROM sqlite_schema t, pragma_table_xinfo(t.name) c
-     WHERE t.type = 'table' AND lower(t.name) = ?`,
+  const columns = new Map<string, Column[]>(tables.filter(({ name }) => own.has(name)).map(({ name }) => [name, []]));
+  const found = db.prepare<[string], Column>(
+    `SELECT lower(t.name) AS "table", lower(c.name) AS name, pk FROM sqlite_schema t, pragma_table_xinfo(t.name) c
+     WHERE t.type = 'table' AND lower(t.name) IN (SELECT value FROM json_each(?))`,
   );
+  for (const column of found.all(JSON.stringify([...columns.keys()]))) columns.get(column.table)?.push(column);
   const lacks = new Map(
-    tables.filter(({ name }) => own.has(name)).map((table) => [table.name, lackOf(table, columns.all(table.name))]),
+    tables.flatMap((table) => {
+      const there = columns.get(table.name);
+      return there === undefined ? [] : [[table.name, lackOf(table, there)] as const];
+    }),
   );
   const changed = [...own.values()].flatMap((object) => {
     const { type, name, table } = object;
@@ -119,6 +120,7 @@ const TABLES: readonly OwnTable[] = Object.values(schema)
   }));
 
 interface Column {
+  table: string;
   name: string;
   /** Its place in the primary key, from 1 on; 0 where it is in none. */
   pk: number;

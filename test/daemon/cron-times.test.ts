@@ -41,6 +41,28 @@ describe("a schedule", () => {
     expect(runsFrom(at, pattern, "Europe/Berlin", expected.length)).toEqual(expected);
   });
 
+  it.each([
+    ["* * * * * *", 1],
+    ["*/7 * * * * *", 7],
+    ["*/90 * * * * *", 60],
+    ["* * * * *", 60],
+    ["*/25 * * * *", 25 * 60],
+    ["30 */5 * * * *", 5 * 60],
+    ["17 * * * *", 60 * 60],
+    ["17 3 * * *", 24 * 60 * 60],
+    ["5 17 3 * * *", 24 * 60 * 60],
+    ["17 3 * * 1", 7 * 24 * 60 * 60],
+  ])("%s runs every %i s at most, as its runs show", (pattern, seconds) => {
+    vi.setSystemTime("2026-06-01T00:00:00Z");
+    const times = new CronTimes(pattern, "UTC");
+    expect(times.longestIntervalMs()).toBe(seconds * 1_000);
+    const runs = Array.from({ length: 70 }, () => {
+      vi.setSystemTime(times.nextMs(Date.now()));
+      return Date.now();
+    });
+    expect(Math.max(...runs.slice(1).map((at, index) => at - (runs[index] ?? at)))).toBe(seconds * 1_000);
+  });
+
   it("has the same longest distance in every zone", () => {
     vi.setSystemTime("2026-06-01T00:00:00Z");
     for (const zone of ["UTC", "Asia/Kolkata"]) {
