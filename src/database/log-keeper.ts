@@ -217,7 +217,7 @@ export class LogKeeper {
   }
 
   #frames(): Frames {
-    return checkpoint(this.#idle, "NOOP");
+    return framesOf(this.#idle);
   }
 
   #flush(): void {
@@ -280,7 +280,16 @@ function end(db: Database.Database): void {
   if (db.inTransaction) db.exec("COMMIT");
 }
 
-function checkpoint(db: Database.Database, how: "NOOP" | "PASSIVE" | "TRUNCATE"): Frames {
+/** Asked twice at each commit, so it is prepared once. */
+const looks = new WeakMap<Database.Database, Database.Statement<[], Frames>>();
+
+function framesOf(db: Database.Database): Frames {
+  const look = looks.get(db) ?? db.prepare<[], Frames>("PRAGMA wal_checkpoint(NOOP)");
+  looks.set(db, look);
+  return look.get() ?? { log: 0, checkpointed: 0 };
+}
+
+function checkpoint(db: Database.Database, how: "PASSIVE" | "TRUNCATE"): Frames {
   const [row] = db.pragma(`wal_checkpoint(${how})`) as (Frames & { busy: number })[];
   return row ?? { log: 0, checkpointed: 0 };
 }
