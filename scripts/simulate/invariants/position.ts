@@ -15,6 +15,8 @@ interface Change {
 
 /** A pass may be kept from writing for so long by an ERP that holds the lock. */
 const RECENT_MS = 5 * 60_000;
+/** The program takes a position that lies further ahead of its own clock for a wrong one. */
+const AHEAD_MS = 3_600_000;
 const WATERMARK = "SELECT value FROM watermarks WHERE stream = 'updates'";
 const IS_OWED = `SELECT 1 FROM owed_reads WHERE order_id = @id UNION ALL SELECT 1 FROM quarantine WHERE reference = @id
   UNION ALL SELECT 1 FROM orders WHERE order_id = @id AND removed_at IS NOT NULL`;
@@ -33,6 +35,9 @@ export class PositionInvariants {
   readonly #orderTexts = new Set<string>();
   /** What the service's clock showed with its last answers, and when that was. */
   #clocks: { atMs: number; showedMs: number }[] = [];
+  /** Records of changes that were served, and when the last one came for the first time that bears an earlier time than the position. */
+  readonly #served = new Set<string>();
+  #newsBehindMs = Number.NEGATIVE_INFINITY;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -46,6 +51,8 @@ export class PositionInvariants {
 
   onMoved() {
     this.#value = undefined;
+    // The service at another address has a clock of its own.
+    this.#clocks = [];
   }
 
   onTold({ route }: Sent, told: Told) {
@@ -54,11 +61,11 @@ export class PositionInvariants {
       this.#sentTexts.add(told.date);
       this.#wasToldDate = true;
     }
-    const { service, time } = this.#scene;
+    const { addressedNow, time } = this.#scene;
     this.#clocks = this.#clocks.filter(({ atMs }) => atMs > time.elapsedMs - RECENT_MS);
     // The answer may have been on its way while the clock was set back.
     const datedMs = told.date === undefined ? Number.NEGATIVE_INFINITY : Date.parse(told.date);
-    this.#clocks.push({ atMs: time.elapsedMs, showedMs: Math.max(service.now(), datedMs) });
+    this.#clocks.push({ atMs: time.elapsedMs, showedMs: Math.max(addressedNow, datedMs) });
     if ((route.kind !== "orders" && route.kind !== "updates") || told.status >= 300) return;
     const texts = route.kind === "orders" ? this.#orderTexts : this.#sentTexts;
     for (const [, text, number] of told.body.matchAll(/"updated_at":(?:"([^"]*)"|([\d.]+))/g)) {
@@ -85,9 +92,17 @@ export class PositionInvariants {
     const orderId = order_id.toLowerCase();
     if (versions.odd.has(orderId)) return;
     const us = this.#micros(String(updated_at));
+    this.#noteNews(JSON.stringify(record), us);
     const [version] = versions.shownBy(orderId, record);
     if (this.#scene.forms.carry === "whole" && versions.isMisleading(orderId)) return;
     if (us !== undefined && version !== undefined) this.#received.push({ orderId, seq: version.seq, us });
+  }
+
+  #noteNews(record: string, us: number | undefined) {
+    if (this.#served.has(record)) return;
+    this.#served.add(record);
+    const { atMs } = this;
+    if (us !== undefined && atMs !== undefined && us < atMs * 1000) this.#newsBehindMs = this.#scene.time.elapsedMs;
   }
 
   /** @param hasVersion whether a version of an order is stored, or a later one. */
@@ -96,7 +111,7 @@ export class PositionInvariants {
     if (value === this.#value || value === undefined) return;
     const before = this.#value;
     this.#value = value;
-    const { fail, service, forms, coverage } = this.#scene;
+    const { fail, addressedNow, forms, coverage } = this.#scene;
     coverage.count("watermark", before === undefined ? "first" : "moved");
     const isOfOrder = before === undefined && this.#orderTexts.has(value);
     if (!this.#sentTexts.has(value) && !isOfOrder)
@@ -104,19 +119,24 @@ export class PositionInvariants {
     if (value.startsWith("cursor-")) return;
     const us = this.#micros(value);
     if (us === undefined) return fail(7, `the watermark ${value} is no time`);
-    const latestMs = Math.max(service.now(), ...this.#clocks.map(({ showedMs }) => showedMs));
+    const latestMs = Math.max(addressedNow, ...this.#clocks.map(({ showedMs }) => showedMs));
     if (this.#wasToldDate && us > (latestMs + 2_000) * 1000) fail(7, `the watermark ${value} is from the future`);
     const beforeUs = before === undefined ? undefined : this.#micros(before);
     if (beforeUs !== undefined && us < beforeUs) {
       coverage.count("watermark", "set back");
       // The service at another address has a clock of its own: to the program that is a clock that was set back.
-      const isSetBack = this.#scene.addressedNow * 1000 < beforeUs - forms.lookBackMs * 1000;
+      const isSetBack = addressedNow * 1000 < beforeUs - forms.lookBackMs * 1000;
       // Where it began is the service's `Date`; the place that the service names then may be written in a form that is not known for a time.
       const isNamed = forms.next !== "none" && DATE.test(before ?? "");
       // A time without a zone and one with a zone do not show which is the later one, unless they lie further apart than two zones.
       const isZoneUnclear = NAMES_NO_ZONE.test(before ?? "") !== NAMES_NO_ZONE.test(value);
       const isOtherForm = isZoneUnclear && !DATE.test(value) && us >= beforeUs - OFFSET_MAX_US;
-      if (!isSetBack && !isNamed && !isOtherForm) fail(7, `the watermark went back from ${before} to ${value}`);
+      // A clock that is ahead for a while, and of which nothing tells, looks like one order whose time is wrong: what is new and bears an
+      // earlier time speaks for the latter, also where it was written before the clock went ahead.
+      const { machine, time } = this.#scene;
+      const isAheadHere = !this.#wasToldDate && beforeUs > (time.trueMs + machine.wallOffsetMs + AHEAD_MS) * 1000;
+      const isUnclear = isAheadHere && this.#newsBehindMs > time.elapsedMs - RECENT_MS;
+      if (!isSetBack && !isNamed && !isOtherForm && !isUnclear) fail(7, `the watermark went back from ${before} to ${value}`);
     }
     // The timestamp itself included: what shares it and was served is stored as well.
     const covered = this.#received.filter((change) => change.us <= us);
@@ -133,7 +153,7 @@ export class PositionInvariants {
    */
   get aheadMs(): number | undefined {
     const { atMs } = this;
-    return atMs !== undefined && !this.#wasToldDate && atMs > this.#scene.service.now() ? atMs : undefined;
+    return atMs !== undefined && !this.#wasToldDate && atMs > this.#scene.addressedNow ? atMs : undefined;
   }
 
   /** Where the position stands, where it is a time. */
