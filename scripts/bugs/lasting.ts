@@ -238,7 +238,10 @@ const OF_POSITIONS: readonly PlantedBug[] = [
       "if (askedMs >= unitEndMs) return false;",
       "if (askedMs !== unitEndMs) return false;",
     ),
-    draws: { forms: { precision: "min", lines: false, carry: "changes" }, step: { do: "change", what: "lines" } },
+    draws: {
+      forms: { precision: "min", lines: false, carry: "changes", history: "latest", date: true },
+      step: { do: "service clock", ms: 30_000 },
+    },
   },
   hostile(
     "no position taken for one",

@@ -22,6 +22,7 @@ interface StoredLine {
   quantity: string;
 }
 
+const MINUTE_MS = 60_000;
 const READS = "reads are owed";
 const WAITING = "statuses wait";
 /**
@@ -76,7 +77,7 @@ const GONE = `SELECT lower(order_id) FROM status_requests r WHERE id = ? AND EXI
   WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state = 'pending' AND b.last_error LIKE '%is kept no longer%')`;
 
 /** So long an order must be missing, and another one be read at both ends of that time. */
-const MISSING_FOR_MS = 10 * 60_000;
+const MISSING_FOR_MS = 10 * MINUTE_MS;
 
 /**
  * The service keeps the order no longer, and since it says so it has not answered for orders at two times that far apart: a service out
@@ -192,7 +193,7 @@ export function staleOrders(world: World): Difference[] {
     // A feed that names its own next place decides by itself what it shows; and what shares a timestamp with more changes
     // than a page holds cannot be asked for.
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
-    const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id);
+    const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id) && !isReadAfterUnit(world, id);
     const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
     const isOurs = forms.next === "none" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
     const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
@@ -204,6 +205,24 @@ export function staleOrders(world: World): Difference[] {
       },
     ];
   });
+}
+
+/** Where the program has asked for nothing so long after a minute, the comparison of the night reads its orders. */
+const READ_WITHIN_MS = 15 * MINUTE_MS;
+
+/**
+ * An order that was served within the minute of its timestamp is read once more when that minute is over, by the `Date` of the service:
+ * a change of the same minute that is listed in the same words is known then.
+ */
+function isReadAfterUnit({ versions, service, forms }: World, id: string): boolean {
+  const newest = versions.newest(id);
+  if (!forms.date || forms.precision !== "min" || newest === undefined) return false;
+  const endMs = (Math.floor(newest.madeMs / MINUTE_MS) + 1) * MINUTE_MS;
+  if (newest.madeMs < newest.timestampMs || newest.timestampMs < endMs - MINUTE_MS) return false;
+  return service.ledger.entries.some(
+    ({ kind, at, status }) =>
+      kind === "updates" && status === 200 && at > endMs + 2_000 && at < endMs + READ_WITHIN_MS,
+  );
 }
 
 /** The position lies so far ahead of the machine's clock that this shows it. */
@@ -225,7 +244,7 @@ export function isSeenAhead({ position, machine, time, service }: World): boolea
 
 /** What `since` can tell apart, in milliseconds; 0: less than one. */
 export function unitOf({ since, precision }: World["forms"]): number {
-  if (precision === "min") return 60_000;
+  if (precision === "min") return MINUTE_MS;
   if (since === "unix" || precision === "s") return 1_000;
   return since === "unix_ms" || precision === "ms" ? 1 : 0;
 }

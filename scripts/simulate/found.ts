@@ -46,6 +46,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x0c4e, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledOtherwise },
   { tag: 0x5a96, shares: { usual: 0.03, hostile: 0.08 }, draw: leftOutAsUsual },
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
+  { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -336,6 +337,28 @@ function inPages(random: Random, forms: Forms): Apart | undefined {
       ...(random() < 0.5 ? [orders(integerBetween(random, 1, 5)), change(random)] : []),
       pass(),
       ...(elsewhere.length > 0 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/** A customer changes lines again and again within the minute to which the service writes its times; the changes do not show lines. */
+function withinMinute(random: Random, forms: Forms): Apart | undefined {
+  if (forms.next !== "none" || isUnsafe(forms)) return undefined;
+  const order = integerBetween(random, 0, 3);
+  const lines = (): Step => {
+    const after = integerBetween(random, 4 * SECOND, 15 * SECOND);
+    return { after, do: "change", order, what: "lines", timestamp: "now" };
+  };
+  return {
+    forms: { ...forms, precision: "min", date: true, carry: "changes", lines: false, history: "latest" },
+    steps: [
+      orders(4),
+      pass(),
+      // Otherwise all is asked at the beginning of a minute.
+      { after: 0, do: "service clock", ms: 30 * SECOND },
+      pass(),
+      ...Array.from({ length: integerBetween(random, 4, 7) }, lines),
+      ...idle(2),
     ],
   };
 }
