@@ -24,7 +24,7 @@ interface StoredLine {
 
 const MINUTE_MS = 60_000;
 const READS = "reads are owed";
-const WAITING = "statuses wait";
+export const WAITING = "statuses wait";
 /**
  * The order is answered with an older version than the stored one: that counts once it was answered so for a day, and until then says nothing.
  * A request may wait for the read itself or, where that version is cancelled, for the read that a change has asked for.

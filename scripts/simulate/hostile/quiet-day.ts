@@ -9,7 +9,7 @@ import type { Facts } from "../../../src/health/facts.ts";
 import { measureAges } from "../../../src/health/health.ts";
 import { describeStatus } from "../../../src/health/status.ts";
 import { createOrder, endFaults } from "../deeds.ts";
-import { isSeenAhead, missingOrders, OWED, staleOrders, unitOf } from "../differences.ts";
+import { isSeenAhead, missingOrders, OWED, staleOrders, unitOf, WAITING } from "../differences.ts";
 import type { Losses } from "../ending.ts";
 import { KEYS, LAST_KEY } from "../erp.ts";
 import { TRANSITIONS } from "../forms.ts";
@@ -19,7 +19,7 @@ import type { FeedName } from "../schedule.ts";
 import type { World } from "../world.ts";
 import { mendValues, reload } from "./deeds.ts";
 import { HOUR_MS, MINUTE_MS } from "./grammar.ts";
-import { isNearJson, numberIn } from "./lies.ts";
+import { asJson, isNearJson, numberIn } from "./lies.ts";
 
 /** Longer than the longest wait that any answer may ask for, and the next one. */
 const SETTLED_MS = 70 * MINUTE_MS;
@@ -74,8 +74,10 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (world.queuedUntilMs > begunMs) await night(world);
   const owed = world.auditor.prepare("SELECT order_id FROM owed_reads").pluck();
   const isOwed = () => (owed.all() as string[]).some((id) => !isNamed(world, id) && !isBad(world, id));
+  // A status waits as long for the read of an order that has become absurd: a day of such answers, each asked for an hour after the one before.
+  const isWaiting = () => waitingStatuses(world).some((id) => world.versions.odd.has(orderOfRequest(world, id)));
   const rounds = world.forms.limited === "none" ? ROUNDS_PER_HOUR : ROUNDS_PER_HOUR_LIMITED;
-  for (let hours = 0; hours < INSISTED_HOURS && isOwed(); hours++) await goOn(world, HOUR_MS, rounds);
+  for (let hours = 0; hours < INSISTED_HOURS && (isOwed() || isWaiting()); hours++) await goOn(world, HOUR_MS, rounds);
   if (world.forms.sinceAgeMax !== null) await goOn(world, NEARER_MS, 16);
   // What was confirmed in doubt is settled by ten polls over an hour, and a day has fewer rounds.
   if (world.auditor.prepare("SELECT id FROM batches WHERE state = 'stored'").all().length > 0)
@@ -416,6 +418,17 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
   return versions.odd.has(reference ?? "") || lies.lasting().has(reference ?? "");
 }
 
+/** Requests that nothing lasting keeps from being settled. */
+function waitingStatuses(world: World): number[] {
+  const [sql, what] = OWED.find((each) => each[1] === WAITING) as (typeof OWED)[number];
+  const rows = world.auditor.prepare(sql).pluck().all() as number[];
+  return rows.filter((row) => !isOfLasting(world, what, row));
+}
+
+function orderOfRequest({ erp }: World, request: string | number): string {
+  return erp.asked.find(({ id }) => id === request)?.orderId ?? "";
+}
+
 function listOwed(world: World): string[] {
   const { auditor } = world;
   const rows = [...OWED.filter(([, what]) => what !== "holds stand"), HOLDS, UNREAD];
@@ -433,7 +446,7 @@ const UNREAD = [
 ] as const;
 
 function isOfLasting(world: World, what: string, row: string | number): boolean {
-  const { auditor, lies, erp, versions, forms, service, statuses } = world;
+  const { auditor, lies, versions, forms, service, statuses } = world;
   // Behind positions of the service's own no order is looked for because of a full page of one timestamp.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) return forms.next !== "none";
   // An endpoint with a limit of its own asks to wait whenever more is wanted of it.
@@ -442,13 +455,13 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   const [, guarded] = /^(\w+) guard /.exec(what === "a hold stands" ? String(row) : "") ?? [];
   if (guarded !== undefined) return [...lies.lasting()].some((name) => name.startsWith(`${guarded} `));
   if (what === "reads are owed") return isNamed(world, String(row)) || isBad(world, String(row));
-  if (what === "statuses wait") {
-    const orderId = erp.asked.find(({ id }) => id === row)?.orderId ?? "";
+  if (what === WAITING) {
+    const orderId = orderOfRequest(world, row);
     // An absurd record is served as it stands, and shows no status that was carried out from a queue; nor does one that the queue refused.
     const isUnshown = statuses.wasQueued(orderId, { isInVain: !versions.odd.has(orderId) });
-    // Of a request whose outcome is unknown only the order tells, and the order is no JSON.
-    if (isUnshown) return true;
-    return lies.lasting().has(orderId) || (versions.odd.has(orderId) && isNearJson(service.newestText(orderId)));
+    if (isUnshown || lies.lasting().has(orderId)) return true;
+    // Of a request whose outcome is unknown only the order tells, and the order is no JSON, or what stands for its status is no text.
+    return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId));
   }
   if (what !== "rows wait to be pushed") return false;
   const key = auditor
@@ -456,6 +469,14 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     .pluck()
     .get(row);
   return lies.lasting().has(String(key));
+}
+
+/** Whether the service answers with no text where the status of the order should stand. */
+function showsNoStatus(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  if (isNearJson(text)) return true;
+  const { status } = JSON.parse(asJson(text)) as { status?: unknown };
+  return typeof status === "object" && status !== null;
 }
 
 function listDifferent(world: World): string[] {
