@@ -220,8 +220,7 @@ function isReadAfterUnit({ versions, service, forms }: World, id: string): boole
   const endMs = (Math.floor(newest.madeMs / MINUTE_MS) + 1) * MINUTE_MS;
   if (newest.madeMs < newest.timestampMs || newest.timestampMs < endMs - MINUTE_MS) return false;
   return service.ledger.entries.some(
-    ({ kind, at, status }) =>
-      kind === "updates" && status === 200 && at > endMs + 2_000 && at < endMs + READ_WITHIN_MS,
+    ({ kind, at, status }) => kind === "updates" && status === 200 && at > endMs + 2_000 && at < endMs + READ_WITHIN_MS,
   );
 }
 

@@ -136,7 +136,8 @@ export class PositionInvariants {
       const { machine, time } = this.#scene;
       const isAheadHere = !this.#wasToldDate && beforeUs > (time.trueMs + machine.wallOffsetMs + AHEAD_MS) * 1000;
       const isUnclear = isAheadHere && this.#newsBehindMs > time.elapsedMs - RECENT_MS;
-      if (!isSetBack && !isNamed && !isOtherForm && !isUnclear) fail(7, `the watermark went back from ${before} to ${value}`);
+      if (!isSetBack && !isNamed && !isOtherForm && !isUnclear)
+        fail(7, `the watermark went back from ${before} to ${value}`);
     }
     // The timestamp itself included: what shares it and was served is stored as well.
     const covered = this.#received.filter((change) => change.us <= us);
