@@ -412,8 +412,11 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
     return lies.lasting().has(`${kind} ${reference}`) || (hadRefusedRecords && reference === KEYS[0]);
   }
   if (versions.bad.has(reference ?? "") || [...versions.bad.values()].includes(payload ?? "")) return true;
-  // What a lie took the id from may be an absurd record, which its order shows to this day.
-  const names = [...versions.odd].flatMap((id) => [id, numberIn(world.service.newestText(id)) ?? id]);
+  // What a lie took the id from may be an absurd record, which its order shows to this day. Or the order is refused to this day, and the
+  // changes of that time as well: nothing shows whose record it is.
+  const refused = lies.namedBy(({ on, span }) => on === "snapshot" && span === "for ever");
+  const orders = [...versions.odd, ...(world.forms.sinceAgeMax === null ? [] : refused)];
+  const names = orders.flatMap((id) => [id, numberIn(world.service.newestText(id)) ?? id]);
   if (reference === null && names.some((name) => payload?.toLowerCase().includes(name.toLowerCase()))) return true;
   return versions.odd.has(reference ?? "") || lies.lasting().has(reference ?? "");
 }
