@@ -33,6 +33,8 @@ export class PositionInvariants {
   #wasToldDate = false;
   /** Times of the orders of batches: following may begin with one of them. */
   readonly #orderTexts = new Set<string>();
+  /** Times of orders that were read: a position that is ahead goes back to the newest time of an order that is not. */
+  readonly #readTexts = new Set<string>();
   /** What the service's clock showed with its last answers, and when that was. */
   #clocks: { atMs: number; showedMs: number }[] = [];
   /** Records of changes that were served, and when the last one came for the first time that bears an earlier time than the position. */
@@ -66,12 +68,13 @@ export class PositionInvariants {
     // The answer may have been on its way while the clock was set back.
     const datedMs = told.date === undefined ? Number.NEGATIVE_INFINITY : Date.parse(told.date);
     this.#clocks.push({ atMs: time.elapsedMs, showedMs: Math.max(addressedNow, datedMs) });
-    if ((route.kind !== "orders" && route.kind !== "updates") || told.status >= 300) return;
-    const texts = route.kind === "orders" ? this.#orderTexts : this.#sentTexts;
+    const textsOf = { orders: this.#orderTexts, updates: this.#sentTexts, snapshot: this.#readTexts };
+    const texts = textsOf[route.kind as keyof typeof textsOf] as Set<string> | undefined;
+    if (texts === undefined || told.status >= 300) return;
     for (const [, text, number] of told.body.matchAll(/"updated_at":(?:"([^"]*)"|([\d.]+))/g)) {
       texts.add(text ?? number ?? "");
     }
-    if (route.kind === "orders") return;
+    if (route.kind !== "updates") return;
     const { bare, next } = this.#scene.forms;
     const [, token, digits] = (next === "none" ? null : /"next":(?:"([^"]*)"|([\d.]+))/.exec(told.body)) ?? [];
     const asked = new URLSearchParams(route.query).get("since");
@@ -113,7 +116,12 @@ export class PositionInvariants {
     this.#value = value;
     const { fail, addressedNow, forms, coverage } = this.#scene;
     coverage.count("watermark", before === undefined ? "first" : "moved");
-    const isOfOrder = before === undefined && this.#orderTexts.has(value);
+    const beforeUs = before === undefined ? undefined : this.#micros(before);
+    const { machine, time } = this.#scene;
+    const isAheadHere =
+      beforeUs !== undefined && !this.#wasToldDate && beforeUs > (time.trueMs + machine.wallOffsetMs + AHEAD_MS) * 1000;
+    const mayBeOfOrder = before === undefined || isAheadHere;
+    const isOfOrder = mayBeOfOrder && (this.#orderTexts.has(value) || (isAheadHere && this.#readTexts.has(value)));
     if (!this.#sentTexts.has(value) && !isOfOrder)
       return fail(7, `the watermark ${value} was never sent by the service`);
     if (value.startsWith("cursor-")) return;
@@ -121,7 +129,6 @@ export class PositionInvariants {
     if (us === undefined) return fail(7, `the watermark ${value} is no time`);
     const latestMs = Math.max(addressedNow, ...this.#clocks.map(({ showedMs }) => showedMs));
     if (this.#wasToldDate && us > (latestMs + 2_000) * 1000) fail(7, `the watermark ${value} is from the future`);
-    const beforeUs = before === undefined ? undefined : this.#micros(before);
     if (beforeUs !== undefined && us < beforeUs) {
       coverage.count("watermark", "set back");
       // The service at another address has a clock of its own: to the program that is a clock that was set back.
@@ -133,8 +140,6 @@ export class PositionInvariants {
       const isOtherForm = isZoneUnclear && !DATE.test(value) && us >= beforeUs - OFFSET_MAX_US;
       // A clock that is ahead for a while, and of which nothing tells, looks like one order whose time is wrong: what is new and bears an
       // earlier time speaks for the latter, also where it was written before the clock went ahead.
-      const { machine, time } = this.#scene;
-      const isAheadHere = !this.#wasToldDate && beforeUs > (time.trueMs + machine.wallOffsetMs + AHEAD_MS) * 1000;
       const isUnclear = isAheadHere && this.#newsBehindMs > time.elapsedMs - RECENT_MS;
       if (!isSetBack && !isNamed && !isOtherForm && !isUnclear)
         fail(7, `the watermark went back from ${before} to ${value}`);
