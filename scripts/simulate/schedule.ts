@@ -380,7 +380,9 @@ function makeHostile(seed: number): Schedule {
   const found = drawFound(seed, "hostile", forms);
   forms = found.forms;
   steps.unshift(...found.first);
-  steps.push(...usual.steps, ...found.steps);
+  // What a cache has kept without a date is what any answer looks like.
+  if (forms.date || !usual.steps.some(isBehindDate)) steps.push(...usual.steps);
+  steps.push(...found.steps);
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed, steps), steps };
 }
@@ -550,6 +552,10 @@ function behindDate(random: Random): Step[] {
     ...lostBehindCache(integerBetween(random, 0, 30)),
     { after: ms, do: "wait" },
   ];
+}
+
+function isBehindDate(step: Step): boolean {
+  return step.do === "lie" && step.lie.body === "cached with its date";
 }
 
 function chooseHostile(random: Random, forms: Forms): Step[] {
