@@ -23,6 +23,8 @@ const CONFIRMED = "SELECT id FROM batches WHERE state = 'confirmed'";
 const ROWS = "SELECT count(*) FROM batches WHERE order_count > 0";
 /** Rows that each life of the program may make of a batch. */
 const ROWS_OF_LIFE = 3;
+/** Which orders came, and in which versions: what an order says anew is stored, and so is what names it otherwise. */
+const SAID = /"(?:order_id|id|number|updated_at)":(?:"[^"]*"|[\d.]+)/g;
 /** A pass asks so often for orders that it has just been given. */
 const AGAIN_MAX = 6;
 
@@ -50,7 +52,7 @@ export class EmptinessInvariants {
   #lives = 0;
   /** Orders that the pass under way was given last, and how often. */
   #given = { ids: "", times: 0 };
-  /** Orders that came together. */
+  /** What came together. */
   readonly #batches = new Set<string>();
 
   constructor(scene: Scene) {
@@ -102,7 +104,8 @@ export class EmptinessInvariants {
 
   #noteGiven(body: string): void {
     const ids = [...body.matchAll(/"order_id":("[^"]*"|\d+)/g)].map(([, id]) => id).join();
-    if (ids !== "") this.#batches.add(ids);
+    const said = [...body.matchAll(SAID)].map(([member]) => member);
+    if (said.length > 0) this.#batches.add(said.sort().join());
     this.#given = { ids, times: ids !== "" && ids === this.#given.ids ? this.#given.times + 1 : 0 };
     if (this.#given.times > AGAIN_MAX) this.#scene.fail(15, "one pass asks for the same orders again and again");
   }
