@@ -265,6 +265,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#accepted.clear();
     this.pushes.forgetLeftOut();
     this.position.onMoved();
+    this.emptiness.onMoved();
   }
 
   #tick(): void {

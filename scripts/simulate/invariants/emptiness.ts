@@ -46,7 +46,7 @@ export class EmptinessInvariants {
   readonly #met: Partial<Record<Endpoint, Met>> = {};
   /** Since when nothing else came in this life. */
   readonly #sinceMs: Partial<Record<Endpoint, number>> = {};
-  /** Answers without orders and without a name, before the first that has one. */
+  /** Answers without orders and without a name, before the first that has one; of the address that is asked now. */
   #unnamed = 0;
   #hasNamed = false;
   #lives = 0;
@@ -66,6 +66,12 @@ export class EmptinessInvariants {
       delete this.#met[on];
       delete this.#sinceMs[on];
     }
+  }
+
+  /** How the service at another address answers is not known, nor at first where the program comes back to. */
+  onMoved(): void {
+    this.#unnamed = 0;
+    this.#hasNamed = false;
   }
 
   onTold({ route: { kind }, fate }: Sent, told: Told): void {
