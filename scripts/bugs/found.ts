@@ -144,6 +144,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "own order" } },
   },
   {
+    ...one(
+      "half a surrogate pair taken as it is read",
+      "src/database/stored-text.ts",
+      "isExact: (text, bytes) => bytesOf(text).equals(bytes)",
+      "isExact: (text, bytes) => bytesOf(text).length > 0 || bytes.length > 0",
+    ),
+    draws: { step: { do: "cut key", isGone: false } },
+  },
+  {
+    ...one(
+      "a row that no key can name left out without a word",
+      "src/feeds/absorb-feed.ts",
+      "return found.filter((row) => quarantineUnnamed(step, row)).length > 0;",
+      "return found.length > 0;",
+    ),
+    draws: { step: { do: "cut key", isGone: false } },
+  },
+  {
     name: "foreign keys of the ERP's enforced",
     edits: [
       {

@@ -118,6 +118,7 @@ const HOSTILE_KINDS: Classes = {
     "remake",
     "own order",
     "refer",
+    "cut key",
     "times",
     "links elsewhere",
   ],

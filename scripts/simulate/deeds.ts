@@ -127,7 +127,7 @@ type ErpDeed = Extract<
   {
     do:
       | ("write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask")
-      | ("remake" | "own order" | "refer");
+      | ("remake" | "own order" | "refer" | "cut key");
   }
 >;
 
@@ -160,6 +160,8 @@ function actAsErp(world: World, deed: ErpDeed) {
       return erp.remake(deed.feed);
     case "own order":
       return erp.orderItself();
+    case "cut key":
+      return deed.isGone ? erp.removeCut(deed.feed, deed.key) : erp.writeCut(deed.feed, deed.key);
     case "refer":
       return erp.refer();
     case "take":

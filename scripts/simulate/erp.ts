@@ -21,6 +21,13 @@ const TABLES: Record<FeedName, Table> = {
 export const LAST_KEY = "LAST";
 export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
+/** Keys in UTF-16 units, as programs cut them in the middle of an emoji: inside, at the end, and where what SQLite reads sorts before what it stores. */
+const CUT_KEYS = [
+  [0x41, 0xd83d, 0x2d, 0x31],
+  [0x42, 0xd83d],
+  [0x41, 0xd83d, 0xff0d],
+] as const;
+
 /** What the text of the table of stocks says of its index: to the ERP, and to everybody else. */
 const OWN_ORDER = { erp: "UNIQUE (sku DESC, warehouse)", others: "UNIQUE (sku, warehouse)" } as const;
 const OWN_TABLE = `CREATE TABLE stock (sku TEXT NOT NULL COLLATE NOCASE, warehouse TEXT NOT NULL DEFAULT '',
@@ -32,6 +39,7 @@ export const REFERRING = "erp_notes";
 export class Erp {
   readonly asked: { id: number; orderId: string; status: string; revision: number; isOdd?: boolean }[] = [];
   readonly #history = new Map<string, Value[]>();
+  readonly #cut = new Set<string>();
   readonly #connection: SecondConnection;
   #last = 0;
   #isLocking = false;
@@ -95,6 +103,33 @@ export class Erp {
         `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
       ),
     );
+  }
+
+  /** In a file in UTF-16, where it has such text. */
+  writeCut(feed: FeedName, at: number): void {
+    const { name, value } = TABLES[feed];
+    const key = this.#cutKey(at);
+    this.asItself(() =>
+      this.#connection.db.exec(`INSERT OR REPLACE INTO ${name} (sku, ${value}) VALUES (${key}, ${at + 1})`),
+    );
+    this.#cut.add(`${feed} ${at % CUT_KEYS.length}`);
+  }
+
+  removeCut(feed: FeedName, at: number): void {
+    const key = this.#cutKey(at);
+    this.asItself(() => this.#connection.db.exec(`DELETE FROM ${TABLES[feed].name} WHERE sku = ${key}`));
+    this.#cut.delete(`${feed} ${at % CUT_KEYS.length}`);
+  }
+
+  /** How many rows of the feed have such a key. */
+  countCut(feed: string): number {
+    return [...this.#cut].filter((name) => name.startsWith(`${feed} `)).length;
+  }
+
+  #cutKey(at: number): string {
+    const bytes = Buffer.from(Uint16Array.from(CUT_KEYS[at % CUT_KEYS.length] ?? CUT_KEYS[0]).buffer);
+    const isBigEndian = this.#run("PRAGMA encoding").pluck().get() === "UTF-16be";
+    return `CAST(x'${(isBigEndian ? bytes.swap16() : bytes).toString("hex")}' AS TEXT)`;
   }
 
   /** The same rows again, as ERPs do every night. */

@@ -47,6 +47,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a96, shares: { usual: 0.03, hostile: 0.08 }, draw: leftOutAsUsual },
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
   { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
+  // Of the few files in UTF-16 alone.
+  { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -479,6 +481,29 @@ function ownOrder(random: Random, forms: Forms): Added {
     ...idle(2),
   ];
   return isFirst ? { forms, first: made, steps: worked } : { forms, steps: [...made, ...worked] };
+}
+
+/** The ERP has rows whose keys have half a surrogate pair in them, and works on beside them. */
+function cutKeys(random: Random, forms: Forms): Added | undefined {
+  if (forms.encoding === "UTF-8") return undefined;
+  const feed = forms.prices && random() < 0.3 ? "prices" : "stocks";
+  const cut = (key: number, isGone = false): Step => ({ after: 0, do: "cut key", feed, key, isGone });
+  const first = integerBetween(random, 0, 2);
+  return {
+    forms,
+    first: random() < 0.3 ? [cut(first + 1)] : [],
+    steps: [
+      ...(random() < 0.5 ? [pass()] : []),
+      cut(first),
+      write(integerBetween(random, 0, 3), random() < 0.3 ? "zero" : "upsert"),
+      ...(random() < 0.3 ? [{ after: 0, do: "rewrite", feed } as const] : []),
+      pass(),
+      write(integerBetween(random, 0, 3)),
+      ...(random() < 0.4 ? [cut(first, true)] : []),
+      ...(random() < 0.4 ? [{ after: 0, do: "night" } as const] : []),
+      pass(),
+    ],
+  };
 }
 
 /** A table of the ERP's has a foreign key from the beginning that every write to `orders` would break where it were enforced. */

@@ -91,6 +91,8 @@ export type Deed =
   | { do: "remake"; feed: FeedName }
   /** The ERP makes its table of stocks anew, with an index in the order of a NOCASE of its own. */
   | { do: "own order" }
+  /** In a file in UTF-16: a row whose key has half a surrogate pair in it. */
+  | { do: "cut key"; feed: FeedName; key: number; isGone: boolean }
   /** A table of the ERP's has a foreign key to `orders (number)`, which is not unique. */
   | { do: "refer" }
   /** The links to the next pages of batches lead to another path for a while. */

@@ -407,7 +407,8 @@ function listQuarantined(world: World): string[] {
 function isRightlyQuarantined(world: World, { kind, reference, payload }: Quarantined): boolean {
   const { versions, erp, lies, hadRefusedRecords } = world;
   if (kind === "stocks" || kind === "prices") {
-    const { exists, value } = erp.current(kind, reference ?? "");
+    if (reference === null) return erp.countCut(kind) > 0;
+    const { exists, value } = erp.current(kind, reference);
     if (exists && isUnsendable(kind, value)) return true;
     return lies.lasting().has(`${kind} ${reference}`) || (hadRefusedRecords && reference === KEYS[0]);
   }

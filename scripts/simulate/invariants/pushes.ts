@@ -14,6 +14,10 @@ export type ImportEffect = Extract<Effect, { kind: "import" }>;
 const BLAMED = "SELECT reference FROM quarantine WHERE kind = ? AND state = 'held' AND reference IS NOT NULL";
 const IS_QUARANTINED = "SELECT 1 FROM quarantine WHERE kind = ? AND reference = ? AND state = 'held'";
 
+/** A row that no text can name is held by what it is. */
+const COUNT_UNNAMED = `SELECT count(*) FROM quarantine
+  WHERE kind = ? AND reference IS NULL AND state = 'held' AND reason LIKE '%no valid text%'`;
+
 /** Under another configuration the key stands in the second column. */
 const IS_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND @key IN (k0, k1)
   UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed AND @key IN (CAST(k0 AS TEXT), CAST(k1 AS TEXT))`;
@@ -129,7 +133,19 @@ export class PushInvariants {
   differences(): string[] {
     const { forms } = this.#scene;
     const feeds: FeedName[] = forms.prices ? ["stocks", "prices"] : ["stocks"];
-    return feeds.flatMap((feed) => KEYS.flatMap((key) => this.#differencesAt(feed, key)));
+    return feeds.flatMap((feed) => [
+      ...KEYS.flatMap((key) => this.#differencesAt(feed, key)),
+      ...this.#cutDifferences(feed),
+    ]);
+  }
+
+  #cutDifferences(feed: FeedName): string[] {
+    const { erp, auditor } = this.#scene;
+    const held = auditor.prepare(COUNT_UNNAMED).pluck().get(feed) as number;
+    const cut = erp.countCut(feed);
+    return held < cut
+      ? [`${feed}: ${cut} keys have half a surrogate pair, and ${held} rows are in quarantine for it`]
+      : [];
   }
 
   #differencesAt(feed: FeedName, key: string): string[] {
