@@ -398,4 +398,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "withDoubt", find: "? readRefusedCount(body, root)", replace: "? undefined" },
     "src/feeds/send-request.ts",
   ),
+  tested(
+    "test/feeds/push-whole.test.ts",
+    "a table that may have replaced the site's goes again with its changed rows alone",
+    { in: "#markInvalidated", find: "if (openTables > 0)", replace: "if (openTables < 0)" },
+    "src/feeds/push-imports.ts",
+  ),
 ];
