@@ -174,6 +174,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     foundBy: "simulation",
     draws: { step: { do: "refer" } },
   },
+  hostile(
+    "a body that waits for the journal replaced by the next one",
+    "src/batches/batch-rows.ts",
+    [
+      "insertRow(store, unjournaledBodies, body);",
+      "deleteRows(store, unjournaledBodies, { fingerprint: body.fingerprint });\n  insertRow(store, unjournaledBodies, body);",
+    ],
+    { forms: { journal: true }, step: { do: "lie", lie: { on: "orders", body: "no value", when: "after" } } },
+  ),
   {
     ...one(
       "what the changes say counts for statuses only once it is stored",

@@ -474,7 +474,7 @@ function afterUsual(seed: number, forms: Forms): Apart {
   const roll = random();
   if (seed % FLOOD_EVERY === 7) return { forms, steps: [] };
   if (roll < 0.06 && !forms.bare) return lackingOrders(random, forms);
-  if (roll < 0.12) return { forms, steps: lackingValues(random) };
+  if (roll < 0.12) return { forms, steps: lackingValues(random, forms) };
   if (roll < 0.18 && forms.keeps === "oldest" && forms.sinceAgeMax === null && forms.limited === "none")
     return lateList(random, forms);
   if (roll < 0.21 && forms.date) return { forms, steps: behindDate(random) };
@@ -501,8 +501,8 @@ function lackingOrders(random: Random, forms: Forms): Apart {
   return { forms: { ...forms, beside, batchSize: Math.max(forms.batchSize, 5) }, steps };
 }
 
-/** All answers change at once, as with a new release of the service. */
-function lackingValues(random: Random): Step[] {
+/** All answers change at once, as with a new release of the service; now and then while batches wait for the journal. */
+function lackingValues(random: Random, { journal, pages }: Forms): Step[] {
   const body = pickOne(random, ["no value", "no value", "status elsewhere", "lines elsewhere"] as const);
   const ms = pickOne(random, [11 * MINUTE, HOUR_MS, 6 * HOUR_MS, 30 * HOUR_MS]);
   const ageMs = pickOne(random, [MINUTE, HOUR_MS, DAY_MS]);
@@ -510,8 +510,10 @@ function lackingValues(random: Random): Step[] {
   const change = (what: "status" | "lines"): Step => {
     return { after: SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
   };
+  const isFull = journal && pages === null && random() < 0.7;
   return [
-    ...[3, 3].flatMap((count): Step[] => [
+    ...[3, 3].flatMap((count, turn): Step[] => [
+      ...(isFull && turn === 1 ? [{ after: 0, do: "journal", ms: 11 * MINUTE } as const] : []),
       { after: 0, do: "orders", count },
       { after: PASS_MS, do: "wait" },
     ]),

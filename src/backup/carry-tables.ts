@@ -44,6 +44,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   status_requests: "own",
   batches: "own",
   body_parts: "own",
+  unjournaled_bodies: "own",
   pull_mark: "theirs",
   watermarks: "own",
   owed_reads: "both",
@@ -100,12 +101,14 @@ export function carryTables(options: CarryOptions, zone: string): void {
     "kind = @kind AND coalesce(reference, '') = coalesce(@reference, '') AND payload_hash = @payload_hash",
     (row) => hasBody(row, bodies),
   );
+  const hasBodies = carryUnjournaled(options, bodies);
   mergeById(
     options,
     "batches",
     "fingerprint = @fingerprint",
-    (row) => isConfirmable(options, row) && hasBody(row, bodies),
+    (row) => isConfirmable(options, row, hasBodies) && hasBody(row, bodies),
   );
+  moveUnjournaled(options.to);
   mergeById(
     options,
     "status_requests",
@@ -195,17 +198,47 @@ function hasBody(row: Record<string, unknown>, bodies: ReadonlyMap<bigint, bigin
   return row["body_id"] !== undefined;
 }
 
+/** Bodies that must still go to the journal. Returns whether a batch has all of its own: else its confirm would leave for what is in no journal. */
+function carryUnjournaled(
+  options: CarryOptions,
+  bodies: ReadonlyMap<bigint, bigint>,
+): (fingerprint: unknown) => boolean {
+  const without = new Set<unknown>();
+  const same = "fingerprint = @fingerprint AND received_at = @received_at AND body IS @body AND body_id IS @body_id";
+  mergeById(options, "unjournaled_bodies", same, (row) => {
+    const isHere = hasBody(row, bodies);
+    if (!isHere) without.add(row["fingerprint"]);
+    return isHere;
+  });
+  const isWhole = !options.report.damaged.has("unjournaled_bodies");
+  return (fingerprint) => isWhole && !without.has(fingerprint);
+}
+
+/** The replaced file may be of a version that kept such a body in the row of its batch. */
+function moveUnjournaled(to: Store): void {
+  const waits = "state <> 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL)";
+  to.write(() =>
+    to.db.exec(`INSERT INTO unjournaled_bodies (fingerprint, account, received_at, body_id, body)
+        SELECT fingerprint, account, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), body_id, body FROM batches WHERE ${waits} ORDER BY id;
+      UPDATE batches SET body = NULL, body_id = NULL WHERE ${waits}`),
+  );
+}
+
 /** Asked for every order of every such batch: by the indexes alone, however much is quarantined. */
 export const ORDER_IS_HERE = `SELECT 1 FROM orders WHERE order_id = lower(@id)
   UNION ALL SELECT 1 FROM quarantine INDEXED BY quarantine_record
     WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') IN (@id, lower(@id))`;
 
-/** A batch that is to be confirmed is taken only with all its orders: else the service, which still has it, serves it again. */
-function isConfirmable({ to, report }: CarryOptions, batch: Record<string, unknown>): boolean {
+/** A batch that is to be confirmed is taken only with all its orders, and bodies: else the service, which still has it, serves it again. */
+function isConfirmable(
+  { to, report }: CarryOptions,
+  batch: Record<string, unknown>,
+  hasBodies: (fingerprint: unknown) => boolean,
+): boolean {
   if (batch["state"] !== "stored" || typeof batch["order_ids"] !== "string") return true;
   const ids = (JSON.parse(batch["order_ids"]) as unknown[]).map(String);
   const isHere = to.db.prepare(ORDER_IS_HERE);
-  if (ids.every((id) => isHere.get({ id }) !== undefined)) return true;
+  if (hasBodies(batch["fingerprint"]) && ids.every((id) => isHere.get({ id }) !== undefined)) return true;
   report.add("batches left to the service", 1);
   return false;
 }

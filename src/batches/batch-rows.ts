@@ -3,11 +3,11 @@
  * rows say which confirms are still to be sent. SQL, because each poll runs it, and names the index of the few batches in that state.
  */
 
-import type { BodyPlace } from "../database/body-parts.ts";
+import { bodyLength } from "../database/body-parts.ts";
 import { onlyRow } from "../database/only-row.ts";
-import { columnList, select, updateRows } from "../database/queries.ts";
+import { columnList, deleteRows, insertRow, select, updateRows } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
-import { batches } from "../database/schema.ts";
+import { batches, unjournaledBodies } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Old } from "../pass/runs.ts";
 
@@ -21,18 +21,11 @@ const BATCH = [
   "receivedAt",
   "account",
 ] as const;
-/**
- * `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. `isUnjournaled`: 1 where its body must still go
- * to the journal; until then it is not confirmed.
- */
-export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & {
-  batchId: string | null;
-  isUnjournaled: number;
-};
+/** `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. */
+export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & { batchId: string | null };
 
 /** Of {@link BatchRow}. */
-export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId,
-  state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) AS isUnjournaled`;
+export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId`;
 
 /** Condition of a batch that this account served, or an unknown one: its confirm goes to no other one. */
 export const SERVED_HERE = "(account IS NULL OR account = @account)";
@@ -61,15 +54,13 @@ export function saveStoredBatch(
     confirmAttempts: number;
     /** Who served it. */
     account: string | null;
-    /** Kept where it could not be written to the journal. */
-    kept: BodyPlace;
   },
 ): BatchRow {
   return onlyRow(
     store
       .prepare<BatchRow>(
-        `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, account, body, body_id)
-       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?, ?, ?) RETURNING ${BATCH_COLUMNS}`,
+        `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirm_attempts, order_ids, account)
+       VALUES (?, ?, ?, ?, 'stored', ?, ?, ?) RETURNING ${BATCH_COLUMNS}`,
       )
       .get(
         batch.fingerprint,
@@ -79,8 +70,6 @@ export function saveStoredBatch(
         batch.confirmAttempts,
         batch.orderIds,
         batch.account,
-        batch.kept.body,
-        batch.kept.bodyId,
       ),
   );
 }
@@ -108,43 +97,54 @@ export function countUnconfirmedOf(store: Store, account: string): number {
   return onlyRow(store.prepare<{ count: number }>(sql).get({ account })).count;
 }
 
-/**
- * A batch that was stored before was served with newer content, which must go to the journal before it is confirmed. The
- * body waits for it, and so does its confirm, also if it was confirmed or refused as it was before.
- */
-export function saveUnjournaled(store: Store, id: number, batch: { orderIds: string } & BodyPlace): void {
+/** A batch that was stored before was served with newer content: its confirm is due, also if it was confirmed or refused as it was before. */
+export function reopenBatch(store: Store, id: number, orderIds: string): void {
   store
-    .prepare(
-      "UPDATE batches SET state = 'stored', order_ids = ?, body = ?, body_id = ? WHERE id = ? AND state <> 'unread'",
-    )
-    .run(batch.orderIds, batch.body, batch.bodyId, id);
+    .prepare("UPDATE batches SET state = 'stored', order_ids = ? WHERE id = ? AND state <> 'unread'")
+    .run(orderIds, id);
 }
 
-const UNJOURNALED = ["id", "fingerprint", "body", "bodyId", "account"] as const;
-export type UnjournaledBatch = NamedRow<typeof batches, (typeof UNJOURNALED)[number]>;
+// ---------------------------------------------------------------- bodies that must still go to the journal
 
-/** The oldest stored batch whose body could not be written to the journal. */
-export function loadUnjournaled(store: Store): UnjournaledBatch | undefined {
-  const rest = `INDEXED BY batches_stored
-    WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL) ORDER BY id LIMIT 1`;
-  return select(store, batches, UNJOURNALED, rest).get();
+const UNJOURNALED = ["id", "fingerprint", "account", "receivedAt", "body", "bodyId"] as const;
+export type UnjournaledBody = NamedRow<typeof unjournaledBodies, (typeof UNJOURNALED)[number]>;
+
+/** Each stays until it is in the journal: what was stored from it may stand in no later one. */
+export function saveUnjournaled(store: Store, body: Omit<UnjournaledBody, "id">): void {
+  insertRow(store, unjournaledBodies, body);
 }
 
-/** Fenced by the body that was written: a newer one that was served meanwhile still has to be written. */
-export function markJournaled(
-  store: Store,
-  { id, body, bodyId }: Pick<UnjournaledBatch, "id" | "body" | "bodyId">,
-): void {
-  updateRows(store, batches, { id, state: "stored", body, bodyId }, { body: null, bodyId: null });
+/** Whether there are any. Until then nothing is confirmed: another batch may name the orders of one of them. */
+export function hasUnjournaled(store: Store): boolean {
+  return store.prepare("SELECT 1 FROM unjournaled_bodies LIMIT 1").get() !== undefined;
+}
+
+export function loadOldestUnjournaled(store: Store): UnjournaledBody | undefined {
+  return select(store, unjournaledBodies, UNJOURNALED, "ORDER BY id LIMIT 1").get();
+}
+
+/** Of this batch. */
+export function loadNewestUnjournaled(store: Store, fingerprint: string): UnjournaledBody | undefined {
+  return select(store, unjournaledBodies, UNJOURNALED, "WHERE fingerprint = ? ORDER BY id DESC LIMIT 1").get(
+    fingerprint,
+  );
+}
+
+/** How many of this batch there are, and their bytes together. */
+export function countUnjournaled(store: Store, fingerprint: string): { count: number; bytes: number } {
+  const sql = `SELECT count(*) AS count, coalesce(sum(${bodyLength("unjournaled_bodies")}), 0) AS bytes
+    FROM unjournaled_bodies WHERE fingerprint = ?`;
+  return onlyRow(store.prepare<{ count: number; bytes: number }>(sql).get(fingerprint));
+}
+
+/** It is in the journal. */
+export function deleteUnjournaled(store: Store, id: number): void {
+  deleteRows(store, unjournaledBodies, { id });
 }
 
 /** There is no journal any more. */
-export function forgetUnjournaled(store: Store): void {
-  store
-    .prepare(
-      "UPDATE batches SET body = NULL, body_id = NULL WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)",
-    )
-    .run();
+export function deleteAllUnjournaled(store: Store): void {
+  deleteRows(store, unjournaledBodies, {});
 }
 
 /** What earlier passes have left besides confirms, each of them rare: asked at once before each pass. */
@@ -159,8 +159,7 @@ export interface LeftWork {
 
 export function loadLeftWork(store: Store): LeftWork {
   const sql = `SELECT EXISTS (SELECT 1 FROM body_parts) AS hasParts,
-    EXISTS (SELECT 1 FROM batches INDEXED BY batches_stored
-      WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)) AS hasUnjournaled,
+    EXISTS (SELECT 1 FROM unjournaled_bodies) AS hasUnjournaled,
     EXISTS (SELECT 1 FROM batches INDEXED BY batches_unread WHERE state = 'unread') AS hasUnread`;
   return onlyRow(store.prepare<LeftWork>(sql).get());
 }

@@ -1,7 +1,7 @@
 /*
  * Keeps bodies of batches in the journal as well, where there is one, before their confirm. The body goes there before
- * its batch is committed; where that fails the batch is stored all the same, keeps its body, and is not confirmed until
- * the body is there. After a crash between the two the journal holds a batch that was not stored, which does no harm.
+ * its batch is committed; where that fails the batch is stored all the same, its body waits in a list, and nothing is confirmed
+ * until the list is empty. After a crash between the two the journal holds a body twice, or a batch that was not stored: neither does harm.
  */
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Reached } from "../database/progress.ts";
@@ -9,8 +9,7 @@ import { reachedBy } from "../database/progress-note.ts";
 import type { Store } from "../database/store.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { isoTime } from "../platform/ports.ts";
-import { forgetUnjournaled, loadUnjournaled, markJournaled } from "./batch-rows.ts";
+import { countUnjournaled, deleteAllUnjournaled, deleteUnjournaled, loadOldestUnjournaled } from "./batch-rows.ts";
 import { readBody } from "./keep-body.ts";
 import type { PullPass } from "./pull-pass.ts";
 
@@ -57,8 +56,11 @@ export function knownMark(store: Store, folder: string): string | undefined {
   return known?.folder === folder ? known.mark : undefined;
 }
 
-/** Bodies that are made up for in one pass. */
-const UNJOURNALED_PER_PASS = 50;
+/** Bodies that are made up for in one pass: some seconds. */
+const UNJOURNALED_PER_PASS = 500;
+/** A service may say something else at each hand-out, such as when that is. Of one batch not more bodies wait in the database, or not many more bytes. */
+const UNJOURNALED_PER_BATCH = 20;
+const UNJOURNALED_BYTES_PER_BATCH = 64 * 1024 * 1024;
 
 export class JournalBatches {
   readonly #context: JobContext;
@@ -94,27 +96,31 @@ export class JournalBatches {
     }
   }
 
-  /** Writes what could not be written before; without a journal nothing is to be written. */
+  /**
+   * Whether the batch is left as it is stored where it is served again: the journal cannot be written, and as many of its bodies wait as are
+   * kept. It is not confirmed meanwhile, so that the service serves it again.
+   */
+  isFull(fingerprint: string, pass: Pick<PullPass, "failure">): boolean {
+    if (this.#failedIn !== pass) return false;
+    const { count, bytes } = countUnjournaled(this.#context.store, fingerprint);
+    return count >= UNJOURNALED_PER_BATCH || bytes >= UNJOURNALED_BYTES_PER_BATCH;
+  }
+
+  /** Writes what could not be written before, the oldest first; without a journal nothing is to be written. */
   async keepUnjournaled(pass: PullPass): Promise<void> {
-    const { store, clock } = this.#context;
+    const { store } = this.#context;
     for (let made = 0; made < UNJOURNALED_PER_PASS; made++) {
-      const batch = loadUnjournaled(store);
-      if (batch === undefined) return;
+      const waiting = loadOldestUnjournaled(store);
+      if (waiting === undefined) return;
       if (this.#journal === undefined) {
-        await commit(this.#context, pass.signal, () => forgetUnjournaled(store));
+        await commit(this.#context, pass.signal, () => deleteAllUnjournaled(store));
         return;
       }
-      // Of now: a body that was received after the batch's first must not pass for that one.
-      const { fingerprint, account } = batch;
-      const note = {
-        receivedAt: isoTime(clock.nowMs()),
-        fingerprint,
-        date: undefined,
-        ...(account !== null && { account }),
-      };
-      const body = await readBody(this.#context, batch, pass.signal);
+      const { id, fingerprint, account, receivedAt } = waiting;
+      const note = { receivedAt, fingerprint, date: undefined, ...(account !== null && { account }) };
+      const body = await readBody(this.#context, waiting, pass.signal);
       if (!(await this.keep(body, note, pass))) return;
-      await commit(this.#context, pass.signal, () => markJournaled(store, batch));
+      await commit(this.#context, pass.signal, () => deleteUnjournaled(store, id));
     }
   }
 }

@@ -3,6 +3,7 @@
  * beside a daemon and as often as one likes. The decisions are the same pure functions that the jobs use.
  */
 
+import { hasUnjournaled } from "../batches/batch-rows.ts";
 import { loadUnconfirmed } from "../confirm/confirm-rows.ts";
 import { loadMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
@@ -148,8 +149,9 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
   }
 }
 
-/** Batches that are stored and not confirmed. */
+/** Batches that are stored and not confirmed; none while a body must still go to the journal. */
 export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
+  if (hasUnjournaled(store)) return;
   for (const batch of loadUnconfirmed(store, loadMeta(store, "account") ?? "", limit)) {
     const why = batch.confirmAttempts === 0 ? m.sync.stored : m.sync.storedTried({ tries: batch.confirmAttempts });
     yield { key: `batch:${batch.id}`, old: null, new: batch.batchId ?? batch.orderIds, why, isDrop: false };

@@ -30,7 +30,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
     "missing_orders",
   ],
   ...["observations", "order_event_rows", "order_line_rows", "orders", "owed_reads", "pull_mark", "quarantine", "runs"],
-  ...["repeat_reads"],
+  ...["repeat_reads", "unjournaled_bodies"],
   ...["learned_answers", "stored_messages", "mirror_changes", "mirror_requests", "mirror_state"],
   ...["seen_changes", "status_requests", "sync_requests", "watermarks", "sync_status"],
   ...["stock_sent", "prices_sent", "products_sent", "images_sent", "orders_blocked", "orders_pending", "orders_wide"],

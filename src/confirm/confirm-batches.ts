@@ -1,4 +1,4 @@
-import { type BatchRow, isServedBy, loadBatchOf, loadUnjournaled } from "../batches/batch-rows.ts";
+import { type BatchRow, hasUnjournaled, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
@@ -82,7 +82,9 @@ export class ConfirmBatches {
 
   /** Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction. */
   followsAtOnce(pass: PullPass): boolean {
-    return confirmNames(this.#form) && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
+    return (
+      confirmNames(this.#form) && pass.confirmsFailed < FAILURES_IN_ROW_MAX && !hasUnjournaled(this.#context.store)
+    );
   }
 
   /** The service has just failed at something else: one failed confirm is then enough. */
@@ -92,6 +94,7 @@ export class ConfirmBatches {
 
   /** Confirms that are left from earlier passes or an earlier process. True where more are left. */
   async confirmDue(pass: PullPass): Promise<boolean> {
+    if (hasUnjournaled(this.#context.store)) return false;
     // One confirm that names nothing covers them all.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
     const more = confirmNames(this.#form) ? this.#waits.size : 0;
@@ -144,7 +147,7 @@ export class ConfirmBatches {
     // Another installation of the service may have a batch of that name, which was never read.
     if (!isServedBy(row, this.#account)) return;
     if (isServed) this.#waits.noteServed(row);
-    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || row.isUnjournaled) return;
+    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store)) return;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
@@ -263,7 +266,7 @@ export class ConfirmBatches {
   #isAllStored(): boolean {
     const { store } = this.#context;
     if (loadDelivery(store) !== undefined || loadUnanswered(store) !== undefined) return false;
-    return countUnread(store).count === 0 && loadUnjournaled(store) === undefined;
+    return countUnread(store).count === 0;
   }
 
   /** A confirm without effect: nothing new comes, and what was confirmed is served again, under the same name or another one each time. */

@@ -13,8 +13,8 @@ import type { AnswerForm } from "../service/known-forms.ts";
 export function loadUnconfirmed(store: Store, account: string, limit: number): BatchRow[] {
   return store
     .prepare<BatchRow>(
-      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND body IS NULL AND body_id IS NULL
-       AND ${SERVED_HERE} ORDER BY confirm_attempts, id LIMIT @limit`,
+      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND ${SERVED_HERE}
+       ORDER BY confirm_attempts, id LIMIT @limit`,
     )
     .all({ account, limit });
 }
@@ -107,7 +107,7 @@ export function markCoveredConfirmed(store: Store, orderIds: string, { account, 
     .prepare(
       `UPDATE batches INDEXED BY batches_stored
        SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
-       WHERE state = 'stored' AND ${SERVED_HERE} AND body IS NULL AND body_id IS NULL AND order_ids <> '[]'
+       WHERE state = 'stored' AND ${SERVED_HERE} AND order_ids <> '[]'
          AND NOT EXISTS (SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36
            OR mine.value NOT IN (SELECT value FROM json_each(@orderIds) WHERE value IS NOT NULL))`,
     )

@@ -25,6 +25,7 @@ export function nextBodyId(store: Store): number {
     store,
     `SELECT 1 + max((SELECT coalesce(max(body_id), 0) FROM body_parts),
        (SELECT coalesce(max(body_id), 0) FROM batches WHERE body_id IS NOT NULL),
+       (SELECT coalesce(max(body_id), 0) FROM unjournaled_bodies WHERE body_id IS NOT NULL),
        (SELECT coalesce(max(body_id), 0) FROM quarantine WHERE body_id IS NOT NULL))`,
   );
 }
@@ -57,6 +58,7 @@ export function deleteUnnamedParts(store: Store, limit: number, open: Iterable<n
     .prepare(
       `DELETE FROM body_parts WHERE rowid IN (SELECT p.rowid FROM body_parts p
          WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.body_id = p.body_id)
+           AND NOT EXISTS (SELECT 1 FROM unjournaled_bodies u WHERE u.body_id = p.body_id)
            AND NOT EXISTS (SELECT 1 FROM quarantine q WHERE q.body_id = p.body_id)
            AND p.body_id NOT IN (SELECT value FROM json_each(?)) LIMIT ?)`,
     )

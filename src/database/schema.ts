@@ -517,6 +517,15 @@ export const bodyParts = sqliteTable(
   (table) => [primaryKey({ columns: [table.bodyId, table.part] })],
 );
 
+export const unjournaledBodies = sqliteTable("unjournaled_bodies", {
+  id: integer().primaryKey(),
+  fingerprint: text().notNull(),
+  account: text(),
+  receivedAt: text("received_at").notNull(),
+  bodyId: integer("body_id"),
+  body: blob({ mode: "buffer" }),
+});
+
 export const comparedOrders = sqliteTable("compared_orders", {
   orderKey: integer("order_key").primaryKey(),
   payloadHash: hash("payload_hash").notNull(),

@@ -52,8 +52,7 @@ const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FRO
   WHERE state = 'stored' AND last_error IS NOT NULL AND ${OF_ACCOUNT}`;
 
 /** Batches whose confirm waits for the journal. */
-const UNJOURNALED = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
-  WHERE state = 'stored' AND (body IS NOT NULL OR body_id IS NOT NULL)`;
+const UNJOURNALED = "SELECT count(DISTINCT fingerprint) AS count, min(received_at) AS since FROM unjournaled_bodies";
 
 const REFUSED_REQUESTS =
   "SELECT count(*) AS count FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'";

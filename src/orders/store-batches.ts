@@ -10,13 +10,15 @@ import {
   claimBatch,
   loadBatch,
   loadBatchOf,
+  loadNewestUnjournaled,
   renameBatch,
+  reopenBatch,
   saveStoredBatch,
   saveUnjournaled,
 } from "../batches/batch-rows.ts";
 import { closeDelivery, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
-import { readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
+import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
 import {
   deleteUnread,
@@ -279,16 +281,25 @@ export class StoreBatches {
     const parts = partsOf(records);
     const known = this.#findKnown(read, origin);
     const isKnown = known !== undefined;
+    if (isKnown && origin.unread === undefined && this.#journal.isFull(known.fingerprint, pass))
+      return { row: known, seenBefore: true };
     const large = records.filter((record) => !record.ok && record.isLarge);
     const isGiant = parts.length > 1 || large.length > 0;
     const unread = origin.unread ?? (isGiant && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
     const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
     const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
-    const mayBeUnjournaled = !isJournaled || (isKnown && !isPartial && this.#journal.isKept);
-    const unjournaled = mayBeUnjournaled
-      ? (unread?.place ?? (await writeBody(this.#context, read.body, pass.signal)))
-      : { body: null, bodyId: null };
+    const mayBeNewer = isKnown && !isPartial && this.#journal.isKept && !(await this.#waitsAsNewest(known, read, pass));
+    const unjournaled =
+      !isJournaled || mayBeNewer
+        ? {
+            fingerprint: known?.fingerprint ?? fingerprint,
+            account: origin.account,
+            receivedAt: origin.at,
+            ...(unread?.place ?? (await writeBody(this.#context, read.body, pass.signal))),
+          }
+        : undefined;
+    let isAppended = false;
     const storeParts = async () => {
       for (const [index, part] of parts.entries()) {
         if (index > 0) await this.#context.clock.sleep(0, pass.signal);
@@ -299,17 +310,18 @@ export class StoreBatches {
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
-          const isNewer = known !== undefined && hasNews(known, results);
-          if (isNewer && !isPartial && this.#journal.isKept)
-            saveUnjournaled(store, known.id, { orderIds: read.orderIds, ...unjournaled });
+          const isNewer = mayBeNewer && hasNews(known, results);
+          if (isNewer) reopenBatch(store, known.id, read.orderIds);
           const isWhole = isLast && !isPartial;
+          const waits = unjournaled !== undefined && !isAppended && (isNewer || (isWhole && !isJournaled));
+          if (waits) saveUnjournaled(store, unjournaled);
           return {
             results,
-            stored: isWhole
-              ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, unjournaled })
-              : undefined,
+            waits,
+            stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled }) : undefined,
           };
         });
+        isAppended ||= done.waits;
         for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
         pass.isAccounted = origin.fresh;
@@ -317,7 +329,9 @@ export class StoreBatches {
           count(pass, "batches", 1);
           this.#repeated.note(read, done.stored.row.id);
         }
-        return isKnown ? await this.#journalAgain(done.stored, pass) : done.stored;
+        // The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well.
+        if (isKnown && isAppended) await this.#journal.keepUnjournaled(pass);
+        return done.stored;
       }
       return undefined;
     };
@@ -335,14 +349,10 @@ export class StoreBatches {
     return row?.state === "unread" ? undefined : row;
   }
 
-  /** The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well. */
-  async #journalAgain(stored: StoredBatch, pass: PullPass): Promise<StoredBatch> {
-    if (!stored.row.isUnjournaled) return stored;
-    await this.#journal.keepUnjournaled(pass);
-    const row = loadBatch(this.#context.store, stored.row.fingerprint);
-    return row === undefined
-      ? stored
-      : { ...stored, row: { ...row, orderIds: stored.row.orderIds, batchId: stored.row.batchId } };
+  /** Whether the batch was served last with these very bytes, which wait for the journal. */
+  async #waitsAsNewest({ fingerprint }: BatchRow, { body }: ReadBatch, { signal }: PullPass): Promise<boolean> {
+    const newest = loadNewestUnjournaled(this.#context.store, fingerprint);
+    return newest !== undefined && (await isSameBody(this.#context, newest, body, signal));
   }
 
   /** The whole body, before the first of its orders. */
@@ -373,7 +383,7 @@ export class StoreBatches {
   /** The last step of a batch's last transaction. */
   #saveBatch(
     read: ReadBatch,
-    batch: Origin & { fingerprint: string; known: BatchRow | undefined; isJournaled: boolean; unjournaled: BodyPlace },
+    batch: Origin & { fingerprint: string; known: BatchRow | undefined; isJournaled: boolean },
   ): StoredBatch {
     const { store } = this.#context;
     this.#saveFirstWatermark(batch);
@@ -399,7 +409,6 @@ export class StoreBatches {
       at: batch.at,
       confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
       account: batch.account,
-      kept: batch.isJournaled ? { body: null, bodyId: null } : batch.unjournaled,
     });
     return { row, seenBefore: false, isServed: true };
   }

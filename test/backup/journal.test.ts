@@ -21,7 +21,7 @@ import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { JournalWriter, listJournal, pruneJournal, readJournal } from "../../src/backup/journal-files.ts";
 import { frameHeadInSlices, readFrames } from "../../src/backup/journal-frame.ts";
 import { markFolder } from "../../src/backup/journal-mark.ts";
-import { forgetUnjournaled, loadBatch, saveStoredBatch } from "../../src/batches/batch-rows.ts";
+import { deleteAllUnjournaled, loadBatch, saveUnjournaled } from "../../src/batches/batch-rows.ts";
 import type { JournalEntry } from "../../src/batches/journal-batches.ts";
 import { beginPass } from "../../src/batches/pull-pass.ts";
 import { ConfirmBatches } from "../../src/confirm/confirm-batches.ts";
@@ -355,17 +355,14 @@ describe("the journal", () => {
       store,
       scene.rows<{ fingerprint: string }>("SELECT fingerprint FROM batches")[0]!.fingerprint,
     )!;
-    const owed = {
-      ...{ fingerprint: "owed", batchId: null, orderCount: 0, orderIds: "[]", at: "", confirmAttempts: 0 },
-      account: null,
-    };
-    store.write(() => saveStoredBatch(store, { ...owed, kept: { bodyId: null, body: Buffer.from("{}") } }));
+    const owed = { fingerprint: "owed", account: null, receivedAt: "", body: Buffer.from("{}"), bodyId: null };
+    store.write(() => saveUnjournaled(store, owed));
     const sent = () => scene.sandbox.ledger.ofKind("confirm").length;
     const before = sent();
     const confirms = new ConfirmBatches(context, { confirm: compileConfirm({}), account: row.account ?? "" });
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before);
-    store.write(() => forgetUnjournaled(store));
+    store.write(() => deleteAllUnjournaled(store));
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before + 1);
   });
