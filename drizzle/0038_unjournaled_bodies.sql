@@ -5,6 +5,7 @@ CREATE TABLE unjournaled_bodies (
   fingerprint TEXT NOT NULL, -- of its batch
   account TEXT, -- who served it
   received_at TEXT NOT NULL,
+  is_part INTEGER NOT NULL DEFAULT 0, -- 1: the batch holds more than this answer
   body_id INTEGER, -- in the place of body
   body BLOB
 ) STRICT;

@@ -413,7 +413,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
   hostile(
     "newer content confirmed without the journal",
     BATCHES,
-    ["if (isNewer && !isPartial && this.#journal.isKept)", "if (isNewer && isPartial && this.#journal.isKept)"],
+    ["isKnown && hasNews(known, results)", "hasNews(known, results) && results.length < 0"],
     { forms: { journal: true, shuffleKeys: false }, step: lie({ on: "confirm" }) },
   ),
   hostile(

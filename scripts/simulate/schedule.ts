@@ -502,7 +502,7 @@ function lackingOrders(random: Random, forms: Forms): Apart {
 }
 
 /** All answers change at once, as with a new release of the service; now and then while batches wait for the journal. */
-function lackingValues(random: Random, { journal, pages }: Forms): Step[] {
+function lackingValues(random: Random, { journal }: Forms): Step[] {
   const body = pickOne(random, ["no value", "no value", "status elsewhere", "lines elsewhere"] as const);
   const ms = pickOne(random, [11 * MINUTE, HOUR_MS, 6 * HOUR_MS, 30 * HOUR_MS]);
   const ageMs = pickOne(random, [MINUTE, HOUR_MS, DAY_MS]);
@@ -510,7 +510,7 @@ function lackingValues(random: Random, { journal, pages }: Forms): Step[] {
   const change = (what: "status" | "lines"): Step => {
     return { after: SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
   };
-  const isFull = journal && pages === null && random() < 0.7;
+  const isFull = journal && random() < 0.7;
   return [
     ...[3, 3].flatMap((count, turn): Step[] => [
       ...(isFull && turn === 1 ? [{ after: 0, do: "journal", ms: 11 * MINUTE } as const] : []),

@@ -49,14 +49,15 @@ export class ReplayJournal {
     try {
       const answer = { status: 200, contentType: "application/json", body, date: note.date };
       // Counted as tried: it was confirmed once, most likely, and "not found" then says just that.
-      const stored = await this.#batches.store(answer, pass, true, { account: note.account });
-      if (stored === undefined) return;
-      if (known === undefined) this.replayed.batches += 1;
-      this.replayed.orders += pass.counts["created"] ?? 0;
+      const { account, isPart } = note;
+      const stored = await this.#batches.store(answer, pass, true, { account, isPart });
+      if (stored !== undefined && known === undefined) this.replayed.batches += 1;
     } catch (error) {
-      if (asError(error).code !== "answer_shape") throw error;
-      this.replayed.unread += 1;
+      const { code } = asError(error);
+      if (code !== "answer_shape" && !(note.isPart === true && code === "unavailable")) throw error;
+      if (note.isPart !== true) this.replayed.unread += 1;
     } finally {
+      this.replayed.orders += pass.counts["created"] ?? 0;
       this.#nowMs = undefined;
     }
   }

@@ -106,11 +106,11 @@ export function reopenBatch(store: Store, id: number, orderIds: string): void {
 
 // ---------------------------------------------------------------- bodies that must still go to the journal
 
-const UNJOURNALED = ["id", "fingerprint", "account", "receivedAt", "body", "bodyId"] as const;
+const UNJOURNALED = ["id", "fingerprint", "account", "receivedAt", "isPart", "body", "bodyId"] as const;
 export type UnjournaledBody = NamedRow<typeof unjournaledBodies, (typeof UNJOURNALED)[number]>;
 
 /** Each stays until it is in the journal: what was stored from it may stand in no later one. */
-export function saveUnjournaled(store: Store, body: Omit<UnjournaledBody, "id">): void {
+export function saveUnjournaled(store: Store, body: typeof unjournaledBodies.$inferInsert): void {
   insertRow(store, unjournaledBodies, body);
 }
 

@@ -24,6 +24,8 @@ export interface JournalNote {
   /** Whose batch it is; absent in journals of older versions. */
   account?: string | undefined;
   database?: string | undefined;
+  /** The batch holds more than this answer: no confirm of it is due for what is in it. Absent in journals of older versions. */
+  isPart?: true | undefined;
   /** How far the database had come before this batch was stored; absent in journals of older versions. */
   reached?: Reached | undefined;
 }
@@ -117,7 +119,11 @@ export class JournalBatches {
         return;
       }
       const { id, fingerprint, account, receivedAt } = waiting;
-      const note = { receivedAt, fingerprint, date: undefined, ...(account !== null && { account }) };
+      const note: JournalNote = {
+        ...{ receivedAt, fingerprint, date: undefined },
+        ...(account !== null && { account }),
+        ...(waiting.isPart === 1 && { isPart: true }),
+      };
       const body = await readBody(this.#context, waiting, pass.signal);
       if (!(await this.keep(body, note, pass))) return;
       await commit(this.#context, pass.signal, () => deleteUnjournaled(store, id));

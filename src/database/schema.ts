@@ -522,6 +522,7 @@ export const unjournaledBodies = sqliteTable("unjournaled_bodies", {
   fingerprint: text().notNull(),
   account: text(),
   receivedAt: text("received_at").notNull(),
+  isPart: flag("is_part").notNull().default(false),
   bodyId: integer("body_id"),
   body: blob({ mode: "buffer" }),
 });

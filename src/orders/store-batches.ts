@@ -83,6 +83,8 @@ interface Origin {
   unread?: KeptAs | undefined;
   /** The first attempt to confirm it begins with its commit. */
   confirmFollows: boolean;
+  /** The body is in the journal. */
+  isJournaled?: boolean;
 }
 
 export class StoreBatches {
@@ -118,18 +120,24 @@ export class StoreBatches {
    * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
    * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
    * @param options.pagesSize records of all pages of the batch, once the others are stored
+   * @param options.isPart the batch holds more than the answer: its orders are stored, and it is not to be confirmed
    */
   async store(
     answer: ServiceAnswer,
     pass: PullPass,
     confirmFollows: boolean,
-    { pagesSize, account = this.#rules.account }: { pagesSize?: number; account?: string | undefined } = {},
+    {
+      pagesSize,
+      account = this.#rules.account,
+      isPart = false,
+    }: { pagesSize?: number; account?: string | undefined; isPart?: boolean | undefined } = {},
   ): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
     let read: ReadBatch | ReadNothing;
     try {
       read = await this.#reader.read(answer, pass.signal, pagesSize);
+      if (isPart && !read.isNothing) read.error ??= new BridgeError("answer_shape", m.orders.pagePart);
     } catch (error) {
       pass.isAccounted = await this.kept.keep(answer, asError(error), pass.signal);
       this.#waiting = undefined;
@@ -221,11 +229,11 @@ export class StoreBatches {
       seen.add(page.fingerprint);
       const at = isoTime(clock.nowMs());
       const { date, askedAt } = answer;
-      const note = { receivedAt: at, fingerprint: page.fingerprint, date };
+      const note = { receivedAt: at, fingerprint: page.fingerprint, date, isPart: true as const };
       if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
       await this.#storeRead(
         page,
-        { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: false },
+        { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: false, isJournaled: true },
         pass,
       );
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
@@ -281,26 +289,30 @@ export class StoreBatches {
     const parts = partsOf(records);
     const known = this.#findKnown(read, origin);
     const isKnown = known !== undefined;
-    if (isKnown && origin.unread === undefined && this.#journal.isFull(known.fingerprint, pass))
-      return { row: known, seenBefore: true };
+    const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
+    const ofBatch = known?.fingerprint ?? fingerprint;
+    if ((isKnown || isPartial) && origin.unread === undefined && this.#journal.isFull(ofBatch, pass))
+      return isPartial || !isKnown ? undefined : { row: known, seenBefore: true };
     const large = records.filter((record) => !record.ok && record.isLarge);
     const isGiant = parts.length > 1 || large.length > 0;
     const unread = origin.unread ?? (isGiant && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
     const note = { receivedAt: origin.at, fingerprint, date: origin.date };
-    const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
     const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
-    const mayBeNewer = isKnown && !isPartial && this.#journal.isKept && !(await this.#waitsAsNewest(known, read, pass));
+    const mayBeNewer =
+      (isKnown || isPartial) && origin.isJournaled !== true && (await this.#isUnjournaled(ofBatch, read, pass));
     const unjournaled =
       !isJournaled || mayBeNewer
         ? {
-            fingerprint: known?.fingerprint ?? fingerprint,
+            fingerprint: ofBatch,
             account: origin.account,
             receivedAt: origin.at,
+            isPart: isPartial,
             ...(unread?.place ?? (await writeBody(this.#context, read.body, pass.signal))),
           }
         : undefined;
     let isAppended = false;
     const storeParts = async () => {
+      let stored: StoredBatch | undefined;
       for (const [index, part] of parts.entries()) {
         if (index > 0) await this.#context.clock.sleep(0, pass.signal);
         const done = await commit(this.#context, pass.signal, () => {
@@ -310,8 +322,8 @@ export class StoreBatches {
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
-          const isNewer = mayBeNewer && hasNews(known, results);
-          if (isNewer) reopenBatch(store, known.id, read.orderIds);
+          const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
+          if (isNewer && isKnown && !isPartial) reopenBatch(store, known.id, read.orderIds);
           const isWhole = isLast && !isPartial;
           const waits = unjournaled !== undefined && !isAppended && (isNewer || (isWhole && !isJournaled));
           if (waits) saveUnjournaled(store, unjournaled);
@@ -329,11 +341,11 @@ export class StoreBatches {
           count(pass, "batches", 1);
           this.#repeated.note(read, done.stored.row.id);
         }
-        // The confirm of a batch that was served again covers what was newer in it, so that goes to the journal as well.
-        if (isKnown && isAppended) await this.#journal.keepUnjournaled(pass);
-        return done.stored;
+        stored = done.stored;
       }
-      return undefined;
+      // A confirm covers what was newer in a batch that was served again, or was stored from a part of it, so that goes to the journal as well.
+      if (isAppended) await this.#journal.keepUnjournaled(pass);
+      return stored;
     };
     if (large.length === 0) return await storeParts();
     const served = large.map((record) => ({ record, bytes }));
@@ -349,10 +361,11 @@ export class StoreBatches {
     return row?.state === "unread" ? undefined : row;
   }
 
-  /** Whether the batch was served last with these very bytes, which wait for the journal. */
-  async #waitsAsNewest({ fingerprint }: BatchRow, { body }: ReadBatch, { signal }: PullPass): Promise<boolean> {
+  /** Whether there is a journal, and the batch was not served last with these very bytes, which wait for it. */
+  async #isUnjournaled(fingerprint: string, { body }: ReadBatch, { signal }: PullPass): Promise<boolean> {
+    if (!this.#journal.isKept) return false;
     const newest = loadNewestUnjournaled(this.#context.store, fingerprint);
-    return newest !== undefined && (await isSameBody(this.#context, newest, body, signal));
+    return newest === undefined || !(await isSameBody(this.#context, newest, body, signal));
   }
 
   /** The whole body, before the first of its orders. */
@@ -427,6 +440,11 @@ export class StoreBatches {
 /** Whether the confirm of a batch that was stored before covers what was not in it then. A later timestamp alone opens no confirmed one. */
 function hasNews({ state }: BatchRow, results: readonly IngestResult[]): boolean {
   return results.some((what) => !isUnchanged(what) || (what === "refreshed" && state !== "confirmed"));
+}
+
+/** Whether the record itself was stored, or quarantined. What a part of a batch has its order read for may be the same at each hand-out. */
+function isKept(result: IngestResult): boolean {
+  return result !== "same" && result !== "owed";
 }
 
 function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {

@@ -1,5 +1,7 @@
 import { rmSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { readJournal } from "../../src/backup/journal-files.ts";
 import { acceptMetadata } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
@@ -198,5 +200,53 @@ describe("a batch whose answer names a next page", () => {
     };
     expect((await scene.restore(lose)).journal).toMatchObject({ unread: 0, orders: 5 });
     expect(orderCount(scene)).toBe(5);
+  });
+
+  it("comes back from the journal as far as it was read, and is not confirmed for that", async () => {
+    const sandbox = { options: { handOut: "repeat", confirmForm: "batch_id" } } as const;
+    const scene = await startScene({ backup: { journal: "journal" } }, { sandbox });
+    const { t, serve, isConfirmed } = servePages(scene);
+    await scene.backUp();
+    const ids = createOrders(t, 5);
+    const page = (numbers: number[], next?: number) => ({
+      ids: numbers.map((number) => ids[number]!),
+      beside: { total: 5, ...(next !== undefined && { next: `${PATH}?page=${next}` }) },
+    });
+    const lose = () => {
+      for (const end of ["", "-wal", "-shm"]) rmSync(`${scene.database}${end}`, { force: true });
+    };
+    const pages = { "": page([0, 1], 2), "page=2": page([2, 3], 3), "page=3": page([4]) };
+    for (const [read, lacking] of [
+      [2, { "page=2": { ids: [], status: 500 } }],
+      [4, { "page=3": { ids: [], status: 500 } }],
+    ] as const) {
+      serve({ ...pages, ...lacking });
+      await t.run("orders");
+      expect((await scene.restore(lose)).journal).toMatchObject({ batches: 0, unread: 0, orders: read });
+      expect([orderCount(scene), scene.rows("SELECT id FROM batches")]).toEqual([read, []]);
+      t.clock.advance(3_600_000);
+      await t.run("orders");
+      expect(isConfirmed()).toBe(false);
+    }
+    serve(pages);
+    await t.run("orders");
+    expect([isConfirmed(), orderCount(scene)]).toEqual([true, 5]);
+  });
+
+  it("is in the journal as far as it came beside an error, and can be restored", async () => {
+    const sandbox = { options: { handOut: "repeat", confirmForm: "batch_id" } } as const;
+    const scene = await startScene({ backup: { journal: "journal" } }, { sandbox });
+    const { t, serve, isConfirmed } = servePages(scene);
+    await scene.backUp();
+    const ids = createOrders(t, 2);
+    serve({ "": { ids, beside: { success: false, error: "the database is busy" } } });
+    for (let pass = 0; pass < 3; pass++) expect((await t.run("orders")).error).not.toBeNull();
+    const journal = path.join(scene.folder, "journal");
+    expect([...readJournal(journal)].flatMap(({ entries }) => entries.map(({ note }) => note.isPart))).toEqual([true]);
+    const lose = () => {
+      for (const end of ["", "-wal", "-shm"]) rmSync(`${scene.database}${end}`, { force: true });
+    };
+    expect((await scene.restore(lose)).journal).toMatchObject({ batches: 0, unread: 0, orders: 2 });
+    expect([orderCount(scene), isConfirmed()]).toEqual([2, false]);
   });
 });
