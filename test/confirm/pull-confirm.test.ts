@@ -28,7 +28,7 @@ function saveBatch(
   { batchId, orderIds }: { batchId: string | null; orderIds: string },
 ) {
   const received = { fingerprint, batchId, orderIds, orderCount: 1, confirmAttempts: 0, account: null, at: "" };
-  return store.write(() => saveStoredBatch(store, { ...received, kept: { body: null, bodyId: null } }));
+  return store.write(() => saveStoredBatch(store, received));
 }
 
 const UUID_A = "0f8c1e2a-0000-4000-8000-00000000000a";
