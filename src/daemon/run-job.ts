@@ -83,6 +83,8 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     }
     if (report.failure === undefined && !hasAsked(job, report)) {
       await gate.unused(admission, job.areas, signal);
+      // It may have nothing to ask for a day.
+      await gate.endWaits(job.areas, signal);
       return { error: null, ...report };
     }
     if (report.isLetIn === false) return { error: null, ...report };

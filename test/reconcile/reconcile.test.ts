@@ -256,6 +256,17 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
+  it("waits no longer than it was asked to where that was its last order", async () => {
+    const t = await withOrders(5);
+    const wait = { kind: "status", status: 503, headers: { "retry-after": "600" } } as const;
+    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 4, do: wait });
+    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+    t.clock.advance(600_000);
+    await t.run("reconcile");
+    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(5);
+    expect(t.rows("SELECT area, reason FROM holds")).toEqual([]);
+  });
+
   it("asks at half the permitted rate at most", async () => {
     const t = await withOrders(10, { service: { requests_per_second: 5 } });
     const before = t.clock.monotonicMs();
