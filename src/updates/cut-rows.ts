@@ -9,6 +9,7 @@ import { onlyValue } from "../database/only-row.ts";
 import { select } from "../database/queries.ts";
 import { orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { deleteHold } from "../pass/hold-rows.ts";
 import type { Anchor } from "./page-cover.ts";
 
 /** The service's time up to which changes are covered, where nothing changes for longer than it may be asked back. */
@@ -62,8 +63,10 @@ export function saveCut(store: Store, cut: Cut): void {
   saveMetaJson(store, "cut", written);
 }
 
+/** With the hold that tells of the search. */
 export function deleteCut(store: Store): void {
   deleteMeta(store, "cut");
+  deleteHold(store, "updates", "cut");
 }
 
 /** Orders whose read no record asked for and that were not tried yet. One that the service has said it does not have waits for minutes. */

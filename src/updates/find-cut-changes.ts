@@ -8,7 +8,7 @@ import { acceptLacks } from "../completeness/check-completeness.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
-import { deleteHold, saveHold } from "../pass/hold-rows.ts";
+import { saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { expediteRead, loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -103,7 +103,6 @@ export class FindCutChanges {
     else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
     if (stage === "open" || again) return;
     deleteCut(store);
-    deleteHold(store, "updates", "cut");
     if (tieNs !== undefined && (loadTie(store)?.toNs ?? tieNs) <= tieNs) deleteTie(store);
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
     if (isFew) {

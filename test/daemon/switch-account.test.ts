@@ -2,8 +2,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { clearDelivery, loadDelivery, loseAgain } from "../../src/batches/delivery-rows.ts";
 import { switchAccount } from "../../src/daemon/switch-account.ts";
 import { loadMeta } from "../../src/database/meta.ts";
+import { m } from "../../src/messages/messages.ts";
+import { saveHold } from "../../src/pass/hold-rows.ts";
 import { loadWatermark } from "../../src/pass/position-rows.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
+import { loadCut, saveCut } from "../../src/updates/cut-rows.ts";
 import { configFor, startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { fillStock } from "../support/pushed.ts";
@@ -185,6 +188,19 @@ describe("an account that is moved to another address, and back", () => {
     expect(states()).toEqual(["confirmed", "stored"]);
     expect(shop.other.ledger.ofKind("confirm")).toHaveLength(1);
     expect(shop.rows("SELECT order_id FROM orders")).toHaveLength(2);
+  });
+
+  it("ends the search for changes that the former one had left out, with its hold", async () => {
+    const shop = await startShop();
+    const { store } = shop.bridge;
+    const cut = { since: "", size: 2, stage: "open", after: 0, again: false, isShown: true } as const;
+    store.write(() => {
+      saveCut(store, { ...cut, high: { text: "", ns: 0n } });
+      const detail = m.updates.cutNewestFirst({ size: 2 });
+      saveHold(store, { area: "updates", reason: "cut", since: "", nextProbeAt: null, detail });
+    });
+    await shop.moveTo(shop.other);
+    expect([loadCut(shop.bridge.store), shop.rows("SELECT area, reason FROM holds")]).toEqual([undefined, []]);
   });
 
   it("keeps a lost answer to GET /orders for both until each has come round", async () => {
