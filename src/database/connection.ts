@@ -135,16 +135,16 @@ function refusePending(db: Database.Database, known: readonly Migration[], file:
  */
 export function openReadOnly(databasePath: string, migrationsFolder = MIGRATIONS_FOLDER): Store {
   const file = resolveDatabasePath(databasePath);
-  refuseUnfinishedSwap(file);
-  const known = loadMigrations(migrationsFolder);
-  const size = checkDatabaseFile(file, "read");
-  if (size === undefined) {
-    throw new BridgeError("database_refused", m.database.missing({ file }), { hint: m.database.initOrFix });
-  }
-  refuseForeignJournal(file);
-  if (size > 0) refuseRemovedLog(file, "readonly");
   let db: Database.Database | undefined;
   try {
+    refuseUnfinishedSwap(file);
+    const known = loadMigrations(migrationsFolder);
+    const size = checkDatabaseFile(file, "read");
+    if (size === undefined) {
+      throw new BridgeError("database_refused", m.database.missing({ file }), { hint: m.database.initOrFix });
+    }
+    refuseForeignJournal(file);
+    if (size > 0) refuseRemovedLog(file, "readonly");
     db = connect(file, true);
     refusePending(db, known, file);
     configure(db, "readonly");

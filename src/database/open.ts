@@ -100,18 +100,18 @@ export function openStore(options: OpenOptions): Store {
   readAllTexts("en");
   const { mode } = options;
   const file = resolveDatabasePath(options.path);
-  refuseUnfinishedSwap(file);
-  const known = loadMigrations(options.migrationsFolder);
-  const size = checkDatabaseFile(file, "write");
-  if (size === undefined) createDatabaseFile(file);
-  if (mode === "daemon") refuseSavedCopy(file);
-  else refuseForeignJournal(file);
-  const journalAside = mode === "daemon" ? setJournalAside(file) : undefined;
-  if (size !== undefined && size > 0) refuseRemovedLog(file, mode);
-  const isSmall = size !== undefined && size <= VERIFIED_BYTES_MAX;
-  const isMixed = mode === "daemon" && (isWrittenAfterLog(file) || (isSmall && isLogLeft(file)));
   let db: Database.Database | undefined;
   try {
+    refuseUnfinishedSwap(file);
+    const known = loadMigrations(options.migrationsFolder);
+    const size = checkDatabaseFile(file, "write");
+    if (size === undefined) createDatabaseFile(file);
+    if (mode === "daemon") refuseSavedCopy(file);
+    else refuseForeignJournal(file);
+    const journalAside = mode === "daemon" ? setJournalAside(file) : undefined;
+    if (size !== undefined && size > 0) refuseRemovedLog(file, mode);
+    const isSmall = size !== undefined && size <= VERIFIED_BYTES_MAX;
+    const isMixed = mode === "daemon" && (isWrittenAfterLog(file) || (isSmall && isLogLeft(file)));
     if (size !== undefined && size > 0) inspectReadOnly(file, known);
     db = connect(file, false);
     if (mode === "command") refuseMigrationBesideDaemon(db, known, file);
