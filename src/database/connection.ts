@@ -4,12 +4,12 @@
  * connection that only reads.
  */
 
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { endianness } from "node:os";
 import Database from "better-sqlite3";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { checkDatabaseFile, refuseUnfinishedSwap, resolveDatabasePath } from "./file-checks.ts";
+import { checkDatabaseFile, readStart, refuseUnfinishedSwap, resolveDatabasePath } from "./file-checks.ts";
 import { refuseForeignJournal } from "./foreign-journal.ts";
 import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER, type Migration } from "./migrations.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
@@ -98,7 +98,7 @@ export function refuseRemovedLog(file: string, mode: OpenMode): void {
 /** Whether the memory that is shared over the log names frames in it: the number at 16 of its header, in wal.c `mxFrame`. */
 function hasFrames(file: string): boolean {
   try {
-    const header = readFileSync(`${file}-shm`).subarray(0, 20);
+    const header = readStart(`${file}-shm`, 20);
     return (endianness() === "LE" ? header.readUInt32LE(16) : header.readUInt32BE(16)) > 0;
   } catch {
     return false;

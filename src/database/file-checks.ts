@@ -1,8 +1,8 @@
 /**
  * What a database file must be before it is opened. Keeps two guarantees: one file has one name (no symbolic or hard
  * links, the folder resolved), so that the instance lock beside it cannot be passed by; and the file lies where locks
- * and shared memory work, on a local file system. Only looks at metadata: reading a database file with `fs` while a
- * connection of this process is open on it would drop SQLite's locks. Writes nothing but an empty file at first use.
+ * and shared memory work, on a local file system. Only looks at metadata: closing a descriptor of a database file, its
+ * log or their shared memory while a connection of this process is open on it would drop SQLite's locks. Writes nothing but an empty file at first use.
  */
 
 import {
@@ -14,8 +14,11 @@ import {
   fsyncSync,
   lstatSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readSync,
   realpathSync,
+  statSync,
 } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
@@ -186,4 +189,37 @@ export function refuseUnfinishedSwap(file: string): void {
   throw new BridgeError("database_refused", m.database.restoreInterrupted({ file }), {
     hint: m.database.finishRestore,
   });
+}
+
+/** The first bytes of a file that SQLite may have open in this process. */
+export function readStart(name: string, length: number): Buffer {
+  const known = findDescriptor(identityOf(name));
+  if (known === undefined) return readFileSync(name).subarray(0, length);
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(known, bytes, 0, length, 0));
+}
+
+export function identityOf(name: string): string {
+  const { dev, ino } = statSync(name, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+/** Under which this process has a file open already; undefined also where there is no /proc. */
+export function findDescriptor(identity: string): number | undefined {
+  try {
+    return readdirSync("/proc/self/fd")
+      .map(Number)
+      .find((descriptor) => isOf(descriptor, identity));
+  } catch {
+    return undefined;
+  }
+}
+
+export function isOf(descriptor: number, identity: string): boolean {
+  try {
+    const { dev, ino } = fstatSync(descriptor, { bigint: true });
+    return `${dev}:${ino}` === identity;
+  } catch {
+    return false;
+  }
 }

@@ -2,7 +2,8 @@
  * A file that SQLite has open in this process, used through SQLite's own descriptor: closing one of our own would drop this
  * process's locks. Stays with the file that had the name at first, also where that has lost it.
  */
-import { fdatasyncSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { fdatasyncSync, fstatSync, openSync, readSync } from "node:fs";
+import { findDescriptor, identityOf, isOf } from "./file-checks.ts";
 
 export class HeldFile {
   readonly #name: string;
@@ -11,8 +12,7 @@ export class HeldFile {
 
   constructor(name: string) {
     this.#name = name;
-    const { dev, ino } = statSync(name, { bigint: true });
-    this.#identity = `${dev}:${ino}`;
+    this.#identity = identityOf(name);
   }
 
   flush(): void {
@@ -41,30 +41,12 @@ export class HeldFile {
   }
 
   #descriptor(): number {
-    if (this.#known === undefined || !this.#isOurs(this.#known)) this.#known = this.#find();
+    if (this.#known === undefined || !isOf(this.#known, this.#identity)) this.#known = this.#find();
     return this.#known;
   }
 
   #find(): number {
-    const found = listDescriptors().find((descriptor) => this.#isOurs(descriptor));
     // Without /proc: one that is never closed.
-    return found ?? openSync(this.#name, "r");
-  }
-
-  #isOurs(descriptor: number): boolean {
-    try {
-      const { dev, ino } = fstatSync(descriptor, { bigint: true });
-      return `${dev}:${ino}` === this.#identity;
-    } catch {
-      return false;
-    }
-  }
-}
-
-function listDescriptors(): number[] {
-  try {
-    return readdirSync("/proc/self/fd").map(Number);
-  } catch {
-    return [];
+    return findDescriptor(this.#identity) ?? openSync(this.#name, "r");
   }
 }

@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -228,6 +238,21 @@ describe("opening to read", () => {
     expect(ids(reader)).toEqual(["a", "b"]);
     expect(codeOf(() => reader.write(() => reader.db.exec("DELETE FROM orders")))).toBe("database_refused");
   });
+
+  it.runIf(existsSync("/proc/locks"))(
+    "keeps the locks of another connection of its process, whose log is empty",
+    () => {
+      open().close();
+      const other = new Database(file, { readonly: true });
+      onTestFinished(() => void other.close());
+      other.pragma("user_version");
+      const own = ` ${process.pid} .*:${statSync(`${file}-shm`).ino} `;
+      const locks = () => readFileSync("/proc/locks", "utf8").match(new RegExp(own, "g")) ?? [];
+      expect(locks()).not.toEqual([]);
+      open("readonly").close();
+      expect(locks()).not.toEqual([]);
+    },
+  );
 
   it.runIf(process.geteuid?.() === 0)("works beside a daemon for a user who may write neither file nor folder", () => {
     insert(open(), "a");
