@@ -36,6 +36,22 @@ const OF_WORDS: readonly PlantedBug[] = [
     CONDITIONS,
   ),
   tested(
+    "test/daemon/gate.test.ts",
+    "a probe that cannot be written cuts another flow's wait short",
+    { in: "admit", find: "if (!this.#refusedSince.has(keyOf(hold))) this", replace: "this" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
+    "test/health/conditions.test.ts",
+    "statuses that are switched off ask for something",
+    {
+      in: "ofStatuses",
+      find: "if (flow !== undefined && !flow.enabled)",
+      replace: "if (flow !== undefined && !flow.enabled && flow.waiting > 0)",
+    },
+    CONDITIONS,
+  ),
+  tested(
     "test/health/plan-alerts.test.ts",
     "an alert of a former version sent again",
     { of: "keyOfName", does: "return name === '' ? name : undefined;" },

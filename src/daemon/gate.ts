@@ -111,7 +111,9 @@ export class HoldGate {
         }
       });
     } catch (error) {
-      for (const { hold } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+      // A flow that was refused meanwhile waits its time.
+      for (const { hold } of due)
+        if (!this.#refusedSince.has(keyOf(hold))) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
       throw error;
     }
     for (const { hold } of due) this.#unsaved.delete(keyOf(hold));

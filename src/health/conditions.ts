@@ -216,7 +216,7 @@ const UNSHOWN_ORDERS = 2;
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
-  const { unread, unnamedBatches, failedConfirms, refusedBatches, largeConfirms = 0, refusedRequests } = facts;
+  const { unread, unnamedBatches, failedConfirms, refusedBatches, largeConfirms = 0 } = facts;
   if (unread > 0) list.push(make("unread_batches", "orders", facts.unreadSince ?? null, { count: unread }));
   const { unjournaled } = facts;
   if (unjournaled !== undefined && unjournaled.count > 0)
@@ -227,16 +227,7 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));
   if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, LATE_MS))
     list.push(make("late_confirms", "orders", failedConfirms.since, { count: failedConfirms.count }));
-  const statuses = facts.flows.find(({ flow }) => flow === "statuses");
-  if (statuses !== undefined && !statuses.enabled && statuses.waiting > 0)
-    list.push(make("unsent_statuses", "statuses", statuses.waitingSince, { count: statuses.waiting }));
-  const unsettled = findLate(facts.unsettledRequests ?? [], nowMs);
-  if (unsettled !== undefined)
-    list.push(make("unsettled_statuses", "statuses", unsettled.since, { count: unsettled.count }));
-  const { unshown } = facts;
-  if (unshown !== undefined && unshown.orders >= UNSHOWN_ORDERS)
-    list.push(make("unshown_statuses", "statuses", unshown.since, { count: unshown.orders }));
-  if (refusedRequests > 0) list.push(make("refused_statuses", "statuses", null, { count: refusedRequests }));
+  list.push(...ofStatuses(facts, nowMs));
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)
     list.push(make("blocked_orders", "erp", null, { count: erp.quarantined }));
@@ -246,6 +237,22 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   if (extra > 0) list.push(make("mirror_extra", "mirror", null, { count: extra }));
   if (erp !== undefined && isLongAgo(erp.waitingSince, nowMs, limits.erpReadWithinMs))
     list.push(make("orders_untaken", "erp", erp.waitingSince, { ageS: ageOf(erp.waitingSince, nowMs) }));
+  return list;
+}
+
+/** Where statuses are switched off, only what waits to be sent is told of: nothing else is done until they are on again. */
+function ofStatuses(facts: Facts, nowMs: number): Condition[] {
+  const flow = facts.flows.find(({ flow: name }) => name === "statuses");
+  if (flow !== undefined && !flow.enabled)
+    return flow.waiting > 0 ? [make("unsent_statuses", "statuses", flow.waitingSince, { count: flow.waiting })] : [];
+  const list: Condition[] = [];
+  const unsettled = findLate(facts.unsettledRequests ?? [], nowMs);
+  if (unsettled !== undefined)
+    list.push(make("unsettled_statuses", "statuses", unsettled.since, { count: unsettled.count }));
+  const { unshown, refusedRequests } = facts;
+  if (unshown !== undefined && unshown.orders >= UNSHOWN_ORDERS)
+    list.push(make("unshown_statuses", "statuses", unshown.since, { count: unshown.orders }));
+  if (refusedRequests > 0) list.push(make("refused_statuses", "statuses", null, { count: refusedRequests }));
   return list;
 }
 

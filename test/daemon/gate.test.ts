@@ -94,6 +94,24 @@ describe("a hold", () => {
     expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
   });
 
+  it("that begins while a probe waits for the write lock is not cut short where that probe cannot be written", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    test.clock.advance(5 * MINUTE_MS);
+    const { store } = test.bridge;
+    const write = store.write.bind(store);
+    let other: Promise<unknown> | undefined;
+    store.write = () => {
+      store.write = write;
+      other = gate.hold(CREDENTIALS, refused, SIGNAL, ["orders", "statuses"]);
+      throw new Error("the disk is full");
+    };
+    await expect(admit("orders")).rejects.toThrow("the disk is full");
+    await other;
+    expect(await admit("orders")).toMatchObject({ state: "held", leftMs: 5 * MINUTE_MS });
+    test.clock.advance(5 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+  });
+
   it("is not replaced by what one order was answered", async () => {
     const met = [
       ["collection", ["orders", "updates"]],

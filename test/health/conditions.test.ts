@@ -4,7 +4,7 @@ import { alertNameOf } from "../../src/health/alert-names.ts";
 import { CONDITIONS } from "../../src/health/condition-traits.ts";
 import { describeCondition, describeRecovery } from "../../src/health/condition-words.ts";
 import { exitCodeOfAll, isHeldBy, listConditions, listCovered } from "../../src/health/conditions.ts";
-import type { Facts } from "../../src/health/facts.ts";
+import type { Facts, FlowFacts } from "../../src/health/facts.ts";
 import { listHealthProblems } from "../../src/health/health.ts";
 import { describeStanding, describeStatus } from "../../src/health/status.ts";
 import { listMetrics } from "../../src/web/list-metrics.ts";
@@ -118,6 +118,16 @@ describe("conditions", () => {
     expect(codes({ flows: [failing], holds: [hold("stocks", "guard")] })).toEqual(["hold_guard", "flow_failing"]);
     const covered = listCovered(factsOf({ flows: [silent], holds: [hold("imports", "payment")] }), RUNNING);
     expect(covered).toMatchObject([{ code: "flow_stale", subject: "stocks" }]);
+  });
+
+  it("of statuses that are switched off tell what waits to be sent, and nothing else", () => {
+    const flows = (over: Partial<FlowFacts>) => [flowOf("statuses", over)];
+    const asked = { ...SAMPLES.unsettled_statuses, ...SAMPLES.unshown_statuses, ...SAMPLES.refused_statuses };
+    const codes = (over: Partial<FlowFacts>) =>
+      listConditions(factsOf({ ...asked, flows: flows(over) }), RUNNING, LIMITS).map(({ code }) => code);
+    expect(codes({})).toEqual(["unsettled_statuses", "unshown_statuses", "refused_statuses"]);
+    expect(codes({ enabled: false })).toEqual([]);
+    expect(codes({ enabled: false, waiting: 3, waitingSince: ago(60) })).toEqual(["unsent_statuses"]);
   });
 
   it("tell one that is failing for long with its cause, and keeps the exit code of it", () => {
