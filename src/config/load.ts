@@ -14,12 +14,13 @@ import {
   readDocument,
 } from "./document.ts";
 import { type Finding, findingsOf } from "./issues.ts";
-import type { KeyMeta } from "./kinds.ts";
+import { type KeyMeta, textsOf } from "./kinds.ts";
 import { type MirrorUrl, resolveMirrorUrl } from "./mirror-url.ts";
 import { ConfigError, type ConfigProblem, dotted, PROBLEMS_MAX } from "./problems.ts";
 import { type Config, configSchema } from "./schema.ts";
 import { nodeOf, schemaAt } from "./schema-walk.ts";
 import { decodeText, readSmallFile } from "./small-file.ts";
+import { namesIn } from "./syntax.ts";
 
 export interface LoadedConfig {
   config: Config;
@@ -149,6 +150,7 @@ export function parseConfig({ text, file, env, mode = 0, version, need = "needed
       ...mirror.warnings,
       ...ignoredVariables(env),
       ...(isBare ? [m.config.openConfiguration] : []),
+      ...untoldKeys(config),
     ],
   };
 }
@@ -168,6 +170,20 @@ function foldersOfDatabase({ backup, database }: Config): Finding[] {
         meaningOf: at,
       },
     ];
+  });
+}
+
+/**
+ * Feeds whose record has a part of the key alone: rows that only the rest tells apart are one article for the service. A key that is in the
+ * record nowhere is a number of the ERP's own.
+ */
+function untoldKeys({ imports }: Config): Message[] {
+  return (["stocks", "prices", "catalog"] as const).flatMap((feed) => {
+    const { path: importPath, key, record } = imports[feed];
+    const named = textsOf(record).flatMap(([, part]) => namesIn(part));
+    const untold = key.filter((column) => !named.includes(column));
+    const isTold = importPath === null || untold.length === 0 || untold.length === key.length;
+    return isTold ? [] : [m.config.untoldKey({ feed, columns: untold })];
   });
 }
 

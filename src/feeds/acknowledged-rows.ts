@@ -8,8 +8,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { FeedRules } from "./feed.ts";
-import { INVALID_EPOCH } from "./feed-outbox.ts";
-import { keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
+import { INVALID_EPOCH, keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
 
 /** Whether there is any row of the feed, also of keys that are gone. */
 export function hasAnyKeys(store: Store, rules: FeedRules): boolean {

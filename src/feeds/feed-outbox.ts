@@ -7,7 +7,7 @@
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import { type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
+import { INVALID_EPOCH, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
 import { leaveReplaced } from "./former-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 
@@ -353,9 +353,6 @@ function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[
     .all(rules.feedId)
     .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
-
-/** The epoch of an acknowledgement that does not count, whatever the feed's. */
-export const INVALID_EPOCH = -1;
 
 /** The next keys that are stored as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
 export function loadKnownKeys(

@@ -6,14 +6,11 @@
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import { paddedKey, UNSHOWN } from "./feed-rows.ts";
+import { INVALID_EPOCH, paddedKey, UNSHOWN } from "./feed-rows.ts";
 import { type FormerKey, formerName, type Naming } from "./former-key.ts";
 import type { Rename } from "./former-names.ts";
 import { deleteFormer, listFormerRows, saveFormer, saveFormerState } from "./former-rows.ts";
 import { isLive } from "./plan-feed.ts";
-
-/** Of an acknowledgement that does not say what is on the site now. */
-const UNKNOWN_EPOCH = -1;
 
 /** `isMoved`: every row has its new name, and goes back to its place. */
 export interface Rekey {
@@ -85,7 +82,7 @@ export function moveFormer(
     if (row.state === "kept" && !(naming.kind === "named" && naming.isPresent)) continue;
     if (naming.kind === "named") {
       deleteFormer(store, rules, step.from, row.key);
-      putAside(store, rules, naming.key, { ...row, gone: 0, epoch: UNKNOWN_EPOCH });
+      putAside(store, rules, naming.key, { ...row, gone: 0, epoch: INVALID_EPOCH });
     } else if (row.state !== "gone") saveFormerState(store, rules, step.from, { key: row.key, state: naming.kind });
   }
   return rows.at(-1)?.keyText;
@@ -122,7 +119,7 @@ function putAside(
   const { changes } = store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET record = excluded.record, gone = excluded.gone, live = excluded.live, epoch = ${UNKNOWN_EPOCH}
+       ON CONFLICT DO UPDATE SET record = excluded.record, gone = excluded.gone, live = excluded.live, epoch = ${INVALID_EPOCH}
        WHERE excluded.gone = 0`,
     )
     .run(-rules.feedId, ...paddedKey(key), row.record, row.sentAt, row.gone, row.live, row.epoch);

@@ -38,6 +38,9 @@ export interface FeedRow {
 /** The round of a row that goes to zero or away and that the guard has not shown: no approval covers it. */
 export const UNSHOWN = Number.MAX_SAFE_INTEGER;
 
+/** The epoch of an acknowledgement that does not count, whatever the feed's. */
+export const INVALID_EPOCH = -1;
+
 const KEY_WHERE = "feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
 
 export function paddedKey(key: readonly string[]): [string, string, string, string] {

@@ -6,7 +6,8 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
-import { paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
+import { INVALID_EPOCH, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
+import { markKeyDirty } from "./feed-source.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 import { isLive } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
@@ -24,6 +25,9 @@ export interface FormerRow {
   since: string;
   state: FormerState;
 }
+
+/** What the site has of a row that goes. */
+type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
 
 export function saveFormer(
   store: Store,
@@ -72,21 +76,66 @@ export function leaveReplaced(
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
 }
 
-/** Rows that wait to go away and have become due in a span of time, with what the site has of them. */
+/** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
+type DueRow = LeftRow & { id: number; deletion: string | null };
+
+/** Rows that wait to go away and have become due in a span of time. */
 export function loadDueGone(
   store: Store,
   rules: FeedRules,
   { afterMs, upToMs }: { afterMs: number; upToMs: number },
   afterId: number,
   limit: number,
-): { id: number; record: string }[] {
+): DueRow[] {
   return store
-    .prepare<{ id: number; record: string }>(
-      `SELECT o.id, s.record FROM feed_outbox o CROSS JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
+    .prepare<DueRow>(
+      `SELECT o.id, s.record, s.sent_at AS sentAt, s.live, iif(s.epoch = f.epoch, o.record, NULL) AS deletion
+       FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
+         CROSS JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
        WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND o.doubt_record IS NULL AND s.gone = 0
          AND o.away_since_ms > ? AND o.away_since_ms <= ? ORDER BY o.id LIMIT ?`,
     )
     .all(rules.feedId, afterId, afterMs, upToMs, limit);
+}
+
+/**
+ * Of rows that name one article the site has what was sent last. A row that goes, and was sent no earlier than the one that stays, leaves
+ * that one what the site has: as of an epoch that has passed, so that it goes again and the guard counts what it takes away. Equal times may
+ * be of one request. A time after `at` is of a clock that was set back, and says nothing.
+ */
+export function handOver(
+  store: Store,
+  rules: FeedRules,
+  key: readonly string[],
+  { record, sentAt, live, at }: LeftRow & { at: string },
+): void {
+  const own = store
+    .prepare<number>(
+      `SELECT live FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND gone = 0
+         AND record <> ? AND (sent_at <= ? OR sent_at > ?)`,
+    )
+    .pluck()
+    .get(rules.feedId, ...paddedKey(key), record, sentAt, at);
+  if (own === undefined) return;
+  store
+    .prepare(
+      `UPDATE feed_sent SET record = ?, sent_at = ?, live = ?, epoch = ${INVALID_EPOCH}
+       WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?`,
+    )
+    .run(record, sentAt, live, rules.feedId, ...paddedKey(key));
+  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(live - own, rules.feedId);
+  markKeyDirty(store, rules, key);
+}
+
+/** The site has what a row that is gone would send. */
+export function settleGone(store: Store, rules: FeedRules, id: number): void {
+  store
+    .prepare(
+      `UPDATE feed_sent SET gone = 1 WHERE feed_id = @feed AND (k0, k1, k2, k3) IN
+         (SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id = @id)`,
+    )
+    .run({ feed: rules.feedId, id });
+  store.prepare("DELETE FROM feed_outbox WHERE id = ?").run(id);
 }
 
 /** Nothing is sent of a row that is gone. */

@@ -62,7 +62,9 @@ function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   const record = last === undefined ? undefined : renderDeletion(rules, last, known.formerLevels);
   if (record === undefined) return nothingToSend(outbox);
   if (outbox?.gone && outbox.record === record) return { kind: "keep" };
-  const isSame = sent !== undefined && (sent.gone || (rules.scope === "changed" && isSameRecord(record, sent.record)));
+  // Where another row may name its article, that is found out when it is about to go.
+  const isOwn = rules.scope === "changed" && !rules.sharesArticles;
+  const isSame = sent !== undefined && (sent.gone || (isOwn && isSameRecord(record, sent.record)));
   if (isSettled(known) && isSame) return nothingToSend(outbox);
   return { kind: "send", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
 }

@@ -7,7 +7,7 @@ import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type FeedRules, renderDeletion } from "./feed.ts";
+import { type FeedRules, isSameRecord, renderDeletion } from "./feed.ts";
 import {
   forgetFormerNames,
   leaveMoved,
@@ -28,6 +28,7 @@ import {
   deleteFormer,
   dropGone,
   type FormerRow,
+  handOver,
   hasDueFormer,
   isDue,
   listFormerKeys,
@@ -35,6 +36,7 @@ import {
   loadDueGone,
   queueFormer,
   saveFormerState,
+  settleGone,
 } from "./former-rows.ts";
 import { textAt } from "./record-identity.ts";
 
@@ -124,7 +126,7 @@ export async function settleFormer(context: JobContext, rules: FeedRules, signal
 
 /**
  * Rows that are about to go away while another row of the source names their article: an ERP that fills its table anew gives other ids.
- * The article is that row's; nothing is sent of the one that is gone.
+ * The article is that row's; nothing is sent of the one that is gone. See {@link handOver}.
  */
 export async function spareNamed(
   context: JobContext,
@@ -138,10 +140,13 @@ export async function spareNamed(
     let afterId = 0;
     await commitUntilDone(context, signal, () => {
       const rows = loadDueGone(store, rules, due, afterId, ROWS_PER_COMMIT);
-      for (const { id, record } of rows) {
+      for (const { id, record, deletion, ...sent } of rows) {
         const isSaid = rules.identity.every((steps) => textAt(record, steps) !== undefined);
         const naming = isSaid ? rename(recordKeyOf(rules, record).key, record) : undefined;
-        if (naming?.kind === "named" && naming.isPresent) dropGone(store, rules, id);
+        if (naming?.kind === "named" && naming.isPresent) {
+          dropGone(store, rules, id);
+          handOver(store, rules, naming.key, { record, ...sent, at: isoTime(context.clock.nowMs()) });
+        } else if (deletion !== null && sent.live === 0 && isSameRecord(deletion, record)) settleGone(store, rules, id);
       }
       afterId = rows.at(-1)?.id ?? afterId;
       return rows.length;
@@ -159,6 +164,7 @@ function settleRow(
   const naming = rename(row.key, row.record);
   if (naming.kind === "named" && naming.isPresent) {
     deleteFormer(store, rules, from, row.key);
+    handOver(store, rules, naming.key, { ...row, at });
     markKeyDirty(store, rules, naming.key);
     return;
   }

@@ -196,6 +196,16 @@ describe("the secret", () => {
   });
 
   it.each([
+    ['record: { sku: "{sku}", quantity: "{available}" }', ["config.untoldKey"]],
+    ['record: { sku: "{sku}", quantity: "{available}" }, key: [sku]', []],
+    ['record: { sku: "{article}", quantity: "{available}" }, key: [id]', []],
+    ['record: { sku: "{sku}", quantity: "{available}" }, path: null', []],
+  ])("warns of a feed whose record has a part of its key alone: %s", (stocks, ids) => {
+    const { warnings } = parse(`${MINIMAL}\nimports: { stocks: { ${stocks} } }\n`);
+    expect(warnings.map(({ id }) => id).filter((id) => id === "config.untoldKey")).toEqual(ids);
+  });
+
+  it.each([
     ["empty", "\n", "names a file that is empty"],
     ["short", "abc", "names a file that must have 4 to 4000 characters"],
     [

@@ -285,6 +285,64 @@ describe("an article that its row names no longer", () => {
     expect([test.level("a"), test.level("b")]).toEqual([0, 6]);
   });
 
+  it.each([
+    ["is deleted", "DELETE FROM goods WHERE id > 3"],
+    ["names another article", "UPDATE goods SET article = 'd' || id WHERE id > 3"],
+  ])("shows what its own row says where another one named it and %s", async (_how, sql) => {
+    const test = await startGoods();
+    test.erp.exec("UPDATE goods SET quantity = 0 WHERE article = 'a'");
+    await test.minute();
+    test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 9), ('b', 0), ('c', 5)");
+    await test.minutes(2);
+    expect(["a", "b", "c"].map((sku) => test.level(sku))).toEqual([9, 0, 5]);
+    test.erp.exec(sql);
+    await test.minutes(15);
+    expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([
+      [5, 0, 9, 0],
+      [5, 0, 5],
+      [5, 5],
+    ]);
+    const live = test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1");
+    expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
+    test.requests();
+    await test.compare();
+    await test.minute();
+    expect([test.requests(), test.rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
+  });
+
+  it("sends nothing more of a row that was sent after the one that goes", async () => {
+    const test = await startGoods();
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
+    await test.minute();
+    test.erp.exec("DELETE FROM goods WHERE id = 1");
+    await test.minutes(15);
+    expect(test.levels("a")).toEqual([5, 7]);
+  });
+
+  it("is counted by the guard where the row that stays takes it off sale", async () => {
+    const test = await startGoods();
+    test.erp.exec("UPDATE goods SET quantity = 0");
+    await test.minute();
+    test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 9), ('b', 9), ('c', 9)");
+    await test.minutes(70);
+    await test.restart({ imports: { stocks: { ...GOODS, guard: { percent: 30, from: 2 } } } });
+    test.erp.exec("DELETE FROM goods WHERE id > 3");
+    await test.minutes(15);
+    expect([test.holds(), ...["a", "b", "c"].map((sku) => test.level(sku))]).toEqual([
+      [{ area: "stocks", reason: "guard" }],
+      ...[9, 9, 9],
+    ]);
+  });
+
+  it("sends nothing of a deleted row at zero that no other one names", async () => {
+    const test = await startGoods();
+    test.erp.exec("UPDATE goods SET quantity = 0 WHERE article = 'a'");
+    await test.minute();
+    test.erp.exec("DELETE FROM goods WHERE article = 'a'");
+    await test.minutes(15);
+    expect([test.levels("a"), test.rows("SELECT id FROM feed_outbox")]).toEqual([[5, 0], []]);
+  });
+
   it("goes away each time where its row is given several one after the other", async () => {
     const test = await startGoods();
     for (const article of ["x", "y", "z"]) {

@@ -70,6 +70,8 @@ export const config = {
   theFile: ({ problem }: { problem: Said }) => `the file ${problem}`,
   openConfiguration:
     "the configuration file holds the client secret and may be read by every user of this machine; take that away with chmod o-r",
+  untoldKey: ({ feed, columns }: { feed: string; columns: readonly string[] }) =>
+    `imports.${feed}.record lacks ${columns.join(", ")} of the key: two rows may name one article, and the one that is sent last counts; put the column into the record, or take it out of imports.${feed}.key`,
   nameOfDatabase: "is a name that belongs to the database itself",
   unverifiedTlsIgnored:
     "NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are checked; take the variable out of the environment",

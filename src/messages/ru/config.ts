@@ -72,6 +72,8 @@ export const config = {
   theFile: ({ problem }) => `файл ${problem}`,
   openConfiguration:
     "файл настроек содержит client secret и доступен для чтения всем пользователям машины; закройте доступ: chmod o-r",
+  untoldKey: ({ feed, columns }) =>
+    `в imports.${feed}.record нет части ключа (${columns.join(", ")}): один товар могут назвать две строки, и действует та, что отправлена последней; добавьте столбец в запись или уберите его из imports.${feed}.key`,
   nameOfDatabase: "это имя принадлежит самой базе",
   unverifiedTlsIgnored:
     "NODE_TLS_REJECT_UNAUTHORIZED=0 не действует: сертификаты проверяются; уберите эту переменную из окружения",
