@@ -74,7 +74,9 @@ const SOURCES = `### Where rows may come from, and what that costs
 - Where a row's new record names another article than the one that was sent (the ERP has written another article into the row,
   has given its id to another one, or the template was changed), the former article goes away as any row does: with \`on_delete\`,
   after \`delete_after\` and counted by the guard, unless a row of the source names it by then. Until then
-  \`erp-bridge approve FEED --former list\` shows it. Nor does a deleted row send anything whose article another row names.
+  \`erp-bridge approve FEED --former list\` shows it. Nor does a deleted row send anything whose article another row names; where the
+  deleted one was sent last, the other one goes again. Of two rows that name one article at the same time the one that was sent last
+  counts: \`check\` says so where the record has only a part of the key.
   What names an article is \`sku\` with \`warehouse\`, \`price_type\` and \`position\`
   beside it, as far as columns make them. In a record without \`sku\` it is the properties made of key columns; where a key column
   is in none, also the property that \`result.key\` names, or the only other one that is neither a number to sell, a price nor a
