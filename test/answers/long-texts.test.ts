@@ -6,7 +6,7 @@ import { mendInSlices } from "../../src/answers/mend-json.ts";
 import { scanInSlices, scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce, type Slices } from "../../src/answers/slices.ts";
 import { readListInSlices } from "../../src/records/read-list.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, runs } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 
@@ -92,7 +92,7 @@ describe("the beginning of a text", () => {
         const used = Buffer.byteLength(JSON.stringify(head)) - 2;
         if (!escaped && head !== decoded) expect(used).toBeGreaterThanOrEqual(Math.min(max, bytes.length) - 6);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
   });
 });

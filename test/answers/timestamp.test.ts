@@ -9,6 +9,7 @@ import {
   type Timestamp,
 } from "../../src/answers/timestamp.ts";
 import { unitNs } from "../../src/answers/timestamp-form.ts";
+import { runs } from "../support/whole.ts";
 
 function timestamp(text: string, zone = "UTC"): Timestamp {
   const parsed = parseTimestamp(text, zone);
@@ -126,7 +127,7 @@ describe("formatTimestamp", () => {
         const { instantNs, form } = timestamp(text, zone);
         expect(formatTimestamp(instantNs, form, zone)).toBe(text);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 
@@ -139,7 +140,7 @@ describe("formatTimestamp", () => {
         expect(written <= instantNs).toBe(true);
         expect(instantNs - written < unitNs(form)).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 

@@ -22,6 +22,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import { collectingLog, configFor, FakeClock, startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { HAS_OTHER_DISK, OTHER_DISK, tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const DAY_MS = 86_400_000;
 const GB = 1024 ** 3;
@@ -74,7 +75,7 @@ describe("scheduled copies", () => {
     expect(await bridge.runJob("backup")).toMatchObject({ error: null, counts: { copies: 1 } });
   });
 
-  it("go in the order of what they hold, whatever the clock said when they were made", async () => {
+  itWhole("go in the order of what they hold, whatever the clock said when they were made", async () => {
     const folder = tempFolder("backup");
     const settings = { backup: { keep: 3, journal: "journal" } };
     const { bridge, clock, sandbox, run } = await startTestBridge({ folder, settings });
@@ -109,7 +110,7 @@ describe("scheduled copies", () => {
     expect(copies(folder)).toEqual([made[3], made[4], made[5]].sort());
   });
 
-  it("are kept beside those of a wrong clock, which are told of", async () => {
+  itWhole("are kept beside those of a wrong clock, which are told of", async () => {
     const folder = tempFolder("backup");
     const { bridge, clock, logs } = await startTestBridge({ folder, settings: { backup: { keep: 2 } } });
     const false_ = ["bridge-20990101T024100000Z.db", "bridge-20990102T024100000Z.db"];
@@ -131,7 +132,7 @@ describe("scheduled copies", () => {
     expect(loadFacts(bridge.store).notices).toMatchObject([{ name: "copy_names", names: newest }]);
   });
 
-  it("show one moment while other programs write all the time", async () => {
+  itWhole("show one moment while other programs write all the time", async () => {
     const folder = tempFolder("backup");
     const { bridge } = await startTestBridge({ folder });
     bridge.store.db.exec("CREATE TABLE pairs (a INTEGER, b INTEGER, filler TEXT) STRICT");
@@ -160,7 +161,7 @@ describe("scheduled copies", () => {
     db.close();
   });
 
-  it("never stop the event loop for long while a large database is copied", async () => {
+  itWhole("never stop the event loop for long while a large database is copied", async () => {
     const folder = tempFolder("backup");
     const { bridge } = await startTestBridge({ folder });
     bridge.store.db.exec("CREATE TABLE large (a INTEGER PRIMARY KEY, b BLOB) STRICT");
@@ -240,7 +241,7 @@ describe("scheduled copies", () => {
     expect(left.filter((name) => ours.includes(name))).toEqual([]);
   });
 
-  it("are broken off at once when the program ends", async () => {
+  itWhole("are broken off at once when the program ends", async () => {
     const folder = tempFolder("backup");
     const { bridge } = await startTestBridge({ folder });
     bridge.store.db.exec("CREATE TABLE large (a INTEGER PRIMARY KEY, b BLOB) STRICT");
@@ -280,7 +281,7 @@ describe("a copy by name", () => {
     expect(progress.at(-1)).toBe("verifying");
   });
 
-  it("is thrown away where it is found damaged, also where every page can be read", async () => {
+  itWhole("is thrown away where it is found damaged, also where every page can be read", async () => {
     const folder = tempFolder("backup");
     const { bridge, run } = await startTestBridge({ folder });
     await run("orders");

@@ -30,7 +30,7 @@ import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
 import { HAS_OTHER_DISK, OTHER_DISK, tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 function entry(text: string): JournalEntry {
   return {
@@ -331,7 +331,7 @@ describe("the journal", () => {
     expect(readdirSync(folder)).toEqual(["journal.id"]);
   });
 
-  it("keeps back a confirm that names nothing just the same", async () => {
+  itWhole("keeps back a confirm that names nothing just the same", async () => {
     const settings = { backup: { journal: "journal" }, orders: { confirm: { body: {} } } };
     const scene = await startScene(settings, {
       sandbox: { options: { confirmForm: "all", handOut: "next", redeliverAfterMs: null } },
@@ -367,7 +367,7 @@ describe("the journal", () => {
     expect(sent()).toBe(before + 1);
   });
 
-  it("owes nothing to a journal that was switched off", async () => {
+  itWhole("owes nothing to a journal that was switched off", async () => {
     const scene = await startScene({ backup: { journal: "journal" } });
     writeFileSync(path.join(scene.folder, "journal"), "a file in its place");
     createOrders(scene, 5);
@@ -433,7 +433,7 @@ describe("restoring with a journal", () => {
     expectComplete(scene);
   });
 
-  it("names an entry that is damaged and not the newest, and has its orders read from the service", async () => {
+  itWhole("names an entry that is damaged and not the newest, and has its orders read from the service", async () => {
     const scene = await startScene(settings);
     const folder = path.join(scene.folder, "journal");
     const { late } = await liveADay(scene);
@@ -455,7 +455,7 @@ describe("restoring with a journal", () => {
     expectComplete(scene);
   });
 
-  it("reads what is left of a file that was cut off in its middle", async () => {
+  itWhole("reads what is left of a file that was cut off in its middle", async () => {
     const scene = await startScene(settings);
     const folder = path.join(scene.folder, "journal");
     await liveADay(scene);
@@ -468,7 +468,7 @@ describe("restoring with a journal", () => {
     expect(report.gap).not.toBeNull();
   });
 
-  it("keeps a body that the present configuration cannot read", async () => {
+  itWhole("keeps a body that the present configuration cannot read", async () => {
     const scene = await startScene(settings);
     const folder = path.join(scene.folder, "journal");
     await liveADay(scene);

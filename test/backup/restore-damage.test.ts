@@ -23,7 +23,7 @@ import { finishSwap, swapDatabase } from "../../src/database/swap-files.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, type Scene, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 describe("restoring beside a damaged database", () => {
   it("reads at the service what cannot be read there, and names the gap", async () => {
@@ -46,7 +46,7 @@ describe("restoring beside a damaged database", () => {
     expectNothingLost(scene);
   });
 
-  it("keeps what the copy has where pages of the replaced file are gone, and ends with every order", async () => {
+  itWhole("keeps what the copy has where pages of the replaced file are gone, and ends with every order", async () => {
     const scene = await startScene();
     await liveADay(scene);
     const report = await scene.restore(() => {
@@ -84,24 +84,27 @@ describe("restoring beside a damaged database", () => {
     expect(scene.rows("SELECT count(*) AS n FROM orders WHERE order_id IN (?, ?)", ...fresh)).toEqual([{ n: 2 }]);
   });
 
-  it("keeps an order whose batch is not confirmed yet with the service where it cannot be brought over", async () => {
-    const scene = await startScene();
-    createOrders(scene, 3);
-    await drain(scene);
-    await scene.backUp();
-    scene.sandbox.faults.add({ match: { path: "confirm" }, times: 1, do: { kind: "status", status: 503 } });
-    const [late] = createOrders(scene, 1);
-    await scene.run("orders");
-    expect(scene.sandbox.ledger.confirmedOrderIds().has(late!)).toBe(false);
-    await scene.restore(() => {
-      const db = new Database(scene.database);
-      db.exec(`DELETE FROM order_line_rows; DELETE FROM orders WHERE order_id = '${late}'`);
-      db.close();
-    });
-    expect(scene.rows("SELECT state FROM batches")).toEqual([{ state: "confirmed" }]);
-    await drain(scene);
-    expectComplete(scene);
-  });
+  itWhole(
+    "keeps an order whose batch is not confirmed yet with the service where it cannot be brought over",
+    async () => {
+      const scene = await startScene();
+      createOrders(scene, 3);
+      await drain(scene);
+      await scene.backUp();
+      scene.sandbox.faults.add({ match: { path: "confirm" }, times: 1, do: { kind: "status", status: 503 } });
+      const [late] = createOrders(scene, 1);
+      await scene.run("orders");
+      expect(scene.sandbox.ledger.confirmedOrderIds().has(late!)).toBe(false);
+      await scene.restore(() => {
+        const db = new Database(scene.database);
+        db.exec(`DELETE FROM order_line_rows; DELETE FROM orders WHERE order_id = '${late}'`);
+        db.close();
+      });
+      expect(scene.rows("SELECT state FROM batches")).toEqual([{ state: "confirmed" }]);
+      await drain(scene);
+      expectComplete(scene);
+    },
+  );
 });
 
 describe("restoring beside a database that holds less than was stored", () => {
@@ -184,20 +187,23 @@ describe("restoring beside a database that holds less than was stored", () => {
     expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
   });
 
-  it("names none where the note, the numbers and the rows agree, also after a restore that named one", async () => {
-    const scene = await startScene();
-    await liveADay(scene);
-    await scene.restore(() => rmSync(progress(scene)));
-    scene.bridge.store.db.exec("DELETE FROM holds");
-    createOrders(scene, 2);
-    await drain(scene);
-    expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
-    expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
-    await drain(scene);
-    expectNothingLost(scene);
-  });
+  itWhole(
+    "names none where the note, the numbers and the rows agree, also after a restore that named one",
+    async () => {
+      const scene = await startScene();
+      await liveADay(scene);
+      await scene.restore(() => rmSync(progress(scene)));
+      scene.bridge.store.db.exec("DELETE FROM holds");
+      createOrders(scene, 2);
+      await drain(scene);
+      expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
+      expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
+      await drain(scene);
+      expectNothingLost(scene);
+    },
+  );
 
-  it("is followed by no start while the note's name is a folder's, and says so", async () => {
+  itWhole("is followed by no start while the note's name is a folder's, and says so", async () => {
     const scene = await startScene();
     await liveADay(scene);
     const restored = scene.restore(() => {
@@ -213,7 +219,7 @@ describe("restoring beside a database that holds less than was stored", () => {
     expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
   });
 
-  it("is refused where a folder has the database's name", async () => {
+  itWhole("is refused where a folder has the database's name", async () => {
     const scene = await startScene();
     await liveADay(scene);
     const refused = scene.restore(() => {
@@ -314,7 +320,7 @@ describe("putting the restored file in place", () => {
     expect(existsSync(`${scene.database}.replaced`)).toBe(true);
   });
 
-  it("does nothing where nothing was begun, and may be repeated", () => {
+  itWhole("does nothing where nothing was begun, and may be repeated", () => {
     const folder = tempFolder("swap");
     const file = path.join(folder, "bridge.db");
     openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "command" }).close();

@@ -22,6 +22,7 @@ import { collectingLog, configFor, type Settings } from "../support/bridge.ts";
 import { saying } from "../support/messages.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, type Scene, STOCK, startScene } from "../support/restored.ts";
+import { itWhole } from "../support/whole.ts";
 
 function expectInStep(scene: Scene): void {
   expectComplete(scene);
@@ -140,7 +141,7 @@ describe("restoring a copy", () => {
     expect(kept.map((id) => scene.sandbox.service.statusOf(id))).toEqual(["cancelled", "cancelled"]);
   });
 
-  it("keeps what was left out of the revisions since the copy where everything is brought over", async () => {
+  itWhole("keeps what was left out of the revisions since the copy where everything is brought over", async () => {
     const scene = await startScene();
     const { early } = await liveADay(scene);
     const { store } = scene.bridge;
@@ -205,7 +206,7 @@ describe("restoring a copy", () => {
     expectNothingLost(scene);
   });
 
-  it("says what going back to an older program costs where the replaced file is of a newer one", async () => {
+  itWhole("says what going back to an older program costs where the replaced file is of a newer one", async () => {
     const scene = await startScene();
     await liveADay(scene);
     await scene.bridge.stop();
@@ -228,7 +229,7 @@ describe("restoring a copy", () => {
     });
   });
 
-  it("is given up where another program writes meanwhile, and nothing has changed", async () => {
+  itWhole("is given up where another program writes meanwhile, and nothing has changed", async () => {
     const scene = await startScene();
     await liveADay(scene);
     await scene.bridge.stop();
@@ -316,20 +317,23 @@ describe("restoring a copy", () => {
     expect(scene.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 20 }]);
   });
 
-  it("names a copy in backup.dir that holds more, whatever its name says, where the replaced file does not", async () => {
-    const scene = await startScene();
-    await liveADay(scene);
-    const offsetMs = -4_000 * 86_400_000;
-    scene.clock.jump(offsetMs);
-    expect((await scene.run("backup")).error).toBeNull();
-    scene.clock.jump(-offsetMs);
-    const whole = await scene.restore();
-    expect(String(whole.notes)).not.toContain("holds more");
-    const report = await scene.restore(() => {
-      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
-    });
-    expect(String(report.notes)).toMatch(/backups\/bridge-2015\d+T\d+Z\.db holds more than this copy/u);
-  });
+  itWhole(
+    "names a copy in backup.dir that holds more, whatever its name says, where the replaced file does not",
+    async () => {
+      const scene = await startScene();
+      await liveADay(scene);
+      const offsetMs = -4_000 * 86_400_000;
+      scene.clock.jump(offsetMs);
+      expect((await scene.run("backup")).error).toBeNull();
+      scene.clock.jump(-offsetMs);
+      const whole = await scene.restore();
+      expect(String(whole.notes)).not.toContain("holds more");
+      const report = await scene.restore(() => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      });
+      expect(String(report.notes)).toMatch(/backups\/bridge-2015\d+T\d+Z\.db holds more than this copy/u);
+    },
+  );
 
   it("brings the ERP's own tables, views and triggers over as they are, and keeps what a fresh file lacks", async () => {
     const scene = await startScene();
@@ -351,7 +355,7 @@ describe("restoring a copy", () => {
     ).toEqual([{ name: "erp_note" }, { name: "erp_own_what" }, { name: "erp_view" }]);
   });
 
-  it("gives later requests a number where an older version took an id that leaves none", async () => {
+  itWhole("gives later requests a number where an older version took an id that leaves none", async () => {
     const scene = await startScene();
     const [order] = createOrders(scene, 1);
     await drain(scene);
@@ -373,7 +377,7 @@ describe("restoring a copy", () => {
     expect(scene.rows("SELECT id FROM status_requests ORDER BY id")).toEqual([{ id: 7 }, { id: 7 + SEQ_MARGIN + 1 }]);
   });
 
-  it("brings a request over whose id leaves no number for later ones", async () => {
+  itWhole("brings a request over whose id leaves no number for later ones", async () => {
     const scene = await startScene();
     const [order] = createOrders(scene, 1);
     await drain(scene);
@@ -390,30 +394,33 @@ describe("restoring a copy", () => {
     ]);
   });
 
-  it("takes a database without orders for what became of its copy, and one that is older than the copy for none", async () => {
-    const scene = await startScene();
-    scene.bridge.store.db.prepare(STOCK).run("A", 5);
-    await drain(scene);
-    const old = path.join(scene.folder, "old.db");
-    scene.bridge.store.db.prepare("VACUUM INTO ?").run(old);
-    scene.clock.advance(60_000);
-    await scene.backUp();
-    for (let time = 0; time < 2; time++) {
-      const report = await scene.restore();
-      expect(report).toMatchObject({ complete: true, gap: null });
-      expect(scene.rows("SELECT reason FROM holds")).toEqual([]);
-    }
-    await drain(scene);
-    for (const suffix of ["", ".config.yaml"]) rmSync(`${scene.copy}${suffix}`);
-    await scene.backUp();
-    const report = await scene.restore(() => {
-      for (const suffix of ["-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
-      copyFileSync(old, scene.database);
-    });
-    expect(report).toMatchObject({ complete: false });
-  });
+  itWhole(
+    "takes a database without orders for what became of its copy, and one that is older than the copy for none",
+    async () => {
+      const scene = await startScene();
+      scene.bridge.store.db.prepare(STOCK).run("A", 5);
+      await drain(scene);
+      const old = path.join(scene.folder, "old.db");
+      scene.bridge.store.db.prepare("VACUUM INTO ?").run(old);
+      scene.clock.advance(60_000);
+      await scene.backUp();
+      for (let time = 0; time < 2; time++) {
+        const report = await scene.restore();
+        expect(report).toMatchObject({ complete: true, gap: null });
+        expect(scene.rows("SELECT reason FROM holds")).toEqual([]);
+      }
+      await drain(scene);
+      for (const suffix of ["", ".config.yaml"]) rmSync(`${scene.copy}${suffix}`);
+      await scene.backUp();
+      const report = await scene.restore(() => {
+        for (const suffix of ["-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+        copyFileSync(old, scene.database);
+      });
+      expect(report).toMatchObject({ complete: false });
+    },
+  );
 
-  it("takes a file that was begun anew after a loss for what it is: both are kept, the gap is told", async () => {
+  itWhole("takes a file that was begun anew after a loss for what it is: both are kept, the gap is told", async () => {
     const scene = await startScene();
     const { late } = await liveADay(scene);
     const report = await scene

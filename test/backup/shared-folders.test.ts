@@ -7,6 +7,7 @@ import { isForeign } from "../../src/platform/owner.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("whose a copy or an entry is", () => {
   const own = { account: "a", database: "1" };
@@ -44,7 +45,7 @@ describe("two shops that share the folders of copies and of the journal", () => 
     expect(readOwnerOfCopy(path.join(dir, first)).account).toContain("sandbox");
   });
 
-  it("take nothing of each other's journal, and remove nothing of it", async () => {
+  itWhole("take nothing of each other's journal, and remove nothing of it", async () => {
     const { north, south, journal } = await startTwo();
     createOrders(north, 3);
     await drain(north);

@@ -9,7 +9,7 @@ import { loadUnreadBatch } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
 import { startScene } from "../support/restored.ts";
-import { some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const giant = { handOut: "next" as const, redeliverAfterMs: null, batchSize: 100 };
@@ -82,7 +82,7 @@ describe("a large answer that cannot be read", () => {
     },
   );
 
-  it.each(some([0, 1, 3, 5, 6], 2))(
+  it.each(some([0, 1, 3, 5, 6], 1))(
     "is kept whole or not at all where the program dies after %s transactions",
     async (count) => {
       const t = await startTestBridge();
@@ -110,7 +110,7 @@ describe("a large answer that cannot be read", () => {
     },
   );
 
-  it("is not written again when it comes again, and is replaced an hour later only by another", async () => {
+  itWhole("is not written again when it comes again, and is replaced an hour later only by another", async () => {
     const t = await startTestBridge();
     const ids = createOrders(t, 2);
     const body = (mark: string) =>
@@ -152,7 +152,7 @@ describe("a large answer that cannot be read", () => {
 });
 
 describe("a large batch", () => {
-  it.each(some([1, 4, 7, 8, 9, 11], 2))("loses nothing where the program dies after %s transactions", async (count) => {
+  it.each(some([1, 4, 7, 8, 9, 11], 1))("loses nothing where the program dies after %s transactions", async (count) => {
     const t = await startTestBridge({ sandbox: { options: giant } });
     await t.run("orders");
     createLarge(t, 12);
@@ -171,22 +171,25 @@ describe("a large batch", () => {
     expect(parts(t)).toBe(0);
   });
 
-  it("goes to the journal from its parts once the journal can be written, and only then is it confirmed", async () => {
-    const t = await startScene({ backup: { journal: "journal" } }, { sandbox: { options: giant } });
-    const journal = path.join(t.folder, "journal");
-    writeFileSync(journal, "no folder");
-    createLarge(t, 12);
-    await t.run("orders");
-    expect([batchStates(t), orderCount(t), confirmBodies(t)]).toEqual([["stored"], 12, []]);
-    expect(parts(t)).toBe(7);
-    rmSync(journal);
-    await t.run("orders");
-    expectComplete(t);
-    const [file = ""] = readdirSync(journal);
-    expect(statSync(path.join(journal, file)).size).toBeGreaterThan(6 * MIB);
-    await t.run("orders");
-    expect(parts(t)).toBe(0);
-  });
+  itWhole(
+    "goes to the journal from its parts once the journal can be written, and only then is it confirmed",
+    async () => {
+      const t = await startScene({ backup: { journal: "journal" } }, { sandbox: { options: giant } });
+      const journal = path.join(t.folder, "journal");
+      writeFileSync(journal, "no folder");
+      createLarge(t, 12);
+      await t.run("orders");
+      expect([batchStates(t), orderCount(t), confirmBodies(t)]).toEqual([["stored"], 12, []]);
+      expect(parts(t)).toBe(7);
+      rmSync(journal);
+      await t.run("orders");
+      expectComplete(t);
+      const [file = ""] = readdirSync(journal);
+      expect(statSync(path.join(journal, file)).size).toBeGreaterThan(6 * MIB);
+      await t.run("orders");
+      expect(parts(t)).toBe(0);
+    },
+  );
 });
 
 describe("a restore", () => {

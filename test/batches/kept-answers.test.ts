@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete, orderCount } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const JSON_TYPE = "application/json";
@@ -87,7 +87,7 @@ describe("a kept answer that cannot be read", () => {
     expect([kept(t), orderCount(t)]).toEqual([0, 2]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["no id at all", '{"errors":[{"code":17}],"list":[{"text":"Сервис недоступен"}]}'],
     ["ids that the service does not know", '{"list":[{"request":"11111111-2222-4333-8444-555555555555"}]}'],
   ])("is settled half a day later where it names %s", async (_name, body) => {
@@ -105,7 +105,7 @@ describe("a kept answer that cannot be read", () => {
     expect(t.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("counts half a day by the service's own time where the program was started anew", async () => {
+  itWhole("counts half a day by the service's own time where the program was started anew", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");

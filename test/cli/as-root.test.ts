@@ -22,13 +22,15 @@ import type { Settings } from "../support/bridge.ts";
 import { PATIENT, startProgram } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
-import { inWhole, some } from "../support/whole.ts";
+import { inWhole, isWhole, some } from "../support/whole.ts";
 
 /*
  * What a command that root starts does in a folder of somebody else. Most of it can only be tried by root, who alone may
  * give files away; the same is tried on an installed machine by `npm run campaign:host`.
  */
-const asRoot = it.runIf(process.geteuid?.() === 0);
+const isRoot = process.geteuid?.() === 0;
+const asRoot = it.runIf(isRoot);
+const asRootWhole = it.runIf(isRoot && isWhole);
 
 /** An owner with a name, as the service's user is, and one without. */
 const NAMED = { uid: 1, gid: 1 };
@@ -231,7 +233,7 @@ describe("a command of root's in somebody else's folder", PATIENT, () => {
     },
   );
 
-  asRoot("says whom it runs as where that user may not write", async () => {
+  asRootWhole("says whom it runs as where that user may not write", async () => {
     const shop = await startRootsShop();
     await shop.root("sync", "orders");
     const far = tempFolder("far");
@@ -240,7 +242,7 @@ describe("a command of root's in somebody else's folder", PATIENT, () => {
     expect(refused.err).toContain(`folder ${far}: mode 0700, owner 0:0; this program runs as 64001:64002`);
   });
 
-  asRoot("a journal that cannot be written names who owns it and as whom the program runs", async () => {
+  asRootWhole("a journal that cannot be written names who owns it and as whom the program runs", async () => {
     const shop = await startRootsShop();
     shop.sandbox.service.createOrder();
     const journal = path.join(shop.data, "journal");
@@ -255,7 +257,7 @@ describe("a command of root's in somebody else's folder", PATIENT, () => {
     expect(shop.rows("SELECT state FROM batches")).toEqual([{ state: "confirmed" }]);
   });
 
-  asRoot("init makes the database as its owner, the secret as root, and follows no name", async () => {
+  asRootWhole("init makes the database as its owner, the secret as root, and follows no name", async () => {
     const shop = await startRootsShop();
     const treasure = makeTreasure();
     for (const name of ["bridge.db-wal", "bridge.db.lock.json"])

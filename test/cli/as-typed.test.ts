@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { asTyped } from "../../src/cli/call.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("a command that is proposed", () => {
   it.each([
@@ -18,7 +19,7 @@ describe("a command that is proposed", () => {
     expect(asTyped(command, { configFile, terminal })).toBe(typed);
   });
 
-  it("names no unit for a daemon that was started by hand and does not answer, nor its journal", async () => {
+  itWhole("names no unit for a daemon that was started by hand and does not answer, nor its journal", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const daemon = shop.start("run");
@@ -32,7 +33,7 @@ describe("a command that is proposed", () => {
     expect(out).not.toMatch(/systemctl|journalctl/);
   });
 
-  it("starts a daemon by hand where no unit reads the file", async () => {
+  itWhole("starts a daemon by hand where no unit reads the file", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     expect((await shop.command("status")).out).toContain(`erp-bridge run --config ${shop.configFile}`);

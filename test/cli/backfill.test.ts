@@ -6,6 +6,7 @@ import { main } from "../../src/main.ts";
 import { addOrders } from "../support/running-shop.ts";
 import { startShop } from "../support/shop.ts";
 import { typingTerminal } from "../support/typing.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("sync updates of older orders", () => {
   it("reads changes from a time on, and single orders by ids and numbers, with what each command says", async () => {
@@ -50,7 +51,7 @@ describe("sync updates of older orders", () => {
     expect(terminal.seen()).toContain(words);
   });
 
-  it("reads nothing for an order that the service does not have, and says what waits", async () => {
+  itWhole("reads nothing for an order that the service does not have, and says what waits", async () => {
     const shop = await startShop();
     const run = (...args: string[]) => main([...args, "--config", shop.configFile], typingTerminal());
     addOrders(shop, 1);

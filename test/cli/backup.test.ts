@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 describe("erp-bridge backup", () => {
   it("copies beside a running daemon, with a configuration that holds no secret", async () => {
@@ -77,7 +77,7 @@ describe("erp-bridge restore", PATIENT, () => {
     expect(await shop.command("restore", path.join(shop.folder, "text.db"), "--yes")).toMatchObject({ code: 78 });
   });
 
-  it("brings a copy back under the daemon, which goes on where the service is", async () => {
+  itWhole("brings a copy back under the daemon, which goes on where the service is", async () => {
     const shop = await startShop();
     for (let n = 0; n < 3; n++) shop.sandbox.service.createOrder();
     await shop.command("sync", "orders", "updates");

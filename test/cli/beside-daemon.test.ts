@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT, type Program } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("daemon/job-runner", "faults/lost-hand-out", "cli/approve", "cli/resume");
 /** Once a year: after its first passes the daemon does only what it is asked to. */
@@ -91,7 +91,7 @@ describe("beside a running daemon", PATIENT, () => {
     expect(err).toContain("The daemon ended before it had done everything that was asked.");
   });
 
-  it("resume lifts a hold, and the daemon tries at once", async () => {
+  itWhole("resume lifts a hold, and the daemon tries at once", async () => {
     const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     shop.sandbox.service.setOptions({ refuse: ["1c"] });

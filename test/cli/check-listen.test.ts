@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 import { askPort } from "../support/web.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 async function occupy(): Promise<number> {
   const server = createServer();
@@ -29,7 +29,7 @@ describe("the status page seen from the commands", PATIENT, () => {
     );
   });
 
-  it("is told by status and check while a running daemon cannot have its port, and orders come in", async () => {
+  itWhole("is told by status and check while a running daemon cannot have its port, and orders come in", async () => {
     const port = await occupy();
     const shop = await startShop({ settings: { http: { listen: `127.0.0.1:${port}` } } });
     shop.sandbox.service.createOrder();

@@ -6,6 +6,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
 import { runCommand, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** As systemd starts what ExecReload= names: without the credentials, beside a daemon. */
 const RELOADED = { MAINPID: "17" };
@@ -63,7 +64,7 @@ describe("config check", () => {
     expect(look("optional")).toThrow(/names a file that does not exist/);
   });
 
-  it("refuses while the daemon works with an older secret than the file's, and names the way", async () => {
+  itWhole("refuses while the daemon works with an older secret than the file's, and names the way", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const file = path.join(shop.folder, "client-secret");

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { type CommandResult, type Shop, startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** `sync` says it once, on one line of its own, with the command that comes next where there is one, and shows neither a stack nor a secret. */
 function expectOneSentence(shop: Shop, { out, err }: CommandResult, words: RegExp, next?: string): void {
@@ -58,40 +58,43 @@ describe("sync where the service does not let it work", () => {
     await expectRecovery(shop);
   });
 
-  it("names an unpaid subscription in sync, status and check, with 77, and pulls orders all the same", async () => {
-    const shop = await shopWithOrders();
-    await shop.command("sync", "stocks");
-    shop.sandbox.service.setOptions({ paid: false });
-    shop.write("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
-    const result = await shop.command("sync");
-    expect(result.code).toBe(77);
-    expectOneSentence(
-      shop,
-      result,
-      /^stocks: failed: the import subscription is not paid \(POST \/api/,
-      "erp-bridge resume imports",
-    );
-    expect(await shop.command("status")).toMatchObject({
-      code: 77,
-      out: expect.stringMatching(/Imports held since .*subscription is not paid/),
-    });
-    expect(await shop.command("check", "--online")).toMatchObject({
-      code: 77,
-      out: expect.stringMatching(/FAIL imports: .*subscription is not paid/),
-    });
+  itWhole(
+    "names an unpaid subscription in sync, status and check, with 77, and pulls orders all the same",
+    async () => {
+      const shop = await shopWithOrders();
+      await shop.command("sync", "stocks");
+      shop.sandbox.service.setOptions({ paid: false });
+      shop.write("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
+      const result = await shop.command("sync");
+      expect(result.code).toBe(77);
+      expectOneSentence(
+        shop,
+        result,
+        /^stocks: failed: the import subscription is not paid \(POST \/api/,
+        "erp-bridge resume imports",
+      );
+      expect(await shop.command("status")).toMatchObject({
+        code: 77,
+        out: expect.stringMatching(/Imports held since .*subscription is not paid/),
+      });
+      expect(await shop.command("check", "--online")).toMatchObject({
+        code: 77,
+        out: expect.stringMatching(/FAIL imports: .*subscription is not paid/),
+      });
 
-    const reconcile = await shop.command("sync", "reconcile");
-    expect(reconcile.code, "a hold of the imports stops no comparison of orders").toBe(0);
-    expect(reconcile.err).not.toContain("imports");
-    const next = `! Imports held since .* Next: erp-bridge resume imports --config ${shop.configFile}`;
-    expect((await shop.command("status")).out).toMatch(new RegExp(`^${next}$`, "m"));
+      const reconcile = await shop.command("sync", "reconcile");
+      expect(reconcile.code, "a hold of the imports stops no comparison of orders").toBe(0);
+      expect(reconcile.err).not.toContain("imports");
+      const next = `! Imports held since .* Next: erp-bridge resume imports --config ${shop.configFile}`;
+      expect((await shop.command("status")).out).toMatch(new RegExp(`^${next}$`, "m"));
 
-    shop.sandbox.service.setOptions({ paid: true });
-    expect((await shop.command("resume", "imports")).code).toBe(0);
-    await shop.command("sync", "stocks");
-    expect(shop.sandbox.service.imported("stocks").size).toBe(1);
-    await expectRecovery(shop);
-  });
+      shop.sandbox.service.setOptions({ paid: true });
+      expect((await shop.command("resume", "imports")).code).toBe(0);
+      await shop.command("sync", "stocks");
+      expect(shop.sandbox.service.imported("stocks").size).toBe(1);
+      await expectRecovery(shop);
+    },
+  );
 
   itSome(1)([
     ["a captive portal", { kind: "html" } as const, /is a web page instead of JSON/, undefined],

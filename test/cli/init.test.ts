@@ -11,6 +11,7 @@ import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { typingTerminal } from "../support/typing.ts";
+import { itWhole } from "../support/whole.ts";
 
 const SECRET = "canary-Zq81-x7";
 
@@ -51,22 +52,25 @@ describe("init without anybody to ask", () => {
     expect(await main(["sync", "orders", "--config", file], typingTerminal())).toBe(0);
   });
 
-  it("writes a configuration that fits a service with other names and another form of since, and pulls nothing", async () => {
-    const { file, flags, sandbox } = await setUp(SECRET, {
-      shape: { updates: ["changes"], snapshot: ["data", "order"] },
-      updates: { since: "unix", scope: "all" },
-    });
-    sandbox.service.changeOrder(sandbox.service.createOrder(), { status: "paid" });
-    const terminal = typingTerminal({ piped: SECRET });
-    expect(await main(flags, terminal)).toBe(0);
-    const { updates } = loadConfig({ file, env: {} }).config;
-    expect(updates).toMatchObject({ since: "unix", changes: "$.changes", snapshot: "$.data.order" });
-    expect(terminal.stdout.join("\n")).toContain("changes: $.changes");
-    expect(sandbox.ledger.ofKind("orders")).toEqual([]);
-    expect(await main(["check", "--online", "--config", file], typingTerminal())).not.toBe(77);
-  });
+  itWhole(
+    "writes a configuration that fits a service with other names and another form of since, and pulls nothing",
+    async () => {
+      const { file, flags, sandbox } = await setUp(SECRET, {
+        shape: { updates: ["changes"], snapshot: ["data", "order"] },
+        updates: { since: "unix", scope: "all" },
+      });
+      sandbox.service.changeOrder(sandbox.service.createOrder(), { status: "paid" });
+      const terminal = typingTerminal({ piped: SECRET });
+      expect(await main(flags, terminal)).toBe(0);
+      const { updates } = loadConfig({ file, env: {} }).config;
+      expect(updates).toMatchObject({ since: "unix", changes: "$.changes", snapshot: "$.data.order" });
+      expect(terminal.stdout.join("\n")).toContain("changes: $.changes");
+      expect(sandbox.ledger.ofKind("orders")).toEqual([]);
+      expect(await main(["check", "--online", "--config", file], typingTerminal())).not.toBe(77);
+    },
+  );
 
-  it("takes the secret from the environment or from its own file, and leaves that file alone", async () => {
+  itWhole("takes the secret from the environment or from its own file, and leaves that file alone", async () => {
     const { folder, file, flags } = await setUp();
     const secretFile = path.join(folder, "given");
     writeFileSync(secretFile, `${SECRET}\n`, { mode: 0o400 });
@@ -158,7 +162,7 @@ describe("init without anybody to ask", () => {
     expect(terminal.seen()).not.toContain(SECRET);
   });
 
-  it("sends a test message to each receiver and tells which did not take it", async () => {
+  itWhole("sends a test message to each receiver and tells which did not take it", async () => {
     const receiver = await startReceiver();
     const { folder, flags } = await setUp();
     const program = path.join(folder, "tell");
@@ -212,7 +216,7 @@ describe("init on a terminal", () => {
     expect(terminal.seen()).not.toContain(SECRET);
   });
 
-  it("asks for refused credentials again before anything is written", async () => {
+  itWhole("asks for refused credentials again before anything is written", async () => {
     const { file, flags } = await setUp();
     const terminal = typingTerminal({ answers: ["wrong-secret", "", "", "y", "shop-1", SECRET] });
     expect(await main(flags, terminal)).toBe(0);
@@ -220,7 +224,7 @@ describe("init on a terminal", () => {
     expect(terminal.seen()).not.toContain("wrong-secret");
   });
 
-  it("shows nothing of the secret on a real terminal", async () => {
+  itWhole("shows nothing of the secret on a real terminal", async () => {
     const python = spawnSync("python3", ["-c", "import pty"]).status === 0;
     if (!python) return;
     const sandbox = await startSandbox({ clientId: "shop-1", clientSecret: SECRET });

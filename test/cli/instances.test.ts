@@ -12,6 +12,7 @@ import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
 import { typingTerminal } from "../support/typing.ts";
+import { itWhole } from "../support/whole.ts";
 
 type Text = Record<string, Record<string, unknown>>;
 
@@ -76,7 +77,7 @@ describe("the instances of one machine", () => {
     ]);
   });
 
-  it("get a port of their own from init", async () => {
+  itWhole("get a port of their own from init", async () => {
     const sandbox = await startSandbox({ clientId: "shop-1", clientSecret: "s3cret-of-shop" });
     try {
       const folder = tempFolder();
@@ -92,7 +93,7 @@ describe("the instances of one machine", () => {
     }
   });
 
-  it("of one account are not started twice, and the second one says so", PATIENT, async () => {
+  itWhole("of one account are not started twice, and the second one says so", PATIENT, async () => {
     const first = await startShop();
     const second = await startShop();
     const daemon = first.start("run");

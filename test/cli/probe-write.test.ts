@@ -7,6 +7,7 @@ import { main } from "../../src/main.ts";
 import { addOrders, confirmed, lost, until } from "../support/running-shop.ts";
 import { startShop } from "../support/shop.ts";
 import { typingTerminal } from "../support/typing.ts";
+import { itWhole } from "../support/whole.ts";
 
 const FOREIGN = {
   shape: { batch: ["data", "list"], order: { number: "num" }, line: { sku: "article" } },
@@ -51,24 +52,27 @@ describe("probe --write", () => {
     expect(readFileSync(shop.configFile, "utf8")).toBe(after);
   });
 
-  it("is named by a sync that meets other shapes, and finds where one order stands from the batch that was kept", async () => {
-    const snapshot = { shape: { ...FOREIGN.shape, snapshot: ["заказ"], updates: ["изменения"] } };
-    const settings = { updates: { changes: "$.изменения" } };
-    const shop = await startShop({ sandbox: { options: snapshot }, settings });
-    const order = shop.sandbox.service.createOrder();
-    const { code, err } = await shop.command("sync", "orders");
-    expect(code).toBe(1);
-    expect(err).toContain(`Next: erp-bridge probe --write --config ${shop.configFile}`);
-    const { out } = await shop.command("probe", "--write");
-    expect(out).toContain("+   snapshot: $.заказ");
-    expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(0);
-    const stored = await shop.command("sync", "orders", "updates");
-    expect({ code: stored.code, err: stored.err }).toEqual({ code: 0, err: "" });
-    shop.sandbox.service.changeOrder(order, { status: "paid" });
-    expect((await shop.command("sync", "updates")).code).toBe(0);
-  });
+  itWhole(
+    "is named by a sync that meets other shapes, and finds where one order stands from the batch that was kept",
+    async () => {
+      const snapshot = { shape: { ...FOREIGN.shape, snapshot: ["заказ"], updates: ["изменения"] } };
+      const settings = { updates: { changes: "$.изменения" } };
+      const shop = await startShop({ sandbox: { options: snapshot }, settings });
+      const order = shop.sandbox.service.createOrder();
+      const { code, err } = await shop.command("sync", "orders");
+      expect(code).toBe(1);
+      expect(err).toContain(`Next: erp-bridge probe --write --config ${shop.configFile}`);
+      const { out } = await shop.command("probe", "--write");
+      expect(out).toContain("+   snapshot: $.заказ");
+      expect(shop.sandbox.ledger.confirmedOrderIds().size).toBe(0);
+      const stored = await shop.command("sync", "orders", "updates");
+      expect({ code: stored.code, err: stored.err }).toEqual({ code: 0, err: "" });
+      shop.sandbox.service.changeOrder(order, { status: "paid" });
+      expect((await shop.command("sync", "updates")).code).toBe(0);
+    },
+  );
 
-  it("tells a running daemon, which then stores and confirms the kept batch", async () => {
+  itWhole("tells a running daemon, which then stores and confirms the kept batch", async () => {
     const settings = { orders: { schedule: "* * * * * *" } };
     const shop = await startShop({ sandbox: { options: { ...FOREIGN, updates: {} } }, settings });
     addOrders(shop, 3);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 describe("repairs on a database of its own or beside a daemon", () => {
   it("sync reconcile says how many orders were checked and how many differ", async () => {
@@ -69,7 +69,7 @@ describe("repairs on a database of its own or beside a daemon", () => {
     40_000,
   );
 
-  it("status --watch writes a line for each look into a pipe, until it is interrupted", async () => {
+  itWhole("status --watch writes a line for each look into a pipe, until it is interrupted", async () => {
     const shop = await startShop();
     await shop.command("sync");
     const watch = shop.start("status", "--watch");

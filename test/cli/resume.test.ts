@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const SINCE = "2026-01-01T00:00:00.000Z";
 
@@ -48,7 +48,7 @@ describe("resume", () => {
     expect(shop.standing()).toEqual([]);
   });
 
-  it("settles statuses that wait because they were answered in a new form", async () => {
+  itWhole("settles statuses that wait because they were answered in a new form", async () => {
     const shop = await startHeld();
     const [order] = shop.rows<{ id: string }>("SELECT order_id AS id FROM orders");
     shop.write(
@@ -74,7 +74,7 @@ describe("resume", () => {
     expect(err).toContain("Did you mean hand-out lost?");
   });
 
-  it("does not take answers in a new form for acceptances because credentials were put right", async () => {
+  itWhole("does not take answers in a new form for acceptances because credentials were put right", async () => {
     const shop = await startHeld(["orders", "credentials"]);
     const forms = () =>
       shop.rows<{ value: string }>("SELECT learned AS value FROM learned_answers WHERE topic = 'forms'");

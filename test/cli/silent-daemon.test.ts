@@ -4,6 +4,7 @@ import { acquireInstanceLock, isLocked, machineMs } from "../../src/database/ins
 import { words } from "../support/messages.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 it(
   "status says that a running daemon gives no sign of life, and trusts no sign of another start of the machine",
@@ -41,7 +42,7 @@ it(
   },
 );
 
-it("status says what only the running daemon knows, such as a reload that was refused", PATIENT, async () => {
+itWhole("status says what only the running daemon knows, such as a reload that was refused", PATIENT, async () => {
   const shop = await startShop();
   await shop.command("sync", "orders", "updates");
   const lock = acquireInstanceLock(shop.database, { command: "run" });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const OFF = { imports: { stocks: { path: null } }, statuses: { path: null } };
 const ON = {
@@ -52,7 +52,7 @@ it("status asks for nothing about what was switched off, and for all of it once 
   expect(await codes()).toEqual(on);
 });
 
-itSome(3)([
+itSome(1)([
   [["approve", "stocks"], "stocks is switched off."],
   [["approve", "stocks", "--former", "gone"], "stocks is switched off."],
   [["resume", "stocks"], "stocks is switched off."],
@@ -77,7 +77,7 @@ it("quarantine retry leaves its records as they are; what is on beside it is res
   expect((await command("resume", "imports")).code).toBe(0);
 });
 
-it("approve mirror says that there is none where rows wait that a mirror has left", async () => {
+itWhole("approve mirror says that there is none where rows wait that a mirror has left", async () => {
   const { command, write, rows } = await startHeld();
   write("INSERT INTO mirror_state (key, value) VALUES ('kept', '{\"stock\":3}')");
   const { code, err } = await command("approve", "mirror");

@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { type Shop, startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 async function shopWithStock(): Promise<Shop> {
   const shop = await startShop();
@@ -51,7 +52,7 @@ describe("sync --dry-run", () => {
     expect((await shop.command("sync", "--dry-run")).out).toBe("Nothing would be sent.");
   });
 
-  it("tells of rows that wait, of rows that were refused, and of a guard that would hold", async () => {
+  itWhole("tells of rows that wait, of rows that were refused, and of a guard that would hold", async () => {
     const shop = await startShop();
     await shop.command("sync");
     const db = new Database(shop.database);
@@ -101,7 +102,7 @@ describe("sync FEED --only KEY", () => {
     expect(shop.rows("SELECT count(*) AS n FROM stock_sent WHERE sent LIKE '%:9}'")).toEqual([{ n: 3 }]);
   });
 
-  it("leaves alone what waits already", async () => {
+  itWhole("leaves alone what waits already", async () => {
     const shop = await shopWithStock();
     shop.write("UPDATE stock SET quantity = 9");
     shop.sandbox.faults.add({ match: { path: "import" }, do: { kind: "status", status: 401 } });
@@ -121,37 +122,40 @@ describe("sync FEED --only KEY", () => {
     expect(sent(shop)).toBe(before);
   });
 
-  it("takes a key that holds a slash for the row that there is, asks where there are several, and knows none", async () => {
-    const shop = await shopWithStock();
-    shop.write(
-      "INSERT INTO stock (sku, warehouse, quantity) VALUES ('X/Y/Z', '', 4), ('12/40', 'R', 5), ('A/1', '', 8)",
-    );
-    const sends = async (only: string) => {
-      const before = sent(shop);
-      const done = await shop.command("sync", "stocks", "--only", only);
-      const records = shop.sandbox.ledger
-        .ofKind("import")
-        .slice(before)
-        .map(({ requestBody }) => requestBody);
-      return { ...done, records };
-    };
-    expect((await sends("X/Y/Z")).records).toEqual(['{"stocks":[{"sku":"X/Y/Z","warehouse":"","quantity":4}]}']);
-    expect((await sends("12/40/R")).records).toEqual(['{"stocks":[{"sku":"12/40","warehouse":"R","quantity":5}]}']);
-    shop.write("INSERT INTO stock (sku, warehouse, quantity) VALUES ('A', '1', 9)");
-    const several = await sends("A/1");
-    expect([several.code, several.records]).toEqual([64, []]);
-    expect(several.err).toContain(`A/1 may be any of these rows of stocks: '["A","1"]', '["A/1",""]'.`);
-    const preview = await shop.command("sync", "stocks", "--dry-run", "--only", '["A/1",""]');
-    expect(preview.out).toContain('"sku":"A/1"');
-    expect((await sends('["A/1"]')).records).toEqual(['{"stocks":[{"sku":"A/1","warehouse":"","quantity":8}]}']);
-    expect(await sends("A/2")).toMatchObject({
-      code: 1,
-      records: [],
-      out: expect.stringContaining("neither the table"),
-    });
-  });
+  itWhole(
+    "takes a key that holds a slash for the row that there is, asks where there are several, and knows none",
+    async () => {
+      const shop = await shopWithStock();
+      shop.write(
+        "INSERT INTO stock (sku, warehouse, quantity) VALUES ('X/Y/Z', '', 4), ('12/40', 'R', 5), ('A/1', '', 8)",
+      );
+      const sends = async (only: string) => {
+        const before = sent(shop);
+        const done = await shop.command("sync", "stocks", "--only", only);
+        const records = shop.sandbox.ledger
+          .ofKind("import")
+          .slice(before)
+          .map(({ requestBody }) => requestBody);
+        return { ...done, records };
+      };
+      expect((await sends("X/Y/Z")).records).toEqual(['{"stocks":[{"sku":"X/Y/Z","warehouse":"","quantity":4}]}']);
+      expect((await sends("12/40/R")).records).toEqual(['{"stocks":[{"sku":"12/40","warehouse":"R","quantity":5}]}']);
+      shop.write("INSERT INTO stock (sku, warehouse, quantity) VALUES ('A', '1', 9)");
+      const several = await sends("A/1");
+      expect([several.code, several.records]).toEqual([64, []]);
+      expect(several.err).toContain(`A/1 may be any of these rows of stocks: '["A","1"]', '["A/1",""]'.`);
+      const preview = await shop.command("sync", "stocks", "--dry-run", "--only", '["A/1",""]');
+      expect(preview.out).toContain('"sku":"A/1"');
+      expect((await sends('["A/1"]')).records).toEqual(['{"stocks":[{"sku":"A/1","warehouse":"","quantity":8}]}']);
+      expect(await sends("A/2")).toMatchObject({
+        code: 1,
+        records: [],
+        out: expect.stringContaining("neither the table"),
+      });
+    },
+  );
 
-  it("asks the daemon, which sends that row and then goes on as before", async () => {
+  itWhole("asks the daemon, which sends that row and then goes on as before", async () => {
     const shop = await shopWithStock();
     const daemon = shop.start("run");
     await daemon.says("erp-bridge is running");
@@ -165,22 +169,25 @@ describe("sync FEED --only KEY", () => {
     await daemon.kill();
   });
 
-  it("names a key that was changed in the configuration while the daemon runs, and takes it without one", async () => {
-    const shop = await shopWithStock();
-    shop.write("ALTER TABLE stock ADD COLUMN art TEXT");
-    shop.write("UPDATE stock SET art = sku || warehouse");
-    const daemon = shop.start("run");
-    await daemon.says("erp-bridge is running");
-    shop.writeConfig({ imports: { stocks: { key: ["art"] } } });
-    const beside = await shop.command("sync", "stocks", "--only", "B");
-    expect([beside.code, beside.err]).toEqual([
-      78,
-      expect.stringContaining("running daemon has another configuration"),
-    ]);
-    await daemon.kill();
-    const { out, code } = await shop.command("sync", "stocks", "--only", "B", "--json");
-    expect([code, JSON.parse(out)]).toMatchObject([0, { row: { state: "sent" } }]);
-  });
+  itWhole(
+    "names a key that was changed in the configuration while the daemon runs, and takes it without one",
+    async () => {
+      const shop = await shopWithStock();
+      shop.write("ALTER TABLE stock ADD COLUMN art TEXT");
+      shop.write("UPDATE stock SET art = sku || warehouse");
+      const daemon = shop.start("run");
+      await daemon.says("erp-bridge is running");
+      shop.writeConfig({ imports: { stocks: { key: ["art"] } } });
+      const beside = await shop.command("sync", "stocks", "--only", "B");
+      expect([beside.code, beside.err]).toEqual([
+        78,
+        expect.stringContaining("running daemon has another configuration"),
+      ]);
+      await daemon.kill();
+      const { out, code } = await shop.command("sync", "stocks", "--only", "B", "--json");
+      expect([code, JSON.parse(out)]).toMatchObject([0, { row: { state: "sent" } }]);
+    },
+  );
 
   it.each([
     [["sync", "--only", "A"], "needs the name of one feed"],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -96,7 +96,7 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 
-  itSome(1)(Object.keys(LOSE_ONE))("is not lost by an answer without one value: %s", async (name) => {
+  itWhole.each(Object.keys(LOSE_ONE))("is not lost by an answer without one value: %s", async (name) => {
     const test = await startCounting(9);
     const [id] = test.ids as [string];
     const { service } = test.sandbox;
@@ -119,7 +119,7 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 
-  it("counts as lost after an hour where it is one value, and is asked for later", async () => {
+  itWhole("counts as lost after an hour where it is one value, and is asked for later", async () => {
     const test = await startCounting(9);
     const [id] = test.ids as [string];
     const mend = lose(test, LOSE_ONE["no currency"]!);
@@ -264,7 +264,7 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe("new");
   });
 
-  it("is not lost by one of two machines that answer in turn", async () => {
+  itWhole("is not lost by one of two machines that answer in turn", async () => {
     const test = await startFollowed(3);
     const [id] = test.ids as [string];
     test.change(id, { status: "paid" });
@@ -285,7 +285,7 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe("paid");
   });
 
-  it("is not lost by two troubles, where the order was answered with it between them", async () => {
+  itWhole("is not lost by two troubles, where the order was answered with it between them", async () => {
     const test = await startFollowed(3);
     const [id] = test.ids as [string];
     const { service } = test.sandbox;

@@ -4,7 +4,7 @@ import { dismissObservations, loadObservations } from "../../src/probe/observati
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const FOREIGN = "0f8c1e2a-1111-4222-8333-000000000001";
@@ -159,7 +159,7 @@ describe("a number that was that of the records of every batch", () => {
 });
 
 describe("a count beside the first batches", () => {
-  itSome(2)([
+  itSome(1)([
     ["the very first one", 0, { total: 3 }],
     ["of a name that counts the list", 0, { count: 3 }],
     ["in a header of the batch", 0, { meta: { pagination: { total: 99 } } }],
@@ -286,7 +286,7 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-short")).toBe(true);
   });
 
-  it("are waited for as long as the service cannot answer, where the place names orders", async () => {
+  itWhole("are waited for as long as the service cannot answer, where the place names orders", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ order_ids: ids }));
     const ids = createOrders(t, 5);
     const rule = t.sandbox.faults.add({

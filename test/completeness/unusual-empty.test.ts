@@ -3,7 +3,7 @@ import { acceptMetadata, isListDoubted } from "../../src/completeness/check-comp
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** Answers GET /orders, or the changes, with what `next` gives; undefined: as the service does. */
 function answerWith(
@@ -137,7 +137,7 @@ describe("an empty list in another form than usual", () => {
     expect(await poll(t, 20)).toEqual(Array(20).fill(null));
   });
 
-  it("is none where only what varies has changed: times, ids, counters, flags that come and go", async () => {
+  itWhole("is none where only what varies has changed: times, ids, counters, flags that come and go", async () => {
     const t = await startTestBridge();
     let n = 0;
     answerWith(t.sandbox, "/orders", () => {
@@ -238,7 +238,7 @@ describe("a named batch without orders", () => {
     expect(t.rows("SELECT count(*) AS n FROM batches")).toEqual([{ n: 4 }]);
   });
 
-  it("is how the service says nothing, where the name is that of the batch that comes next", async () => {
+  itWhole("is how the service says nothing, where the name is that of the batch that comes next", async () => {
     const queue: { batch_id: string; orders: object[] }[] = [];
     let open = 0;
     const t = await startQueue(queue, () => ({ batch_id: `b${open}`, orders: [] }));

@@ -5,6 +5,7 @@ import { levelProblem } from "../../src/config/feed-level.ts";
 import { compileFeed, type FeedSettings, levelOf, renderDeletion, renderRow } from "../../src/feeds/feed.ts";
 import { isLive, planRow } from "../../src/feeds/plan-feed.ts";
 import { stockSettings } from "../support/rules.ts";
+import { runs } from "../support/whole.ts";
 
 const STOCKS = stockSettings({ table: "goods", available: "quantity - reserved" });
 const ROW = { sku: "A", quantity: 5n, reserved: 1n, active: 1n };
@@ -125,7 +126,7 @@ describe("under any template that is not refused", () => {
           expect(planRow(rules, { kind: "row", record: empty }, known)).toMatchObject({ kind: "send", isDrop: true });
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
     expect(accepted).toBeGreaterThan(100);
   });

@@ -87,14 +87,14 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
   it("of any characters", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(text, { A: value })),
-      { numRuns: runs(30, 250) },
+      { numRuns: runs(15, 250) },
     );
   });
 
   it("below a good service part", () => {
     fc.assert(
       fc.property(ANYTHING, fc.string(), (text, value) => survives(MINIMAL + text, { A: value })),
-      { numRuns: runs(30, 250) },
+      { numRuns: runs(15, 250) },
     );
   });
 
@@ -108,7 +108,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
         );
         survives(changed.join("\n"), { A: String(JSON.stringify(value)) });
       }),
-      { numRuns: runs(20, 120) },
+      { numRuns: runs(10, 120) },
     );
   });
 
@@ -119,7 +119,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
         survives(JSON.stringify(value));
         survives(`${MINIMAL}orders: ${JSON.stringify(value)}\nimports: ${JSON.stringify({ stocks: value })}\n`);
       }),
-      { numRuns: runs(30, 250) },
+      { numRuns: runs(15, 250) },
     );
   });
 

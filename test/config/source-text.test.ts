@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, inject, it } from "vitest";
 import { OWN_NAMES, queryProblem, tableProblem } from "../../src/config/source-text.ts";
+import { runs } from "../support/whole.ts";
 import { MINIMAL, parse } from "./support.ts";
 
 const FEEDS = ["stock", "prices", "products", "images"];
@@ -103,7 +104,7 @@ describe("a SELECT that is a feed's source", () => {
         }
         expect(queryProblem(sql) !== null, sql).toBe(isMany);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(150, 500) },
     );
     db.close();
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const UUID_BYTES = 39;
@@ -97,7 +98,7 @@ describe("a confirm that is too large for the service", () => {
     expectComplete(t);
   });
 
-  it("sends so many parts in a pass, and the others in the next ones", async () => {
+  itWhole("sends so many parts in a pass, and the others in the next ones", async () => {
     const t = await startNaming();
     const { accepted } = limitConfirms(t, () => ids(1));
     createOrders(t, 600);

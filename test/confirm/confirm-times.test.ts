@@ -3,7 +3,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const NEXT = { handOut: "next", redeliverAfterMs: null, batchSize: 1 } as const;
 const HOUR_MS = 3_600_000;
@@ -55,7 +55,7 @@ describe("one batch whose confirm always fails", () => {
     expect(status(t).attention.join()).not.toContain("not accepted");
   });
 
-  itSome(1)(["before", "after"] as const)(
+  itWhole.each(["before", "after"] as const)(
     "is no failure of the pull where every confirm breaks off: %s the service acts",
     async (when) => {
       const t = await startTestBridge({ sandbox: { options: { ...NEXT, confirmRepeated: 200 } } });
@@ -78,7 +78,7 @@ describe("one batch whose confirm always fails", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     [503, { "retry-after": "600" }],
     [429, { "retry-after": "600" }],
     [429, {}],
@@ -102,7 +102,7 @@ describe("one batch whose confirm always fails", () => {
     expectComplete(t);
   });
 
-  it("neither storms nor is forgotten after a restart", async () => {
+  itWhole("neither storms nor is forgotten after a restart", async () => {
     const t = await startTestBridge({ sandbox: { options: NEXT } });
     createOrders(t, 1);
     const asked = answerConfirm(t, "batch-1", 500);

@@ -13,7 +13,7 @@ import {
   expectNothingLost,
   orderCount,
 } from "../support/pull.ts";
-import { itSome, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 const onConfirm = { match: { path: "confirm" as const } };
 
@@ -566,7 +566,7 @@ describe("the count in the answer to a confirm", () => {
     expect(await batch(3, 2)).toBe("stored");
   });
 
-  it("is no refusal where the batch is served again: it is confirmed until it is gone", async () => {
+  itWhole("is no refusal where the batch is served again: it is confirmed until it is gone", async () => {
     const { t, batch, setCount } = await start(600_000);
     await batch(1);
     await batch(2);

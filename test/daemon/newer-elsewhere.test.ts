@@ -8,7 +8,7 @@ import { reachedBy } from "../../src/database/progress-note.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, type Scene, STOCK, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const WORDS = "was set back to an earlier state";
@@ -92,7 +92,7 @@ describe("a database whose folder was set back as a whole", () => {
     ]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["the one beside it bears a time to come", "bridge-20990101T024100000Z.db", "2000-01-01"],
     ["its own clock was wrong", "bridge-20200101T024100000Z.db", "2000-01-01"],
     ["the one beside it bears a time to come, and so does its file", "bridge-20990101T024100000Z.db", "2099-01-01"],
@@ -125,7 +125,7 @@ describe("a database whose folder was set back as a whole", () => {
     expect(holds(places)).toHaveLength(1);
   });
 
-  it("is told once: not after a person has looked, and again where it is set back again", async () => {
+  itWhole("is told once: not after a person has looked, and again where it is set back again", async () => {
     const places = await start();
     const { scene } = places;
     await setBackAfter(places, async () => {
@@ -143,7 +143,7 @@ describe("a database whose folder was set back as a whole", () => {
     expect(holds(places)).toHaveLength(1);
   });
 
-  it("is told again though the clock was a year ahead the last time", async () => {
+  itWhole("is told again though the clock was a year ahead the last time", async () => {
     const places = await start();
     const { scene } = places;
     scene.clock.jump(365 * 24 * HOUR_MS);
@@ -175,7 +175,7 @@ describe("a database whose folder was set back as a whole", () => {
 });
 
 describe("a database beside its own journal and copies", () => {
-  it("is not told to be older after any restart", async () => {
+  itWhole("is not told to be older after any restart", async () => {
     const places = await start();
     const { scene } = places;
     for (let day = 0; day < 3; day++) {
@@ -199,7 +199,7 @@ describe("a database beside its own journal and copies", () => {
     expect(holds(places)).toEqual([]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["shortly after the last pass", 60_000, 0],
     ["long after the last pass", 2 * HOUR_MS, 1],
   ])("is compared by the time of an entry that an older version wrote: %s", async (_, laterMs, expected) => {
@@ -215,7 +215,7 @@ describe("a database beside its own journal and copies", () => {
     expect(holds(places)).toHaveLength(expected);
   });
 
-  it("is not, where an older copy was put back by a restore", async () => {
+  itWhole("is not, where an older copy was put back by a restore", async () => {
     const places = await start();
     const { scene, journal, copies } = places;
     await scene.backUp();
@@ -232,7 +232,7 @@ describe("a database beside its own journal and copies", () => {
     expect(holds(places)).toEqual([]);
   });
 
-  it("starts where neither folder can be looked at", async () => {
+  itWhole("starts where neither folder can be looked at", async () => {
     const places = await start();
     const { scene, journal, copies } = places;
     await scene.bridge.stop();

@@ -3,6 +3,7 @@ import { JobRunner } from "../../src/daemon/job-runner.ts";
 import { type ScheduleEntry, Scheduler } from "../../src/daemon/scheduler.ts";
 import type { Clock } from "../../src/platform/ports.ts";
 import { collectingLog, type LogLine } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -87,7 +88,7 @@ describe("the scheduler", () => {
     },
   );
 
-  it("does not forget a sweep or a comparison either when the clock is set back by a month", async () => {
+  itWhole("does not forget a sweep or a comparison either when the clock is set back by a month", async () => {
     const job = recorded("* * * * *");
     const sweeps: number[] = [];
     const sweep = {

@@ -11,6 +11,7 @@ import { configFor, startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { fillStock } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -79,7 +80,7 @@ describe("an account that is moved to another address, and back", () => {
     expect(shop.stockSent(shop.sandbox)).toHaveLength(after);
   });
 
-  it("asks each for the changes since it was left, and for those before with a sweep", async () => {
+  itWhole("asks each for the changes since it was left, and for those before with a sweep", async () => {
     const shop = await startShop();
     const { service } = shop.sandbox;
     const [changed = "", touched = ""] = createOrders(shop, 4);

@@ -10,6 +10,7 @@ import { migrateDatabase } from "../../src/database/migrate.ts";
 import { loadMigrations, type Migration, planMigrations } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ONE =
   "CREATE TABLE parent (id TEXT PRIMARY KEY) STRICT;\n--> statement-breakpoint\nINSERT INTO parent VALUES ('a');";
@@ -176,7 +177,7 @@ describe("migrating", () => {
     expect(open).toThrow(/break 1 foreign key/);
   });
 
-  it("leaves the old state when the process is killed in the middle", async () => {
+  itWhole("leaves the old state when the process is killed in the middle", async () => {
     const { open, rewrite, file, migrationsFolder } = setUp(ONE);
     open().close();
     // Far larger than SQLite's cache, so that it spills into the log: the kill meets a half-written migration.

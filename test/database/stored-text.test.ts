@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findAltered, storedText } from "../../src/database/stored-text.ts";
+import { runs } from "../support/whole.ts";
 
 /** Units that stand for every kind: letters, both halves of pairs, what looks like a mark or a replacement. */
 const UNITS = [0x41, 0x31, 0, 0xd83d, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xfeff, 0xfffd, 0xfffe, 0xffff];
@@ -37,7 +38,7 @@ describe("a stored text", () => {
           const isExact = !texts.mayDiffer(text) || texts.isExact(text, bytes);
           expect([isExact, isFoundBy(bytes)]).toEqual([isFound(text), true]);
         }),
-        { numRuns: 2_000 },
+        { numRuns: runs(500, 2_000) },
       );
     },
   );

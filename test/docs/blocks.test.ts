@@ -21,6 +21,7 @@ import { mergeSettings, type Settings } from "../support/bridge.ts";
 import { PAGES } from "../support/pages.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { startWebBridge } from "../support/web.ts";
+import { itWhole } from "../support/whole.ts";
 
 /*
  * Every code block of the pages, by its language. Those in SQL are run in statements.test.ts, integration.test.ts,
@@ -174,7 +175,7 @@ describe("code blocks", () => {
     }
   });
 
-  it("of the program's commands do what they say, one after the other", async () => {
+  itWhole("of the program's commands do what they say, one after the other", async () => {
     const paths = Object.fromEntries(
       ["prices", "catalog", "images"].map((feed) => [feed, { path: `/api/v1/import/${feed}` }]),
     );

@@ -33,7 +33,7 @@ import {
 } from "../support/running-shop.ts";
 import type { Shop } from "../support/shop.ts";
 import { askPort } from "../support/web.ts";
-import { inWhole, some } from "../support/whole.ts";
+import { inWhole, itWhole, some } from "../support/whole.ts";
 
 const whole = inWhole(
   "database/log-keeper",
@@ -79,7 +79,7 @@ describe("a running daemon", PATIENT, () => {
     },
   );
 
-  it("makes a new lock where its own is removed", async () => {
+  itWhole("makes a new lock where its own is removed", async () => {
     const { shop, program } = await startDaemon();
     rmSync(`${shop.database}.lock`);
     await program.says("begins anew");
@@ -113,7 +113,7 @@ describe("a running daemon", PATIENT, () => {
     expect(lost(shop)).toEqual([]);
   });
 
-  it("goes on by itself where its folder is away for a moment", async () => {
+  itWhole("goes on by itself where its folder is away for a moment", async () => {
     const { shop, program } = await startDaemon();
     const { folder } = shop;
     renameSync(folder, `${folder}.away`);

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { addOrders, backUpTo, confirmed, startDaemon, stored } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** A hot journal, as a killed program leaves one: page 1 and others as they were before. */
 function writeHotJournal(shop: Shop): void {
@@ -36,7 +37,7 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     expect(stored(shop).size).toBe(20);
   });
 
-  it("is set aside by a start, and is never played back", async () => {
+  itWhole("is set aside by a start, and is never played back", async () => {
     const { shop, program } = await startDaemon();
     await program.kill();
     writeHotJournal(shop);
@@ -59,7 +60,7 @@ describe("a file DATABASE-journal beside the database", PATIENT, () => {
     expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   });
 
-  it("keeps a restore from nothing that the replaced database holds", async () => {
+  itWhole("keeps a restore from nothing that the replaced database holds", async () => {
     const { shop, program } = await startDaemon();
     const copy = path.join(shop.folder, "copy.db");
     await backUpTo(shop, copy);

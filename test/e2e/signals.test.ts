@@ -7,7 +7,7 @@ import { PATIENT, type Program } from "../support/program.ts";
 import { until } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("daemon/run-job", "cli/signals");
 const STOPS_WITHIN_MS = 10_000;
@@ -43,7 +43,7 @@ describe("SIGTERM", PATIENT, () => {
     expect(shop.rows("SELECT count(*) AS n FROM runs WHERE outcome = 'failed'")[0]).not.toEqual({ n: 0 });
   });
 
-  it("lets a batch under way be stored and confirmed", async () => {
+  itWhole("lets a batch under way be stored and confirmed", async () => {
     const shop = await startShop();
     for (let count = 0; count < 10; count++) shop.sandbox.service.createOrder();
     let program: Program | undefined;
@@ -147,7 +147,7 @@ describe("SIGHUP while the daemon starts", PATIENT, () => {
     await terminate(program);
   });
 
-  it("is answered once it runs", async () => {
+  itWhole("is answered once it runs", async () => {
     // The second listener is the daemon's own; the account is locked after that, and the database opened.
     const shop = await startBehind(
       `let listeners = 0;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Shop, startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 const UUID = "6f1f9a52-6f0d-4a53-9d0e-0f6b7a1c2d3e";
 const ESCAPE = "\u001b[2J\u001b]0;owned\u0007";
@@ -65,7 +66,7 @@ describe("hostile text in orders and in the ERP's tables", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  it("is shown without power over a terminal by every command", async () => {
+  itWhole("is shown without power over a terminal by every command", async () => {
     const { shop } = await shopWithHostileOrders();
     const shown = [await shop.command("sync")];
     for (const args of [["status"], ["status", "--json"], ["quarantine", "list"], ["quarantine", "list", "--json"]])

@@ -5,7 +5,7 @@ import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { PATIENT } from "../support/program.ts";
 import { createOrders, expectComplete, orderCount } from "../support/pull.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { isWhole, itSome, some } from "../support/whole.ts";
+import { isWhole, itSome, itWhole, some } from "../support/whole.ts";
 
 /** Short enough that what never ends is given up at once, long enough for an answer on a busy machine. */
 const QUICK = { service: { timeouts: { headers: "150ms", total: "150ms", import: "150ms" }, answer_bytes_max: "1MB" } };
@@ -75,7 +75,7 @@ async function expectConverged(t: TestBridge, quantity: number): Promise<void> {
 }
 
 describe("a line to the service that fails in every request, before or after the effect", PATIENT, () => {
-  it.each(some(FAULTS, 7))(
+  it.each(some(FAULTS, 3))(
     "loses nothing, is named, and everything converges after it: $kind $of $bytes",
     async (action) => {
       const t = await startTestBridge({ settings: QUICK });
@@ -117,7 +117,7 @@ describe("a line to the service that fails in every request, before or after the
     expect(t.rows("SELECT payload FROM orders")).toEqual([{ payload: order?.text }]);
   });
 
-  it("sends the newest value again where the answer to a push is cut, at whatever byte", async () => {
+  itWhole("sends the newest value again where the answer to a push is cut, at whatever byte", async () => {
     const t = await startTestBridge();
     await everythingOnce(t);
     const write = t.bridge.store.db.prepare(
@@ -143,7 +143,7 @@ describe("a line to the service that fails in every request, before or after the
 });
 
 describe("a redirect", () => {
-  itSome(2)([301, 302, 303, 307, 308])(
+  itSome(1)([301, 302, 303, 307, 308])(
     "with %i is followed nowhere, and the other host hears nothing",
     async (status) => {
       const other = await startReceiver();

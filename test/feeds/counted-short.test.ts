@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** How many articles the site shows with another number than the table has. */
 const differing = ({ erp, level }: Awaited<ReturnType<typeof startFeeds>>) =>
@@ -30,7 +31,7 @@ describe("a service that takes only the first records of a request and counts th
     expect(Math.max(...feeds.requests().map(({ records }) => records.length))).toBeLessThanOrEqual(100);
   });
 
-  it("shows the one record that it leaves out", async () => {
+  itWhole("shows the one record that it leaves out", async () => {
     const feeds = await startFeeds();
     const { erp, sandbox, run, quarantined } = feeds;
     fillStock(erp, 6);
@@ -105,7 +106,7 @@ describe("a service that answers as usual, and counts", () => {
     return feeds;
   }
 
-  it.each([
+  itSome(2)([
     ["taken", 1],
     ["taken", 3],
     ["ignored", 1],
@@ -128,7 +129,7 @@ describe("a service that answers as usual, and counts", () => {
     expect([feeds.rows("SELECT 1 FROM feed_outbox"), feeds.holds()]).toEqual([[], []]);
   });
 
-  it.each(["taken", "ignored", "all or none"] as const)(
+  itSome(1)(["taken", "ignored", "all or none"] as const)(
     "all but one as taken, shows that one (%s)",
     async (importAnswer) => {
       const feeds = await startCounted(importAnswer, 5);
@@ -150,7 +151,7 @@ describe("a service that answers as usual, and counts", () => {
 });
 
 describe("a service that counts only what was changed", () => {
-  it.each<[string, (all: number, changed: number) => object]>([
+  itSome(2)<[string, (all: number, changed: number) => object]>([
     ["alone", (_, updated) => ({ status: "ok", updated })],
     ["beside what came", (received, updated) => ({ received, updated })],
     ["beside what came, as what was imported", (received, imported) => ({ ok: true, stats: { received, imported } })],

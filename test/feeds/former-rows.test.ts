@@ -4,7 +4,7 @@ import { decideFormer, listFormer } from "../../src/feeds/former-rows.ts";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 type Settings = Record<string, unknown>;
 
@@ -139,7 +139,7 @@ describe("what was sent under a former key", () => {
     expect(former(test)).toContainEqual({ name: '{"id":"2"}', state: "kept" });
   });
 
-  it("waits for a person where one row stands for two of before", async () => {
+  itWhole("waits for a person where one row stands for two of before", async () => {
     const test = await startOwn("stocks");
     test.erp.exec("INSERT INTO stock (sku, warehouse, quantity) VALUES ('d', 'east', 2), ('d', 'west', 3)");
     await test.minute();
@@ -167,7 +167,7 @@ describe("what was sent under a former key", () => {
     expect([test.holds(), test.level("b"), test.level("c")]).toEqual([[{ area: "stocks", reason: "guard" }], 2, 5]);
   });
 
-  it("is not forgotten where the key is changed once more before all rows have their names", async () => {
+  itWhole("is not forgotten where the key is changed once more before all rows have their names", async () => {
     const test = await startOwn("stocks");
     await test.restart({ imports: { stocks: { ...OWN.stocks.own, table: "missing", delete_after: "10m" } } });
     await test.minute();

@@ -6,7 +6,7 @@ import type { SourceRules } from "../../src/feeds/feed.ts";
 import { proveSource } from "../../src/feeds/source-rows.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const ENDLESS =
   "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n AS sku, 'm' AS warehouse, n AS quantity, 0 AS reserved FROM c";
@@ -47,7 +47,7 @@ describe("running a source to its end", () => {
     expect(await proveSource(rules({ table: "twice" }), { ...proof, limitMs: 60_000 })).toBe(4);
   });
 
-  itSome(2)([
+  itSome(1)([
     ["gives rows without end", ENDLESS],
     ["gives no row", MUTE],
     ["never ends in one column", COLUMN],
@@ -69,7 +69,7 @@ describe("running a source to its end", () => {
     await expect(stopping).rejects.toMatchObject({ code: "stopped" });
   });
 
-  it("says what is wrong in the words of the reader", async () => {
+  itWhole("says what is wrong in the words of the reader", async () => {
     const { rules } = scene("");
     const wrong = async (more: Partial<SourceRules>) =>
       await proveSource(rules(more), { ...proof, limitMs: 60_000 }).catch((error) => error.message);
@@ -80,7 +80,7 @@ describe("running a source to its end", () => {
 });
 
 describe("erp-bridge", () => {
-  it("refuses such a source in check and in sync --dry-run, and the feed waits with the reason", async () => {
+  itWhole("refuses such a source in check and in sync --dry-run, and the feed waits with the reason", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     shop.write(`CREATE VIEW twisted AS SELECT * FROM nowhere`);

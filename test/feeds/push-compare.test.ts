@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { requestCompare } from "../../src/feeds/feed-rows.ts";
 import { m } from "../../src/messages/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const EAN = {
   imports: {
@@ -102,7 +103,7 @@ describe("the nightly comparison", () => {
     expect(level("S-1")).toBe(4);
   });
 
-  it("finds two rows of one key wherever they stand, and goes on holding them under other rules", async () => {
+  itWhole("finds two rows of one key wherever they stand, and goes on holding them under other rules", async () => {
     const { erp, run, compare, restart, quarantined, requests, rows } = await startFeeds({
       settings: { imports: { stocks: { table: "goods" } } },
       arm: [],
@@ -139,7 +140,7 @@ describe("the nightly comparison", () => {
     ]);
   });
 
-  it("goes through a table whose index is in another order than the key", async () => {
+  itWhole("goes through a table whose index is in another order than the key", async () => {
     const settings = { imports: { stocks: { table: "goods" } } };
     const { erp, run, site, compare, requests } = await startFeeds({ settings, arm: [] });
     erp.exec("CREATE TABLE goods (sku, warehouse, quantity, reserved, UNIQUE (warehouse, sku))");

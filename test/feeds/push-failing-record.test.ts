@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
-import { size } from "../support/whole.ts";
+import { itWhole, size } from "../support/whole.ts";
 
 /** A service with a defect: it answers 500 to every request that has this record. */
 const FAILS_AT = { reject: { skus: ["S-17"], how: "500" } } as const;
@@ -36,7 +36,7 @@ describe("a record that the service fails at", () => {
     expect(feeds.rows("SELECT refused FROM sync_status WHERE flow = 'stocks'")).toEqual([{ refused: 1 }]);
   });
 
-  it("goes by itself from then on, ever more seldom, and fails no pass", async () => {
+  itWhole("goes by itself from then on, ever more seldom, and fails no pass", async () => {
     const feeds = await startWithRows(50);
     await passes(feeds, 20);
     feeds.requests();

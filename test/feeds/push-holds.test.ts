@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ALL_FEEDS = {
   imports: {
@@ -64,7 +65,7 @@ describe("an unpaid subscription", () => {
     expect([level("ZERO"), level("LESS"), level("MORE"), holds()]).toEqual([0, 4, 90, []]);
   });
 
-  it("probes at most once in 30 minutes with all feeds together, whichever has something to send", async () => {
+  itWhole("probes at most once in 30 minutes with all feeds together, whichever has something to send", async () => {
     const { erp, minute, requests, sandbox } = await startFeeds({
       settings: ALL_FEEDS,
       arm: ["stocks", "prices", "catalog"],

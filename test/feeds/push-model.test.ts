@@ -6,7 +6,7 @@ import { runs } from "../support/whole.ts";
 
 const SKUS = ["A", "B", "C", "D"] as const;
 const SECOND_MS = 1_000;
-const RUNS = runs(10, 80);
+const RUNS = runs(4, 80);
 
 /** What may happen: writes of the ERP, passes of the bridge, and everything that goes wrong on the way. */
 type Step =

@@ -14,7 +14,7 @@ import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** The time limit of a helper process. */
 const ANSWER_WITHIN_MS = 30_000;
@@ -238,7 +238,7 @@ describe("a feed whose rows are in another file", () => {
     expect(logs.filter(({ message }) => message.includes("not in WAL mode"))).toHaveLength(1);
   });
 
-  it("waits while the file does not answer, while everything else goes on, and says so", async () => {
+  itWhole("waits while the file does not answer, while everything else goes on, and says so", async () => {
     const { file, erp } = erpFile("delete");
     erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
     const t = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
@@ -295,7 +295,7 @@ describe("a feed whose rows are in another file", () => {
     expect(level("A")).toBe(1);
   });
 
-  it("waits while another program holds the file's lock, and deletes nothing", async () => {
+  itWhole("waits while another program holds the file's lock, and deletes nothing", async () => {
     const { file, erp } = erpFile("delete");
     erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
     const { minute, level, run, holds } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
@@ -363,7 +363,7 @@ describe("a feed whose rows are in another file", () => {
     expect(quarantined()).toMatchObject([{ state: "released" }]);
   });
 
-  it("meets a change again whose taking up a crash kept from being stored", async () => {
+  itWhole("meets a change again whose taking up a crash kept from being stored", async () => {
     const { file, erp } = erpFile();
     erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0), ('B', '', 1, 0)");
     const { minute, bridge, restart, level } = await startFeeds({

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const GOODS = {
   imports: {
@@ -126,7 +126,7 @@ describe("the feed's table", () => {
     },
   );
 
-  it("with more rows than an index is made over at once is read like a view until the ERP makes one", async () => {
+  itWhole("with more rows than an index is made over at once is read like a view until the ERP makes one", async () => {
     const { erp, run, minutes, level, rows } = await startFeeds({ settings: GOODS, arm: [] });
     erp.exec(
       `CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1), ('B', 1);
@@ -190,7 +190,7 @@ describe("the feed's table", () => {
     },
   );
 
-  it("whose key is computed as it is read is compared in full, and gets no index", async () => {
+  itWhole("whose key is computed as it is read is compared in full, and gets no index", async () => {
     const { erp, run, rows, level } = await startFeeds({ settings: GOODS, arm: [] });
     erp.exec("CREATE TABLE goods (raw, sku AS (lower(raw)), n); INSERT INTO goods (raw, n) VALUES ('A', 1)");
     await run("stocks");

@@ -35,7 +35,7 @@ describe("a service that refuses every import for a while", () => {
     ["451", 451, false],
   ] as const;
 
-  it.each(some(ANSWERS, 2))(
+  it.each(some(ANSWERS, 1))(
     "%s: holds the feed, asks little, quarantines nothing and goes on by itself",
     async (_, status, html) => {
       const test = await startFeeds();

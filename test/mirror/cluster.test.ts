@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { findPostgres, PostgresCluster } from "../../scripts/mirror/postgres-cluster.ts";
 import { describeWithPostgres, testDatabase, testProxy } from "../support/postgres.ts";
+import { itWhole } from "../support/whole.ts";
 
 const run = promisify(execFile);
 
@@ -26,7 +27,7 @@ describeWithPostgres("the PostgreSQL of the tests", () => {
     expect(await cluster.query(name, "SELECT count(*) FROM t")).toBe("1000");
   });
 
-  it("asks for TLS and a password on its port", async () => {
+  itWhole("asks for TLS and a password on its port", async () => {
     const { cluster, name } = await testDatabase();
     await cluster.addRole("guest");
     const env = { PGSSLMODE: "verify-full", PGSSLROOTCERT: cluster.certificate };
@@ -43,7 +44,7 @@ describeWithPostgres("the PostgreSQL of the tests", () => {
     await cluster.query("postgres", "DROP ROLE guest");
   });
 
-  it("is gone with its folder once it is closed", async () => {
+  itWhole("is gone with its folder once it is closed", async () => {
     const cluster = await PostgresCluster.start();
     await cluster.close();
     expect(existsSync(cluster.folder)).toBe(false);

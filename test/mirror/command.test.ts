@@ -3,6 +3,7 @@ import { initMirror, SHOP } from "../support/mirror.ts";
 import { describeWithPostgres, testDatabase } from "../support/postgres.ts";
 import { startProgram } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 describeWithPostgres("erp-bridge mirror init", () => {
   const run = async (...args: string[]) => {
@@ -29,13 +30,13 @@ describeWithPostgres("erp-bridge mirror init", () => {
     expect(await cluster.query(name, "SELECT shop FROM erp_bridge.shops")).toBe(name);
   });
 
-  it("makes a schema of another name beside it", async () => {
+  itWhole("makes a schema of another name beside it", async () => {
     const { url, name, cluster } = await testDatabase();
     expect((await run("--url", url, "--schema", "second")).code).toBe(0);
     expect(await cluster.query(name, "SELECT count(*) FROM second.shops")).toBe("0");
   });
 
-  it("says what is wrong with what was typed, and what PostgreSQL says", async () => {
+  itWhole("says what is wrong with what was typed, and what PostgreSQL says", async () => {
     const { url } = await testDatabase();
     for (const args of [
       ["--url", "db.example.com"],

@@ -5,6 +5,7 @@ import { configFor } from "../support/bridge.ts";
 import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 describeWithPostgres("the way down", () => {
   it("copies what is there, follows what changes, and says how it stands", async () => {
@@ -66,7 +67,7 @@ describeWithPostgres("the way down", () => {
     expect(shop.rows("SELECT value FROM mirror_state WHERE key = 'unwritten'")).toEqual([{ value: "[]" }]);
   });
 
-  it("brings what an ERP had marked before", async () => {
+  itWhole("brings what an ERP had marked before", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 4);
     await shop.run("orders");
@@ -147,7 +148,7 @@ describeWithPostgres("the way down", () => {
     expect(facts()?.extra).toBe(0);
   });
 
-  it("follows an order whose numbers there are ahead of the shop's, which nobody but the shop gives", async () => {
+  itWhole("follows an order whose numbers there are ahead of the shop's, which nobody but the shop gives", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 3);
     await shop.run("orders");
@@ -161,7 +162,7 @@ describeWithPostgres("the way down", () => {
     await expectMirrored(shop);
   });
 
-  it("starts over where PostgreSQL was restored, the file went back, or events were removed", async () => {
+  itWhole("starts over where PostgreSQL was restored, the file went back, or events were removed", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 10);
     await shop.run("orders");

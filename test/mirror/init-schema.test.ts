@@ -8,6 +8,7 @@ import { initSchema } from "../../src/mirror/init-schema.ts";
 import { positions } from "../../src/mirror/postgres-schema.ts";
 import { verifySchema } from "../../src/mirror/schema-version.ts";
 import { describeWithPostgres, type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { itWhole } from "../support/whole.ts";
 
 const linkTo = (url: string) => ({
   target: readMirrorUrl(url) as MirrorTarget,
@@ -73,7 +74,7 @@ describeWithPostgres("mirror init", () => {
     await expect(as(bridge, "INSERT INTO shop_keys VALUES ('west')")).rejects.toThrow("permission denied");
   });
 
-  it("is led astray by no temporary table of whoever asks", async () => {
+  itWhole("is led astray by no temporary table of whoever asks", async () => {
     const database = await testDatabase();
     const { cluster, name } = database;
     await init(database, { shop: "north" });
@@ -130,7 +131,7 @@ describeWithPostgres("mirror init", () => {
     expect(await as(`reader_${name}`, "SELECT shop FROM erp_bridge.positions")).toBe("south");
   });
 
-  it("says which table has lost its triggers or its policy, and gives them back", async () => {
+  itWhole("says which table has lost its triggers or its policy, and gives them back", async () => {
     const database = await testDatabase();
     const { cluster, name } = database;
     await init(database, { shop: "north" });
@@ -196,30 +197,33 @@ describeWithPostgres("mirror init", () => {
     expect(await touched("INSERT INTO images VALUES ('south', 'A', 7)")).toEqual(["south|images|A|7"]);
   });
 
-  it("gives an address that works over TLS with SCRAM, and is told apart where the certificate is not believed", async () => {
-    const database = await testDatabase();
-    const { cluster, name } = database;
-    // Roles are of the cluster, and other databases have theirs.
-    const { shop } = await init(database, { shop: name });
-    const url = cluster.tlsUrl(name, shop?.role ?? "", shop?.password ?? "");
-    const ca = readFileSync(cluster.certificate, "utf8");
-    const link = connect(url, [ca]);
-    expect(await link.look("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")).toEqual([{ ssl: true }]);
-    link.close();
-    const failure = async (other: MirrorLink) => {
-      const error: unknown = await other.look("SELECT 1").catch((thrown: unknown) => thrown);
-      other.close();
-      return (error as { code: string }).code;
-    };
-    expect(await failure(connect(url))).toBe("mirror_certificate");
-    expect(await failure(connect(url.replace("localhost", "127.0.0.2"), [ca]))).toBe("mirror_away");
-    expect(await failure(connect(cluster.tlsUrl(name, shop?.role ?? "", "wrong"), [ca]))).toBe("mirror_access");
-    expect(await failure(connect(cluster.tlsUrl("nowhere", shop?.role ?? "", shop?.password), [ca]))).toBe(
-      "mirror_access",
-    );
-  });
+  itWhole(
+    "gives an address that works over TLS with SCRAM, and is told apart where the certificate is not believed",
+    async () => {
+      const database = await testDatabase();
+      const { cluster, name } = database;
+      // Roles are of the cluster, and other databases have theirs.
+      const { shop } = await init(database, { shop: name });
+      const url = cluster.tlsUrl(name, shop?.role ?? "", shop?.password ?? "");
+      const ca = readFileSync(cluster.certificate, "utf8");
+      const link = connect(url, [ca]);
+      expect(await link.look("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")).toEqual([{ ssl: true }]);
+      link.close();
+      const failure = async (other: MirrorLink) => {
+        const error: unknown = await other.look("SELECT 1").catch((thrown: unknown) => thrown);
+        other.close();
+        return (error as { code: string }).code;
+      };
+      expect(await failure(connect(url))).toBe("mirror_certificate");
+      expect(await failure(connect(url.replace("localhost", "127.0.0.2"), [ca]))).toBe("mirror_away");
+      expect(await failure(connect(cluster.tlsUrl(name, shop?.role ?? "", "wrong"), [ca]))).toBe("mirror_access");
+      expect(await failure(connect(cluster.tlsUrl("nowhere", shop?.role ?? "", shop?.password), [ca]))).toBe(
+        "mirror_access",
+      );
+    },
+  );
 
-  it("tells a schema that is missing, older, newer or another one", async () => {
+  itWhole("tells a schema that is missing, older, newer or another one", async () => {
     const database = await testDatabase();
     const meet = async () => {
       const link = connect(database.url);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { PostgresCluster } from "../../scripts/mirror/postgres-cluster.ts";
 import { blocksOf } from "../support/blocks.ts";
 import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -11,7 +11,7 @@ import { readRecipes } from "../support/recipes.ts";
 import { runCommand } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const PAGE = "docs/many-shops.md";
 const PATIENT = 60_000;
@@ -170,7 +170,7 @@ function noonZone(): string {
 }
 
 describeWithPostgres(PAGE, () => {
-  it(
+  itWhole(
     "leads from nothing to a head office with a first shop, whose ERP works in PostgreSQL",
     async () => {
       const office = await startHeadOffice();
@@ -253,7 +253,7 @@ describeWithPostgres(PAGE, () => {
     PATIENT,
   );
 
-  it(
+  itWhole(
     "answers the ten questions of a head office, to each role for its own shops",
     async () => {
       const office = await startHeadOffice();

@@ -9,7 +9,7 @@ import { describeWithPostgres, type TestDatabase, testDatabase, testProxy } from
 import { PATIENT, type Program, startProgram } from "../support/program.ts";
 import { addOrders, backUpTo, until } from "../support/running-shop.ts";
 import { type CommandResult, runCommand, type Shop, startShop } from "../support/shop.ts";
-import { inWhole, itSome } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const EVERY_SECOND = "* * * * * *";
 
@@ -143,7 +143,7 @@ describeWithPostgres("a takeover by another machine", () => {
     PATIENT.timeout,
   );
 
-  it(
+  itWhole(
     "has what only the journal has, and what only PostgreSQL has",
     async () => {
       const { shop, first, proxy, second, there } = await startMachines({ journal: "journal" });
@@ -199,7 +199,7 @@ describeWithPostgres("a takeover by another machine", () => {
     PATIENT.timeout,
   );
 
-  itSome(1)(["journal", "copy"])(
+  itWhole.each(["journal", "copy"])(
     "goes back with what the %s of the other machine has and PostgreSQL lacks, and the next start has nothing to say of it",
     async (source) => {
       const { shop, first, second, there } = await startMachines({ journal: "journal" });
@@ -232,7 +232,7 @@ describeWithPostgres("a takeover by another machine", () => {
     PATIENT.timeout,
   );
 
-  it(
+  itWhole(
     "says on each machine who has the shop, and has nothing to take over where that is this one",
     async () => {
       const { shop, first, second } = await startMachines();
@@ -257,7 +257,7 @@ describeWithPostgres("a takeover by another machine", () => {
     PATIENT.timeout,
   );
 
-  it("asks whether the former server is off where it is not heard of, and nobody is asked in vain", async () => {
+  itWhole("asks whether the former server is off where it is not heard of, and nobody is asked in vain", async () => {
     const { database, shop, first, proxy, second, there } = await startMachines();
     const refused = await second.command("takeover");
     expect(refused.code).toBe(64);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { expectMirrored, initMirror, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres, testProxy } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
-import { isWhole } from "../support/whole.ts";
+import { isWhole, itWhole } from "../support/whole.ts";
 
 describeWithPostgres("the way down under trouble", () => {
   it("ends with the same rows wherever its connection is cut, before a statement and after it", async () => {
@@ -101,7 +101,7 @@ describeWithPostgres("the way down under trouble", () => {
     await expectMirrored(shop);
   }, 120_000);
 
-  it("waits for a lock in PostgreSQL no longer than it must, and stops no other flow", async () => {
+  itWhole("waits for a lock in PostgreSQL no longer than it must, and stops no other flow", async () => {
     const shop = await startMirroredShop({ settings: { mirror: { timeout: "1s" } } });
     createOrders(shop, 1);
     await shop.run("orders");
@@ -118,24 +118,28 @@ describeWithPostgres("the way down under trouble", () => {
     await expectMirrored(shop);
   });
 
-  it("tells a statement that took too long from one that a person has cancelled", async () => {
-    const shop = await startMirroredShop({ settings: { mirror: { timeout: "1s" } } });
-    createOrders(shop, 1);
-    await shop.run("orders");
-    await shop.there(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
+  itWhole(
+    "tells a statement that took too long from one that a person has cancelled",
+    async () => {
+      const shop = await startMirroredShop({ settings: { mirror: { timeout: "1s" } } });
+      createOrders(shop, 1);
+      await shop.run("orders");
+      await shop.there(`CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NEW; END';
       CREATE TRIGGER wait BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION wait()`);
-    expect((await shop.run("mirror")).error).toMatchObject({ text: { id: "mirror.tooLong" }, isTooLong: true });
-    const cancel =
-      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'erp-bridge' AND query LIKE 'INSERT INTO orders %'";
-    const running = shop.run("mirror");
-    for (let ended = false; !ended; ) ended = (await shop.there(cancel)).includes("t");
-    expect((await running).error).toMatchObject({ text: { id: "mirror.cancelled" }, isTooLong: false });
-    await shop.there("DROP TRIGGER wait ON orders");
-    await shop.mirror();
-    await expectMirrored(shop);
-  }, 60_000);
+      expect((await shop.run("mirror")).error).toMatchObject({ text: { id: "mirror.tooLong" }, isTooLong: true });
+      const cancel =
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'erp-bridge' AND query LIKE 'INSERT INTO orders %'";
+      const running = shop.run("mirror");
+      for (let ended = false; !ended; ) ended = (await shop.there(cancel)).includes("t");
+      expect((await running).error).toMatchObject({ text: { id: "mirror.cancelled" }, isTooLong: false });
+      await shop.there("DROP TRIGGER wait ON orders");
+      await shop.mirror();
+      await expectMirrored(shop);
+    },
+    60_000,
+  );
 
-  it("leaves out an order that PostgreSQL refuses in every form, and says so", async () => {
+  itWhole("leaves out an order that PostgreSQL refuses in every form, and says so", async () => {
     const shop = await startMirroredShop();
     // The next orders are being read when it is refused.
     createOrders(shop, 200);
@@ -155,7 +159,7 @@ describeWithPostgres("the way down under trouble", () => {
     await expectMirrored(shop);
   });
 
-  it("says so where a trigger or a rule drops rows without a word", async () => {
+  itWhole("says so where a trigger or a rule drops rows without a word", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 3);
     await shop.run("orders");
@@ -178,7 +182,7 @@ describeWithPostgres("the way down under trouble", () => {
     expect([error?.code, error?.hint?.id]).toEqual(["mirror_right", "mirror.rightHint"]);
   });
 
-  it("records idle passes once a minute, and nothing of a mirror that is not there", async () => {
+  itWhole("records idle passes once a minute, and nothing of a mirror that is not there", async () => {
     const shop = await startMirroredShop();
     await shop.mirror();
     const runs = () => shop.rows("SELECT 1 FROM runs WHERE job = 'mirror'").length;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres, testProxy } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 async function writeStock({ there }: MirroredShop, rows: number): Promise<void> {
   await there(
@@ -32,50 +32,62 @@ async function growOrders(shop: MirroredShop): Promise<void> {
 }
 
 describeWithPostgres("the two ways of the mirror", () => {
-  it("take turns where much waits on both, and one pass does everything", async () => {
-    const proxy = await testProxy();
-    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
-    await storeOrders(shop, 5);
-    await shop.mirror();
-    await growOrders(shop);
-    await writeStock(shop, 7_000);
-    const steps: string[] = [];
-    let isNew = true;
-    proxy.onStatement = (sql) => {
-      isNew ||= sql === "BEGIN";
-      const step = sql.includes("DELETE FROM touched") ? "up" : sql.includes("INSERT INTO orders") ? "down" : undefined;
-      if (step !== undefined && isNew) steps.push(step);
-      isNew &&= step === undefined;
-      return undefined;
-    };
-    expect(await shop.mirror()).toMatchObject({ erpRows: 7_000, mirrored: 5 });
-    proxy.onStatement = undefined;
-    const both = steps.slice(0, Math.min(steps.lastIndexOf("up"), steps.lastIndexOf("down")) + 1).join(" ");
-    expect(both).toMatch(/up.*down.*up|down.*up.*down/);
-    expect(both).not.toMatch(/up up|down down down/);
-    await expectMirrored(shop);
-  }, 60_000);
-
-  it("both come forward where every run ends with its second transaction", async () => {
-    const proxy = await testProxy();
-    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
-    await storeOrders(shop, 1);
-    await shop.mirror();
-    await writeStock(shop, 5_000);
-    await storeOrders(shop, 1);
-    const there = async () => Number((await shop.there("SELECT count(*) FROM orders"))[0]);
-    const up = () => shop.rows("SELECT 1 FROM stock").length;
-    for (let lives = 0; lives < 4; lives++) {
-      await shop.restart();
-      let commits = 0;
-      proxy.onStatement = (sql) => (sql === "COMMIT" && ++commits === 2 ? "before" : undefined);
-      expect((await shop.run("mirror")).error).toMatchObject({ code: "mirror_away" });
+  itWhole(
+    "take turns where much waits on both, and one pass does everything",
+    async () => {
+      const proxy = await testProxy();
+      const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+      await storeOrders(shop, 5);
+      await shop.mirror();
+      await growOrders(shop);
+      await writeStock(shop, 7_000);
+      const steps: string[] = [];
+      let isNew = true;
+      proxy.onStatement = (sql) => {
+        isNew ||= sql === "BEGIN";
+        const step = sql.includes("DELETE FROM touched")
+          ? "up"
+          : sql.includes("INSERT INTO orders")
+            ? "down"
+            : undefined;
+        if (step !== undefined && isNew) steps.push(step);
+        isNew &&= step === undefined;
+        return undefined;
+      };
+      expect(await shop.mirror()).toMatchObject({ erpRows: 7_000, mirrored: 5 });
       proxy.onStatement = undefined;
-    }
-    expect(await there()).toBe(2);
-    expect(up()).toBeGreaterThan(0);
-    expect(up()).toBeLessThan(5_000);
-  }, 60_000);
+      const both = steps.slice(0, Math.min(steps.lastIndexOf("up"), steps.lastIndexOf("down")) + 1).join(" ");
+      expect(both).toMatch(/up.*down.*up|down.*up.*down/);
+      expect(both).not.toMatch(/up up|down down down/);
+      await expectMirrored(shop);
+    },
+    60_000,
+  );
+
+  itWhole(
+    "both come forward where every run ends with its second transaction",
+    async () => {
+      const proxy = await testProxy();
+      const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+      await storeOrders(shop, 1);
+      await shop.mirror();
+      await writeStock(shop, 5_000);
+      await storeOrders(shop, 1);
+      const there = async () => Number((await shop.there("SELECT count(*) FROM orders"))[0]);
+      const up = () => shop.rows("SELECT 1 FROM stock").length;
+      for (let lives = 0; lives < 4; lives++) {
+        await shop.restart();
+        let commits = 0;
+        proxy.onStatement = (sql) => (sql === "COMMIT" && ++commits === 2 ? "before" : undefined);
+        expect((await shop.run("mirror")).error).toMatchObject({ code: "mirror_away" });
+        proxy.onStatement = undefined;
+      }
+      expect(await there()).toBe(2);
+      expect(up()).toBeGreaterThan(0);
+      expect(up()).toBeLessThan(5_000);
+    },
+    60_000,
+  );
 
   it("let no request leave before it is known who works for the shop, unless that cannot be learnt", async () => {
     const proxy = await testProxy();
@@ -93,7 +105,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     await expect(shop.restart()).rejects.toMatchObject({ code: "mirror_fenced" });
   });
 
-  it("leave to another machine what was taken beside it, also where that takes another start", async () => {
+  itWhole("leave to another machine what was taken beside it, also where that takes another start", async () => {
     const proxy = await testProxy();
     const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
     await storeOrders(shop, 2);
@@ -165,7 +177,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     60_000,
   );
 
-  it("bring a takeover back to a PostgreSQL that was restored to before it", async () => {
+  itWhole("bring a takeover back to a PostgreSQL that was restored to before it", async () => {
     const shop = await startMirroredShop();
     await storeOrders(shop, 1);
     await shop.mirror();
@@ -193,7 +205,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     expect(await shop.run("orders")).toMatchObject({ error: null, counts: { created: 1 } });
   });
 
-  it("are no reason not to start where the address is missing, which is a condition of the mirror", async () => {
+  itWhole("are no reason not to start where the address is missing, which is a condition of the mirror", async () => {
     const shop = await startMirroredShop();
     await storeOrders(shop, 1);
     await shop.mirror();
@@ -225,7 +237,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     expect(shop.rows("SELECT sku FROM stock")).toEqual([{ sku: "S-1" }]);
   });
 
-  it("both learn that PostgreSQL was restored, however soon a pass is broken off", async () => {
+  itWhole("both learn that PostgreSQL was restored, however soon a pass is broken off", async () => {
     const proxy = await testProxy();
     const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
     await storeOrders(shop, 3);

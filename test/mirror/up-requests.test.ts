@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { describeWithPostgres } from "../support/postgres.ts";
+import { itWhole } from "../support/whole.ts";
 import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const REQUESTS = "SELECT order_id, status, comment, state FROM status_requests ORDER BY id";
@@ -70,7 +71,7 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
-  it("arrive once although PostgreSQL was restored to before they came, and after", async () => {
+  itWhole("arrive once although PostgreSQL was restored to before they came, and after", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     const client = crypto.randomUUID();
@@ -92,7 +93,7 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await remote(OUTCOMES)).toMatchObject([{ state: "sent", http_status: 200 }]);
   });
 
-  it("of a PostgreSQL that lacks them get their outcomes back", async () => {
+  itWhole("of a PostgreSQL that lacks them get their outcomes back", async () => {
     const { bridge, database, erp, pass, remote, restart } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1)`);
@@ -165,7 +166,7 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
-  it("are left alone where another transaction holds them, and get their outcomes later", async () => {
+  itWhole("are left alone where another transaction holds them, and get their outcomes later", async () => {
     const { bridge, erp, connectErp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'packed')`);

@@ -4,7 +4,7 @@ import type { MirrorTx } from "../../src/mirror/connection.ts";
 import { approveMirror, loadMirrorFacts, switchMirror } from "../../src/mirror/mirror-state.ts";
 import { readTouched } from "../../src/mirror/up/remote-rows.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
@@ -77,34 +77,37 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await pass()).toEqual({ erpRows: 4500 });
   });
 
-  it("by the million do not keep marks and requests waiting, nor does a whole table that is gone through", async () => {
-    const { bridge, erp, turn, pass, remote } = await startUp();
-    const orders = await storeOrders(bridge, 2);
-    const writeStock = () =>
-      erp.query(
-        `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 4500) AS n`,
-      );
-    const ask = async (order = "") => {
-      await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${order}', 'paid')`);
-      await erp.query(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${order}', 1)`);
-    };
-    const up = (table: string) => bridge.rows(`SELECT 1 FROM ${table}`).length;
-    await writeStock();
-    await ask(orders[0]);
-    expect(await turn()).toMatchObject({ counts: { erpRequests: 1, erpRows: 2_001 }, more: true });
-    expect([up("status_requests"), up("erp_orders"), up("stock")]).toEqual([1, 1, 2_000]);
-    await pass();
-    await erp.query("TRUNCATE stock");
-    await writeStock();
-    await turn();
-    await turn();
-    await ask(orders[1]);
-    expect(await turn()).toMatchObject({ counts: { erpRequests: 1 }, more: true });
-    expect([up("status_requests"), up("erp_orders")]).toEqual([2, 2]);
-    await pass();
-    expect(up("stock")).toBe(4_500);
-    expect(await remote(`SELECT 1 FROM touched WHERE shop = '${SHOP}'`)).toEqual([]);
-  });
+  itWhole(
+    "by the million do not keep marks and requests waiting, nor does a whole table that is gone through",
+    async () => {
+      const { bridge, erp, turn, pass, remote } = await startUp();
+      const orders = await storeOrders(bridge, 2);
+      const writeStock = () =>
+        erp.query(
+          `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 4500) AS n`,
+        );
+      const ask = async (order = "") => {
+        await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${order}', 'paid')`);
+        await erp.query(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${order}', 1)`);
+      };
+      const up = (table: string) => bridge.rows(`SELECT 1 FROM ${table}`).length;
+      await writeStock();
+      await ask(orders[0]);
+      expect(await turn()).toMatchObject({ counts: { erpRequests: 1, erpRows: 2_001 }, more: true });
+      expect([up("status_requests"), up("erp_orders"), up("stock")]).toEqual([1, 1, 2_000]);
+      await pass();
+      await erp.query("TRUNCATE stock");
+      await writeStock();
+      await turn();
+      await turn();
+      await ask(orders[1]);
+      expect(await turn()).toMatchObject({ counts: { erpRequests: 1 }, more: true });
+      expect([up("status_requests"), up("erp_orders")]).toEqual([2, 2]);
+      await pass();
+      expect(up("stock")).toBe(4_500);
+      expect(await remote(`SELECT 1 FROM touched WHERE shop = '${SHOP}'`)).toEqual([]);
+    },
+  );
 
   it("go with a TRUNCATE, and what is inserted with it stays", async () => {
     const { bridge, erp, pass, remote } = await startUp();
@@ -240,7 +243,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     }
   });
 
-  it("are compared where the shop's database, or PostgreSQL, went back", async () => {
+  itWhole("are compared where the shop's database, or PostgreSQL, went back", async () => {
     const bench = await startUp();
     const { bridge, database, erp, pass, remote, restart } = bench;
     const { store } = bridge.bridge;
@@ -308,7 +311,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await pass()).toEqual({});
   });
 
-  it("are not taken for lacking where PostgreSQL has not heard of round after round", async () => {
+  itWhole("are not taken for lacking where PostgreSQL has not heard of round after round", async () => {
     const { bridge, erp, pass, proxy, restart } = await startUp();
     const { store } = bridge.bridge;
     switchOn(store);
@@ -352,44 +355,49 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(bridge.rows("SELECT sku FROM stock")).toEqual([{ sku: "A" }]);
   });
 
-  it("that wait for an approval stay where a whole table is gone through, and the night finds what no note tells", async () => {
-    const bench = await startUp();
-    const { bridge, erp, pass, restart } = bench;
-    const { store } = bridge.bridge;
-    switchOn(store);
-    const quietly = async (sql: string) => {
-      await erp.query("SET session_replication_role = replica");
-      await erp.query(sql);
-      await erp.query("RESET session_replication_role");
-    };
-    await erp.query(
-      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'K' || n, n FROM generate_series(1, 4) AS n`,
-    );
-    await pass();
-    const skus = () => bridge.rows<{ sku: string }>("SELECT sku FROM stock ORDER BY sku").map(({ sku }) => sku);
-    // A bulk load in which triggers are off, or a restore of one table.
-    await quietly(
-      "ALTER TABLE stock DISABLE TRIGGER ALL; DELETE FROM stock WHERE sku = 'K4'; ALTER TABLE stock ENABLE TRIGGER ALL",
-    );
-    await pass();
-    expect(skus()).toEqual(["K1", "K2", "K3", "K4"]);
-    bench.up.compareAll();
-    await pass();
-    expect(loadMirrorFacts(store)?.kept).toBe(1);
-    restart();
-    await erp.query("BEGIN; TRUNCATE stock; INSERT INTO stock (shop, sku, quantity) VALUES ('north', 'K2', 7); COMMIT");
-    await pass();
-    expect(skus()).toEqual(["K1", "K2", "K3", "K4"]);
-    expect(loadMirrorFacts(store)?.kept).toBe(3);
-    store.write(() => approveMirror(store));
-    await pass();
-    expect(skus()).toEqual(["K2"]);
-    expect(loadMirrorFacts(store)?.kept).toBe(0);
-    // Nothing waits any more.
-    await erp.query("TRUNCATE stock");
-    await pass();
-    expect(skus()).toEqual([]);
-  });
+  itWhole(
+    "that wait for an approval stay where a whole table is gone through, and the night finds what no note tells",
+    async () => {
+      const bench = await startUp();
+      const { bridge, erp, pass, restart } = bench;
+      const { store } = bridge.bridge;
+      switchOn(store);
+      const quietly = async (sql: string) => {
+        await erp.query("SET session_replication_role = replica");
+        await erp.query(sql);
+        await erp.query("RESET session_replication_role");
+      };
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'K' || n, n FROM generate_series(1, 4) AS n`,
+      );
+      await pass();
+      const skus = () => bridge.rows<{ sku: string }>("SELECT sku FROM stock ORDER BY sku").map(({ sku }) => sku);
+      // A bulk load in which triggers are off, or a restore of one table.
+      await quietly(
+        "ALTER TABLE stock DISABLE TRIGGER ALL; DELETE FROM stock WHERE sku = 'K4'; ALTER TABLE stock ENABLE TRIGGER ALL",
+      );
+      await pass();
+      expect(skus()).toEqual(["K1", "K2", "K3", "K4"]);
+      bench.up.compareAll();
+      await pass();
+      expect(loadMirrorFacts(store)?.kept).toBe(1);
+      restart();
+      await erp.query(
+        "BEGIN; TRUNCATE stock; INSERT INTO stock (shop, sku, quantity) VALUES ('north', 'K2', 7); COMMIT",
+      );
+      await pass();
+      expect(skus()).toEqual(["K1", "K2", "K3", "K4"]);
+      expect(loadMirrorFacts(store)?.kept).toBe(3);
+      store.write(() => approveMirror(store));
+      await pass();
+      expect(skus()).toEqual(["K2"]);
+      expect(loadMirrorFacts(store)?.kept).toBe(0);
+      // Nothing waits any more.
+      await erp.query("TRUNCATE stock");
+      await pass();
+      expect(skus()).toEqual([]);
+    },
+  );
 
   inWhole("mirror/step-size").it(
     "arrive in smaller steps where a step takes longer than a statement may",
@@ -443,7 +451,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     }
   });
 
-  it("are not read in vain where they are large", async () => {
+  itWhole("are not read in vain where they are large", async () => {
     const { bridge, erp, turn, pass, proxy, remote } = await startUp();
     await erp.query(
       `INSERT INTO products (shop, sku, description) SELECT '${SHOP}', 'P' || n,
@@ -472,7 +480,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await remote("SELECT 1 FROM touched")).toEqual([]);
   });
 
-  it("of a shop that is away for long are noted as whole tables, and all arrive", async () => {
+  itWhole("of a shop that is away for long are noted as whole tables, and all arrive", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const insert = (shop: string, from: number, to: number) =>
       erp.query(

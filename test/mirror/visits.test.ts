@@ -7,7 +7,7 @@ import { initMirror, SHOP } from "../support/mirror.ts";
 import { describeWithPostgres, testDatabase, testProxy } from "../support/postgres.ts";
 import { until } from "../support/running-shop.ts";
 import { startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const TAKEN = "UPDATE positions SET takeover_no = takeover_no + 1, writer_no = writer_no + 1, host = 'second'";
 const AT_WORK =
@@ -61,29 +61,33 @@ describeWithPostgres("a command that asks the service itself", () => {
     120_000,
   );
 
-  it("knows a takeover without PostgreSQL, once it was heard of, also where a configuration is made anew", async () => {
-    const { shop, there, asked, proxy } = await startFormer();
-    await there(TAKEN);
-    expect((await shop.command("sync", "orders")).code).toBe(76);
-    proxy.isRefusing = true;
-    proxy.cutAll();
-    const before = asked();
-    for (const command of COMMANDS) expect((await shop.command(...command)).code, command.join(" ")).toBe(76);
-    const { service, database } = loadConfig({ file: shop.configFile, env: process.env }).config;
-    const answers = ["--base-url", service.base_url, "--client-id", service.client_id, "--database", database.path];
-    const secret = ["--client-secret-file", `${shop.folder}/client-secret`];
-    expect(await shop.command("init", "--force", ...answers, ...secret)).toMatchObject({
-      code: 76,
-      err: expect.stringContaining("second has taken over"),
-    });
-    expect(asked()).toBe(before);
-    // A shop without a mirror is nobody else's.
-    const withMirror = readFileSync(shop.configFile, "utf8");
-    writeFileSync(shop.configFile, withMirror.replace(/^mirror:\n(?: .*\n)+/m, ""));
-    expect((await shop.command("sync", "orders")).code).toBe(0);
-    expect((await shop.command("check", "--online")).code).not.toBe(76);
-    expect(asked()).toBeGreaterThan(before);
-  }, 120_000);
+  itWhole(
+    "knows a takeover without PostgreSQL, once it was heard of, also where a configuration is made anew",
+    async () => {
+      const { shop, there, asked, proxy } = await startFormer();
+      await there(TAKEN);
+      expect((await shop.command("sync", "orders")).code).toBe(76);
+      proxy.isRefusing = true;
+      proxy.cutAll();
+      const before = asked();
+      for (const command of COMMANDS) expect((await shop.command(...command)).code, command.join(" ")).toBe(76);
+      const { service, database } = loadConfig({ file: shop.configFile, env: process.env }).config;
+      const answers = ["--base-url", service.base_url, "--client-id", service.client_id, "--database", database.path];
+      const secret = ["--client-secret-file", `${shop.folder}/client-secret`];
+      expect(await shop.command("init", "--force", ...answers, ...secret)).toMatchObject({
+        code: 76,
+        err: expect.stringContaining("second has taken over"),
+      });
+      expect(asked()).toBe(before);
+      // A shop without a mirror is nobody else's.
+      const withMirror = readFileSync(shop.configFile, "utf8");
+      writeFileSync(shop.configFile, withMirror.replace(/^mirror:\n(?: .*\n)+/m, ""));
+      expect((await shop.command("sync", "orders")).code).toBe(0);
+      expect((await shop.command("check", "--online")).code).not.toBe(76);
+      expect(asked()).toBeGreaterThan(before);
+    },
+    120_000,
+  );
 
   it("asks where the shop is its own, where PostgreSQL cannot be reached, and beside its own daemon", async () => {
     const { shop, asked, proxy } = await startFormer();

@@ -8,7 +8,7 @@ import { configFor, startTestBridge, type TestBridge } from "../support/bridge.t
 import { startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { memoryFolder } from "../support/temp.ts";
-import { itSome, runs, some } from "../support/whole.ts";
+import { itSome, itWhole, runs, some } from "../support/whole.ts";
 
 const DEEP = 1_200;
 /** JSON literals, each the extreme of something. `\xff` stands for a byte that is no UTF-8. */
@@ -114,7 +114,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
     "is stored, read again or quarantined, and never an error: %s",
     async (source) => {
       const { t, take } = await start();
-      const places = some(PLACES, 120);
+      const places = some(PLACES, 40);
       for (const [n, place] of places.entries()) {
         const id = idOf(n);
         const first = take(source, recordWith(id, place, T1));
@@ -157,7 +157,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
         );
         expect(kept[0]!.n).toBeGreaterThan(0);
       }),
-      { numRuns: runs(150, 600) },
+      { numRuns: runs(60, 600) },
     );
   });
 });
@@ -225,7 +225,7 @@ describe("a pass that meets such records", { timeout: 90_000 }, () => {
     };
   }
 
-  it("stores the others beside bytes that are no UTF-8 and beside ten megabytes of text: a batch", async () => {
+  itWhole("stores the others beside bytes that are no UTF-8 and beside ten megabytes of text: a batch", async () => {
     const t = await startTestBridge();
     const all = [...bytes, ...huge("name")];
     const records = all.map((place, n) => latin(recordWith(idOf(n), place, T1)));
@@ -240,7 +240,7 @@ describe("a pass that meets such records", { timeout: 90_000 }, () => {
     expect(kept[0]!.n).toBe(all.length + 1);
   });
 
-  it("stores the others beside such records: updates, and orders that are read", async () => {
+  itWhole("stores the others beside such records: updates, and orders that are read", async () => {
     const all = [...bytes, ...huge("currency")];
     const test = await startFollowed(all.length + 1);
     const well = test.ids.at(-1)!;
@@ -258,7 +258,7 @@ describe("a pass that meets such records", { timeout: 90_000 }, () => {
     expect((await test.run("reconcile")).error?.code).not.toBe("internal");
   });
 
-  it("stores the others where an order itself is such a record", async () => {
+  itWhole("stores the others where an order itself is such a record", async () => {
     const some = places.filter((_, n) => n % 9 === 0);
     const test = await startWithIll(some.length + 1);
     const well = test.ids.at(-1)!;

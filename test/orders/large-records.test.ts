@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadQuarantined } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
-import { itSome, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const LARGE = 17 * MIB;
@@ -51,7 +51,7 @@ function watchWrites({ bridge: { store } }: TestBridge): { longest: () => number
 }
 
 describe("a record of more than 16 MB", () => {
-  it.each(some(Object.entries(large), 3))(
+  it.each(some(Object.entries(large), 1))(
     "is quarantined in parts, and the others are stored: %s",
     async (_, record) => {
       const t = await startTestBridge();
@@ -77,7 +77,7 @@ describe("a record of more than 16 MB", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     ["alone", []],
     ["with another", [order(OTHER)]],
   ])("is not lost where the program dies before it is quarantined: %s", async (_, others) => {
@@ -102,7 +102,7 @@ describe("a record of more than 16 MB", () => {
     expect(confirmBodies(t)).toHaveLength(1);
   });
 
-  it("is written once where it is served again, and a good record releases it", async () => {
+  itWhole("is written once where it is served again, and a good record releases it", async () => {
     const t = await startTestBridge();
     const record = large["one long text"]!;
     for (let times = 0; times < 2; times++) {
@@ -140,30 +140,33 @@ describe("a record of more than 16 MB", () => {
     expect(orderCount(t) + t.rows("SELECT 1 FROM owed_reads").length).toBeGreaterThan(1);
   });
 
-  it("is quarantined where the order itself is asked for, and keeps its bytes while others remove theirs", async () => {
-    const t = await startTestBridge();
-    const [id = ""] = createOrders(t, 1);
-    await t.run("orders");
-    const record = large["one long text"]!.replace(ID, id);
-    answer(t, "snapshot", record);
-    const { store } = t.bridge;
-    const write = store.write.bind(store);
-    let others: Promise<unknown> | undefined;
-    store.write = (fn) => {
-      const result = write(fn);
-      if (parts(t) > 0) others ??= t.run("orders");
-      return result;
-    };
-    const reconciled = await t.run("reconcile");
-    await others;
-    expect(reconciled.error).toBeNull();
-    expect(held(t)).toMatchObject([{ kind: "snapshot", reference: id, payload: null, inParts: 1 }]);
-    expect(loadQuarantined(t.bridge.store, held(t)[0]!.id)?.payload === record).toBe(true);
-  });
+  itWhole(
+    "is quarantined where the order itself is asked for, and keeps its bytes while others remove theirs",
+    async () => {
+      const t = await startTestBridge();
+      const [id = ""] = createOrders(t, 1);
+      await t.run("orders");
+      const record = large["one long text"]!.replace(ID, id);
+      answer(t, "snapshot", record);
+      const { store } = t.bridge;
+      const write = store.write.bind(store);
+      let others: Promise<unknown> | undefined;
+      store.write = (fn) => {
+        const result = write(fn);
+        if (parts(t) > 0) others ??= t.run("orders");
+        return result;
+      };
+      const reconciled = await t.run("reconcile");
+      await others;
+      expect(reconciled.error).toBeNull();
+      expect(held(t)).toMatchObject([{ kind: "snapshot", reference: id, payload: null, inParts: 1 }]);
+      expect(loadQuarantined(t.bridge.store, held(t)[0]!.id)?.payload === record).toBe(true);
+    },
+  );
 });
 
 describe("what an answer holds beside its records", () => {
-  itSome(2)([
+  itSome(1)([
     [
       "a text",
       `{"note":"${"x".repeat(LARGE)}","orders":[${order(OTHER)}]}`,

@@ -6,7 +6,7 @@ import { acceptMetadata } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
 import { startScene } from "../support/restored.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const PATH = "/api/v1/1c/orders";
 
@@ -183,7 +183,7 @@ describe("a batch whose answer names a next page", () => {
     expect(new Set(asked)).toEqual(new Set([""]));
   });
 
-  it("is in the journal with all its pages", async () => {
+  itWhole("is in the journal with all its pages", async () => {
     const sandbox = { options: { handOut: "repeat", confirmForm: "batch_id" } } as const;
     const scene = await startScene({ backup: { journal: "journal" } }, { sandbox });
     const { t, serve, isConfirmed } = servePages(scene);

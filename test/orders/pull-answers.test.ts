@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, dumpTables, expectComplete, orderCount } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const watermarks = ({ rows }: TestBridge) => rows("SELECT stream, value FROM watermarks");
 const answerOnce = (t: TestBridge, body: string, contentType = "application/json") =>
@@ -176,7 +176,7 @@ describe("a batch under other names than the configuration's", () => {
     expectComplete(t);
   });
 
-  it("is asked for every five minutes once twenty are kept, and all of them are read later", async () => {
+  itWhole("is asked for every five minutes once twenty are kept, and all of them are read later", async () => {
     const t = await startTestBridge({ sandbox: { options: { ...renamed, batchSize: 1 } } });
     createOrders(t, 25);
     for (let poll = 0; poll < 30; poll++) await t.run("orders");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
-import { itSome, size } from "../support/whole.ts";
+import { itSome, itWhole, size } from "../support/whole.ts";
 
 const giant = { handOut: "next" as const, redeliverAfterMs: null, batchSize: 5000 };
 
@@ -62,7 +62,7 @@ describe("a giant batch", () => {
     expectComplete(t);
   });
 
-  it("is in parts by its bytes too", async () => {
+  itWhole("is in parts by its bytes too", async () => {
     const t = await startTestBridge({ sandbox: { options: giant } });
     for (let index = 0; index < 5; index++)
       t.sandbox.service.createOrder({ extra: { text: JSON.stringify("я".repeat(1_000_000)) } });
@@ -75,7 +75,7 @@ describe("a giant batch", () => {
     expectComplete(t);
   });
 
-  it("closes the hand-out with its body, where a confirm names nothing", async () => {
+  itWhole("closes the hand-out with its body, where a confirm names nothing", async () => {
     const t = await startTestBridge({
       settings: { orders: { confirm: { body: {} } } },
       sandbox: { options: { ...giant, batchSize: 1200, confirmForm: "all" } },

@@ -3,7 +3,7 @@ import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const BAD_ID = "11111111-2222-4333-8444-555555555555";
 
@@ -96,7 +96,7 @@ describe("changes that name no order and differ in each answer", () => {
       "SELECT reference, payload, times FROM quarantine WHERE state = 'held' ORDER BY id",
     );
 
-  itSome(1)<["changes" | "whole"]>([["changes"], ["whole"]])(
+  itWhole.each<["changes" | "whole"]>([["changes"], ["whole"]])(
     "share a row beyond twenty of one shape, which has the newest, and others are kept: %s",
     async (carry) => {
       const beat = (n: number) => `{"type":"heartbeat","n":${n},"updated_at":"2026-03-01T12:01:00Z"}`;

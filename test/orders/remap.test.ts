@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { remap } from "../../src/daemon/repair.ts";
 import { startRepairBridge } from "../support/repair.ts";
-import { size } from "../support/whole.ts";
+import { itWhole, size } from "../support/whole.ts";
 
 /** A configuration with paths that the service does not have: `total` and the line's price are read from elsewhere. */
 const WRONG = { orders: { fields: { total: "$.currency" }, line: { price: "$.sku" } } };
@@ -108,7 +108,7 @@ describe("remap", () => {
     expect(t.rows("SELECT total FROM orders WHERE order_id LIKE '7c9e%'")).toEqual([{ total: "5" }]);
   });
 
-  it("derives nothing from a payload that the disk has damaged", async () => {
+  itWhole("derives nothing from a payload that the disk has damaged", async () => {
     const t = await startRepairBridge();
     t.sandbox.service.createOrder({ total: "100", lines: [] });
     await t.run("orders");
@@ -117,7 +117,7 @@ describe("remap", () => {
     expect(t.rows("SELECT total FROM orders")).toEqual([{ total: "100" }]);
   });
 
-  it("goes on where it was stopped", async () => {
+  itWhole("goes on where it was stopped", async () => {
     const t = await startRepairBridge({ settings: WRONG });
     for (let i = 0; i < 300; i++) t.sandbox.service.createOrder();
     await t.run("orders");
@@ -174,7 +174,7 @@ describe("remap", () => {
     expect(t.rows("SELECT revision FROM orders")).toEqual([{ revision: 1 }]);
   });
 
-  it("still owes a remap after the mapping was put back, because orders came in between", async () => {
+  itWhole("still owes a remap after the mapping was put back, because orders came in between", async () => {
     const t = await startRepairBridge({ settings: WRONG });
     t.sandbox.service.createOrder();
     await t.run("orders");

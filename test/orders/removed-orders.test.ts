@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 const DAY = 24 * 3_600_000;
@@ -115,7 +116,7 @@ describe("an order that was marked as removed", () => {
     expectBack(test, test.id);
   });
 
-  it("stays so while the service does not have it, and costs a request a night", async () => {
+  itWhole("stays so while the service does not have it, and costs a request a night", async () => {
     const test = await startWithRemoved();
     test.ill.set(test.id, NO_SUCH_ORDER);
     const before = test.snapshots(test.id);

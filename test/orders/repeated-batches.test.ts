@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { m } from "../../src/messages/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ORDER = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "2026-03-01T11:00:00Z", items: [] };
 const orderOf = (n: number) => ({ ...ORDER, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
@@ -59,7 +59,7 @@ describe("the same orders under a new batch id each time", () => {
     return Object.fromEntries([...members.slice(first), ...members.slice(0, first)]);
   };
 
-  it("are the same with their keys in another order", async () => {
+  itWhole("are the same with their keys in another order", async () => {
     let turn = 0;
     const t = await startLeased(200, (order) => shuffled(order, ++turn));
     await t.run("orders");
@@ -88,7 +88,7 @@ describe("the same orders under a new batch id each time", () => {
     return { ...t, asked: t.leases() };
   }
 
-  it("are the same where their records bear a number alone, with their keys in another order", async () => {
+  itWhole("are the same where their records bear a number alone, with their keys in another order", async () => {
     const t = await startUnnamed((order, turn) => shuffled({ ...order, number: "17" }, turn));
     const rows = batchStates(t).length;
     expect((await t.run("orders")).outcome).toBe("done");
@@ -111,7 +111,7 @@ describe("the same orders under a new batch id each time", () => {
     expect(confirmBodies(t).at(-1)).toContain(`lease-${t.leases()}`);
   });
 
-  it("are well again once a new order comes", async () => {
+  itWhole("are well again once a new order comes", async () => {
     const t = await startLeased();
     await poll(t, 30);
     t.orders.push(orderOf(2));
@@ -119,7 +119,7 @@ describe("the same orders under a new batch id each time", () => {
     expect((await poll(t, 5)).every((error) => error === null)).toBe(true);
   });
 
-  itSome(1)([500, 422])("make no rows without bound where the confirm fails: %s", async (status) => {
+  itWhole.each([500, 422])("make no rows without bound where the confirm fails: %s", async (status) => {
     const t = await startLeased(status);
     await poll(t, 60);
     expect(batchStates(t)).toHaveLength(2);

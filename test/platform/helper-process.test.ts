@@ -10,6 +10,7 @@ import { helperFor, Unanswered } from "../../src/platform/helper-process.ts";
 import { words } from "../support/messages.ts";
 import { tempFolder } from "../support/temp.ts";
 import type { WaitingFunctions } from "../support/waiting-helper.ts";
+import { itWhole } from "../support/whole.ts";
 
 const PROGRAM = path.join(import.meta.dirname, "..", "support", "waiting-helper.ts");
 
@@ -104,7 +105,7 @@ describe("a helper process", () => {
     helper.close();
   });
 
-  it("does the same for callers that cannot wait, who do not ask twice at once", () => {
+  itWhole("does the same for callers that cannot wait, who do not ask twice at once", () => {
     const { helper, pipe, place } = scene();
     expect(helper.callSync("echo", { place }, { big: 1n })).toEqual({ big: 1n });
     expect(() => helper.callSync("throwOurs", { place })).toThrow("no table.");

@@ -10,6 +10,7 @@ import type { Finding, ProbeQuestion } from "../../src/probe/probe-report.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { configFor, type Settings, startTestBridge } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const FOREIGN: SandboxOptionsPatch = {
   shape: {
@@ -135,7 +136,7 @@ describe("probe", () => {
     expect((await test.probe(false, settings)).of("orderFields").facts.join()).not.toContain("nothing stands under");
   });
 
-  it("recognises an exclusive boundary, whole changes and a since that nobody heeds", async () => {
+  itWhole("recognises an exclusive boundary, whole changes and a since that nobody heeds", async () => {
     const exclusive = await setUp({ updates: { boundary: "exclusive", carry: "whole" } });
     await withChanges(exclusive);
     const first = await exclusive.probe();

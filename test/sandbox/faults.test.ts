@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { FaultAction, FaultRule } from "../../src/sandbox/fault-rule.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
+import { itWhole } from "../support/whole.ts";
 import { basic, get, post, pushTo, sandboxFor } from "./client.ts";
 
 const DELAY_MS = 100;
@@ -199,7 +200,7 @@ describe("how an answer goes wrong", () => {
     expect(bytes.toString("latin1")).toMatch(/transfer-encoding: chunked/i);
   });
 
-  it("compresses unasked, and bombs", async () => {
+  itWhole("compresses unasked, and bombs", async () => {
     const { sandbox } = await faulty({ do: { kind: "gzip" } });
     sandbox.faults.add({ do: { kind: "gzip", bombBytes: 64 * 1024 * 1024 } });
     const answer = await get(sandbox);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { inWhole, itSome } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("statuses/status-properties", "statuses/status-unknown");
 
@@ -104,7 +104,7 @@ describe("the commands", () => {
     expect((await shop.command("sync")).out).not.toContain("statuses");
   });
 
-  it("name the hold of a wrong path, and lift it with resume", async () => {
+  itWhole("name the hold of a wrong path, and lift it with resume", async () => {
     const shop = await shopWithRequests();
     shop.writeConfig({ statuses: { path: "/api/v1/1c/orders/{order_id}/state" } });
     const failed = await shop.command("sync", "statuses");

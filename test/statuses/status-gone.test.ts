@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const FAILS: FaultAction = { kind: "status", status: 500 };
@@ -41,7 +42,7 @@ async function startLost() {
 }
 
 describe("a status whose outcome is unknown, of an order that the service has no more", () => {
-  it("was carried out where the order has shown it since", async () => {
+  itWhole("was carried out where the order has shown it since", async () => {
     const { id, ill, poll, vanish, sendFor, state, effects } = await startLost();
     ill.delete(id);
     await poll();
@@ -50,7 +51,7 @@ describe("a status whose outcome is unknown, of an order that the service has no
     expect([state(), effects()]).toEqual(["sent", 1]);
   });
 
-  it("was carried out where a change says so that nobody can read the order for", async () => {
+  itWhole("was carried out where a change says so that nobody can read the order for", async () => {
     const { vanish, sendFor, state, effects } = await startLost();
     await vanish();
     await sendFor(20);

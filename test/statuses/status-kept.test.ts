@@ -3,7 +3,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { Settings } from "../support/bridge.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const FORBIDDEN: FaultAction = { kind: "status", status: 403, body: '{"error":"cancelled orders are archived"}' };
@@ -91,7 +91,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect([posts().length - before, effects(ids[0]!)]).toEqual([1, []]);
   });
 
-  it("waits while no order can be read at all, and is refused as soon as it can be", async () => {
+  itWhole("waits while no order can be read at all, and is refused as soon as it can be", async () => {
     const bridge = await startIll();
     const { send, poll, request, effects, ids, sandbox, run, clock } = bridge;
     const id = await cancelUnread(bridge, BUSY, null);
@@ -186,7 +186,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect(request(id).last_error).toMatch(WAITS);
   });
 
-  it("waits where whole orders are listed, and the change cannot be stored", async () => {
+  itWhole("waits where whole orders are listed, and the change cannot be stored", async () => {
     const bridge = await startIll({ updates: { carry: "whole" } });
     const { ids, ask, ill, announce, poll, request, sandbox, effects, clock } = bridge;
     const id = ask(ids[0]!, "shipped");
@@ -284,7 +284,7 @@ describe("a status for an order that a record may be of, and may call cancelled"
     [`a batch, ${name}`, true, make] as const,
   ]);
 
-  itSome(3)(CASES)(
+  itSome(1)(CASES)(
     "waits until the order was read, and costs no other order anything: %s",
     async (_, isBatch, make) => {
       const bridge = await startNamed(isBatch, make);
@@ -306,7 +306,7 @@ describe("a status for an order that a record may be of, and may call cancelled"
     },
   );
 
-  itSome(3)(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
+  itSome(1)(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
     const { ids, ask, ill, served, pollAll, request, clock } = await startNamed(isBatch, make);
     ill(ids[0]!, FORBIDDEN);
     served();

@@ -4,7 +4,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { runs } from "../support/whole.ts";
 
-const RUNS = runs(4, 25);
+const RUNS = runs(2, 25);
 const ORDERS = 3;
 const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as const;
 /** Illegal ones are refused; the rest form a graph with ways back. */

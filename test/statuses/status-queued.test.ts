@@ -5,7 +5,7 @@ import { acceptForms } from "../../src/pass/accept-forms.ts";
 import { planUnseen } from "../../src/statuses/judge-status.ts";
 import { acceptNewForms } from "../../src/statuses/status-rows.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR = 60;
 const MINUTE_MS = 60_000;
@@ -61,7 +61,7 @@ describe("a status that the service puts into a queue", () => {
     expect(t.request(id)).toMatchObject({ state: "sent", last_error: null, new_form: null });
   });
 
-  it("is sent three times at most, also over restarts, and the order is read ever more seldom", async () => {
+  itWhole("is sent three times at most, also over restarts, and the order is read ever more seldom", async () => {
     const t = await startQueue();
     t.ask(t.ids[3]!, "packed");
     for (let days = 0; days < 3; days++) {

@@ -48,7 +48,7 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toEqual([]);
   });
 
-  it.each(some(LOST, 2))("is read, and only then sent again, where it has not arrived and %s", async (_, action) => {
+  it.each(some(LOST, 1))("is read, and only then sent again, where it has not arrived and %s", async (_, action) => {
     const { ids, ask, send, sandbox, request, effects, posts, order } = await startStatusBridge({
       settings: { service: { timeouts } },
     });
@@ -165,7 +165,7 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[0])).toEqual(["packed"]);
   });
 
-  it.each(some([401, 403, 404, 409, 423, 429, 302] as const, 2))(
+  it.each(some([401, 403, 404, 409, 423, 429, 302] as const, 1))(
     "is not sent again where it took effect and %i was answered, also after a restart",
     async (status) => {
       for (const hasRestart of [false, true]) {

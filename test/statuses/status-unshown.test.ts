@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -71,7 +72,7 @@ describe("a status that the service accepts and does not carry out", () => {
     expect(request(first)).toHaveProperty("shown_at", expect.any(String));
   });
 
-  it("is told to the ERP alone where no order has ever shown such a status", async () => {
+  itWhole("is told to the ERP alone where no order has ever shown such a status", async () => {
     const { ids, ask, send, live, request, conditions } = await startIdleService({ shown: "accepted" });
     const asked = ids.slice(3, 6).map((id) => ask(id, "packed"));
     await send();
@@ -91,7 +92,7 @@ describe("a status that the service accepts and does not carry out", () => {
     expect(conditions()).toEqual([]);
   });
 
-  it("is dealt with by deleting its row, or by a new request that the order shows", async () => {
+  itWhole("is dealt with by deleting its row, or by a new request that the order shows", async () => {
     const { ids, ask, send, live, conditions, carryOut, erp } = await startIdleService();
     const [one] = ids.slice(3, 6).map((id) => ask(id, "packed"));
     await send();
@@ -106,7 +107,7 @@ describe("a status that the service accepts and does not carry out", () => {
     expect(conditions()).toEqual([]);
   });
 
-  it("is not told of by answers that a cache has kept", async () => {
+  itWhole("is not told of by answers that a cache has kept", async () => {
     const { ids, ask, send, live, request, conditions, sandbox } = await startIdleService();
     const asked = ids.slice(3, 6).map((id) => ask(id, "packed"));
     await send();

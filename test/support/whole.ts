@@ -4,7 +4,8 @@ import { describe, it } from "vitest";
 
 /*
  * The rule of the two forms. `npm test` gives a quick answer: of cases that show one rule it takes
- * some, of random ones few, and a test with processes, kills or a PostgreSQL only where no quicker test asserts the same.
+ * some, of random ones few, and a test with processes, kills or a PostgreSQL only where no quicker test asserts the same. Of a
+ * `describe` it takes the main cases, and of further circumstances those that take less than a tenth of a second (`itWhole`).
  * `npm run test:whole` takes everything, with many random cases. `TEST_RUNS=2000` makes a campaign of one property.
  */
 export const isWhole = process.env["TESTS"] === "whole";
@@ -41,3 +42,10 @@ export function inWhole(...quicker: [string, ...string[]]): { it: typeof it; des
   }
   return { it: it.runIf(isWhole) as typeof it, describe: describe.runIf(isWhole) as typeof describe };
 }
+
+/**
+ * A test of the whole form alone. It shows the rule of its `describe` once more under another circumstance: after a restart, with a lost
+ * answer, at another form of the service, beside another program, or over hours of polls. Other tests of the same `describe` show the
+ * rule in the short form; `test/whole.test.ts` looks whether there are any.
+ */
+export const itWhole = it.runIf(isWhole) as typeof it;

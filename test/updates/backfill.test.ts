@@ -5,6 +5,7 @@ import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { failBackfill, loadBackfill, requestBackfill } from "../../src/updates/backfill.ts";
 import { startFollowed } from "../support/followed.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -56,7 +57,7 @@ describe("changes from a time that a person names", () => {
     expect(test.stored()).toEqual(["day 3", "day 4", "day 5"]);
   });
 
-  it("are asked for again after a failure and after a start, and what is new does not wait for them", async () => {
+  itWhole("are asked for again after a failure and after a start, and what is new does not wait for them", async () => {
     const test = await startAnew();
     test.request(test.beganAt);
     test.sandbox.faults.add({ match: { path: "updates" }, skip: 2, do: { kind: "status", status: 500 } });
@@ -69,7 +70,7 @@ describe("changes from a time that a person names", () => {
     expect(loadBackfill(store)).toBeUndefined();
   });
 
-  it("are given up where the service fails at them again and again", async () => {
+  itWhole("are given up where the service fails at them again and again", async () => {
     const { store } = await startAnew();
     store.write(() => requestBackfill(store, "2026-01-01T00:00:00.000Z"));
     const ends = [1, 2, 3, 4, 5, 6].map(() => store.write(() => failBackfill(store)));

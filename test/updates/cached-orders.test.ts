@@ -3,7 +3,7 @@ import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itSome, size } from "../support/whole.ts";
+import { itSome, itWhole, size } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const json = (body: string, headers: Record<string, string> = {}): FaultAction => ({
@@ -14,7 +14,7 @@ const json = (body: string, headers: Record<string, string> = {}): FaultAction =
 });
 
 describe("a cache before GET /orders/{id} that keeps each address for hours", () => {
-  itSome(1)(["changes", "whole"] as const)("sets no order back, and no status goes twice: %s", async (carry) => {
+  itWhole.each(["changes", "whole"] as const)("sets no order back, and no status goes twice: %s", async (carry) => {
     const settings = { statuses: { path: STATUS_PATH }, updates: { carry } };
     const test = await startWithIll(6, { service: { updates: { carry } }, settings });
     const { ids, ill, change, poll, run, sandbox, statusOf, rows, clock } = test;

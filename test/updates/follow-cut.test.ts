@@ -5,7 +5,7 @@ import { FollowUpdates } from "../../src/updates/follow-updates.ts";
 import { ReadOrders } from "../../src/updates/read-orders.ts";
 import { configFor } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 type Updates = NonNullable<SandboxOptionsPatch["updates"]>;
 
@@ -63,7 +63,7 @@ const NEWEST_FIRST: readonly (readonly [string, Updates])[] = [
 ];
 
 describe("a service that answers so many of the newest changes", () => {
-  itSome(1)(NEWEST_FIRST)("loses none of a bulk action: %s", async (_, updates) => {
+  itWhole.each(NEWEST_FIRST)("loses none of a bulk action: %s", async (_, updates) => {
     const test = await start(60, updates);
     await settleIn(test);
     // The look back of ten minutes is over: nothing of it would be in a page.
@@ -120,7 +120,7 @@ describe("a service that answers so many of the newest changes", () => {
     expect(withStatus(test, "refunded")).toBe(60);
   });
 
-  it("does not wait for an order that the service does not have any more", async () => {
+  itWhole("does not wait for an order that the service does not have any more", async () => {
     const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
     const [gone = "", ...others] = test.ids;
     changeAll(test, "delivered", others);
@@ -133,7 +133,7 @@ describe("a service that answers so many of the newest changes", () => {
     expect(withStatus(test, "refunded")).toBe(59);
   });
 
-  it("goes on with the search after a restart", async () => {
+  itWhole("goes on with the search after a restart", async () => {
     const test = await start(150, { keeps: "newest", order: "descending", pageLimit: 20 });
     await settleIn(test);
     await test.poll(3_600_000);
@@ -147,7 +147,7 @@ describe("a service that answers so many of the newest changes", () => {
     expect(withStatus(test, "cancelled")).toBe(150);
   });
 
-  it("ends the search although more and more pages are cut meanwhile", async () => {
+  itWhole("ends the search although more and more pages are cut meanwhile", async () => {
     const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 10 });
     await settleIn(test);
     await test.poll(3_600_000);
@@ -185,7 +185,7 @@ describe("a service that answers a few of the newest changes", () => {
     },
   );
 
-  itSome(2)([3, 5, 9])("loses none of the first bulk action where it says nothing: %i a page", async (pageLimit) => {
+  itSome(1)([3, 5, 9])("loses none of the first bulk action where it says nothing: %i a page", async (pageLimit) => {
     const test = await start(60, { ...FEW, pageLimit });
     changeAll(test, "cancelled");
     await pass(test);
@@ -194,7 +194,7 @@ describe("a service that answers a few of the newest changes", () => {
     expect(withStatus(test, "cancelled")).toBe(60);
   });
 
-  it("loses none where changes were seen that have not moved the position", async () => {
+  itWhole("loses none where changes were seen that have not moved the position", async () => {
     const updates = { ...FEW, pageLimit: 2, created: true };
     const test = await startFollowed(60, { service: { precision: "s", updates } });
     const before = test.watermark();
@@ -207,7 +207,7 @@ describe("a service that answers a few of the newest changes", () => {
     expect(withStatus(test, "cancelled")).toBe(60);
   });
 
-  it("loses none where every change that was known is in the page", async () => {
+  itWhole("loses none where every change that was known is in the page", async () => {
     const test = await start(60, FEW);
     const last = test.ids.slice(-3);
     for (const id of last) test.change(id, { status: "accepted" });
@@ -220,7 +220,7 @@ describe("a service that answers a few of the newest changes", () => {
     expect(withStatus(test, "cancelled")).toBe(60);
   });
 
-  it("is asked no more once it has told all: what is beside the list counts older changes", async () => {
+  itWhole("is asked no more once it has told all: what is beside the list counts older changes", async () => {
     const test = await start(60, { ...FEW, counts: "total" });
     await settleIn(test);
     changeAll(test, "cancelled");
@@ -342,7 +342,7 @@ describe("a service that answers so many changes in another order than that of t
     expect(search(test)).toEqual([]);
   });
 
-  it("finds two that were left out of twenty-two", async () => {
+  itWhole("finds two that were left out of twenty-two", async () => {
     const test = await start(40, { keeps: "first-ids", order: "ids", pageLimit: 20 });
     await settleIn(test);
     await test.poll(3_600_000);
@@ -374,7 +374,7 @@ describe("a service that answers so many changes in another order than that of t
     },
   );
 
-  it("finds what was left out where newer changes fill the room of the first question", async () => {
+  itWhole("finds what was left out where newer changes fill the room of the first question", async () => {
     const updates = { keeps: "first-ids", order: "ids", pageLimit: 5, history: "log" } as const;
     const test = await startFollowed(14, { service: { updates }, settings: { updates: { overlap: "0s" } } });
     await settleIn(test);

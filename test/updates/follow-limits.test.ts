@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { inWhole, itSome } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("updates/follow-limits");
 
@@ -118,7 +118,7 @@ describe("a service that refuses a since of more than three days", () => {
     expect(statuses(test)[26]).toBe("cancelled");
   });
 
-  it("is followed through weeks without a change: no order is read, and nothing is refused for long", async () => {
+  itWhole("is followed through weeks without a change: no order is read, and nothing is refused for long", async () => {
     const test = await start(5, 3 * DAY_MS);
     const before = test.watermark();
     const snapshots = test.snapshots();
@@ -177,7 +177,7 @@ describe("a service that refuses a since of more than three days", () => {
     expect(told(test)).toHaveLength(1);
   });
 
-  it("goes one step further with each resume", async () => {
+  itWhole("goes one step further with each resume", async () => {
     const test = await start(5, 3 * DAY_MS);
     await outage(test, 7 * DAY_MS);
     await run(test, 6 * 60_000);
@@ -216,18 +216,21 @@ describe("a service that names positions itself and answers few requests a minut
 });
 
 describe("a service that answers few requests a minute", () => {
-  it("is followed where its pages do not show whether they are whole before it asks to wait: orders are read", async () => {
-    const test = await startFollowed(12, { service: { updates: { pageLimit: 3 } } });
-    await run(test, 3 * 60_000, 60_000);
-    const timestamp = Math.floor(test.clock.nowMs());
-    for (const [place, id] of test.ids.entries())
-      test.change(id, { status: "paid", timestamp: timestamp + (place < 5 ? 0 : 30_000) }, 0);
-    limitRequests(test, 4);
-    await run(test, 2 * HOUR_MS, 90_000);
-    expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
-    expect(held(test)).toEqual([]);
-    expect(Date.parse(test.watermark()!)).toBe(timestamp + 30_000);
-  });
+  itWhole(
+    "is followed where its pages do not show whether they are whole before it asks to wait: orders are read",
+    async () => {
+      const test = await startFollowed(12, { service: { updates: { pageLimit: 3 } } });
+      await run(test, 3 * 60_000, 60_000);
+      const timestamp = Math.floor(test.clock.nowMs());
+      for (const [place, id] of test.ids.entries())
+        test.change(id, { status: "paid", timestamp: timestamp + (place < 5 ? 0 : 30_000) }, 0);
+      limitRequests(test, 4);
+      await run(test, 2 * HOUR_MS, 90_000);
+      expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
+      expect(held(test)).toEqual([]);
+      expect(Date.parse(test.watermark()!)).toBe(timestamp + 30_000);
+    },
+  );
 
   it("is followed where it answers none that would show whether a page was cut", async () => {
     const test = await startFollowed(30, {

@@ -3,7 +3,7 @@ import { parseTimestamp } from "../../src/answers/timestamp.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { showsWhole } from "../../src/updates/step-over.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { inWhole, itSome, size, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, size, some } from "../support/whole.ts";
 
 const whole = inWhole("updates/follow-rest");
 
@@ -86,7 +86,7 @@ describe("more changes of one timestamp than a page holds", () => {
     },
   );
 
-  itSome(1)(["inclusive", "exclusive"] as const)(
+  itWhole.each(["inclusive", "exclusive"] as const)(
     "in the middle hide nothing of what comes after them: %s",
     async (boundary) => {
       const page = size(20, 100);
@@ -127,7 +127,7 @@ describe("more changes of one timestamp than a page holds", () => {
     expect(test.ids.filter((id) => test.statusOf(id).status === "shipped")).toHaveLength(60);
   });
 
-  it("raise the alarm for smaller pages than before too, where later changes show that one was cut", async () => {
+  itWhole("raise the alarm for smaller pages than before too, where later changes show that one was cut", async () => {
     const test = await startBurst({}, 30_000, 150);
     await test.poll();
     test.sandbox.service.setOptions({ updates: { pageLimit: 40 } });

@@ -4,6 +4,7 @@ import { formatTimestamp } from "../../src/answers/timestamp.ts";
 import type { TimestampForm } from "../../src/answers/timestamp-form.ts";
 import type { FollowRules, SinceForm } from "../../src/updates/follow.ts";
 import { type Feed, type FeedChange, followFeed } from "../support/simulated-feed.ts";
+import { runs } from "../support/whole.ts";
 
 const START_NS = 1_772_366_400_000_000_000n;
 const UNITS = { s: 1_000_000_000n, ms: 1_000_000n, us: 1_000n } as const;
@@ -69,7 +70,7 @@ describe("a pass over any feed", () => {
         );
         expect(missed).toEqual([]);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(800, 3_000) },
     );
   });
 
@@ -83,7 +84,7 @@ describe("a pass over any feed", () => {
           told.has(unitOf(ns, each)) || told.has(unitOf(ns, each) - 1n) || told.has(unitOf(ns, each) + 1n);
         expect(each.feed.changes.filter((change) => !seen.has(change.id) && !isTold(change))).toEqual([]);
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(800, 3_000) },
     );
   });
 
@@ -99,7 +100,7 @@ describe("a pass over any feed", () => {
           6 + Math.ceil(each.feed.changes.length / perPage) + 3 * crowds.size,
         );
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(800, 3_000) },
     );
   });
 
@@ -117,7 +118,7 @@ describe("a pass over any feed", () => {
         };
         expect(followFeed(moving, each.rules, { watermark, between }).ended).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 
@@ -134,7 +135,7 @@ describe("a pass over any feed", () => {
         // An exclusive service asked from its last change has nothing to tell.
         expect(again.high ?? first.high).toEqual(first.high);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(500, 2_000) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { boundedPass as pass } from "../support/bounded-pass.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const TOKENS = {
   service: { updates: { next: ["next"], nextForm: "cursor", pageLimit: 4 } },
@@ -168,7 +168,7 @@ describe("more changes than a pass may read", () => {
     expect(await beginsAnew(rewrite)).toBe(true);
   });
 
-  it("in a sweep are read on after what is new, and the sweep counts once it is whole", async () => {
+  itWhole("in a sweep are read on after what is new, and the sweep counts once it is whole", async () => {
     const test = await startFollowed(40, { service: { updates: { pageLimit: 1 } } });
     for (const id of test.ids) test.change(id, { status: "paid" }, 10);
     await test.poll();
@@ -226,7 +226,7 @@ describe("a service that answers few requests a minute", () => {
     expect(behind(test)).toBeNull();
   });
 
-  it("stores what is new although the look back of a day takes more than a minute's requests", async () => {
+  itWhole("stores what is new although the look back of a day takes more than a minute's requests", async () => {
     const test = await startFollowed(14, { service: { updates: { pageLimit: 2, carry: "whole" } }, settings: WHOLE });
     await test.poll();
     for (const id of test.ids) test.change(id, { status: "paid" });

@@ -105,7 +105,7 @@ describe("any value in any field of a change", () => {
         expect(test.statusOf(test.ids[3]!).status).toBe(`s${status}`);
         if (!isHollow) expect(isNow(test)).toBe(true);
       }),
-      { numRuns: runs(40, 250) },
+      { numRuns: runs(15, 250) },
     );
   }, 60_000);
 

@@ -4,7 +4,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -103,7 +103,7 @@ describe("orders of which a record is held", () => {
     expect(held(test).filter(({ state }) => state === "held")).toEqual([]);
   });
 
-  it("are asked for a hundred an hour, in turn", async () => {
+  itWhole("are asked for a hundred an hour, in turn", async () => {
     const test = await startFollowed(1);
     const { store } = test.bridge;
     const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;

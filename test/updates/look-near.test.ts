@@ -3,6 +3,7 @@ import { loadObservations } from "../../src/probe/observations.ts";
 import { loadAhead } from "../../src/updates/learned-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -96,21 +97,24 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(test.watermark()! < "2027").toBe(true);
   });
 
-  it("stays where this machine's clock is behind, and asks seldom from before where many changes lie between", async () => {
-    let serviceMs = Date.UTC(2026, 2, 1, 12);
-    const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
-    test.clock.jump(-YEAR_MS);
-    for (let polls = 0; polls < 12; polls++) {
-      serviceMs += 5 * MINUTE_MS;
-      test.sandbox.service.changeOrder(test.ids[polls % 3]!, { status: `step ${polls}` });
-      await test.poll(5 * MINUTE_MS);
-    }
-    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[2]!)!).updated_at);
-    expect(statuses(test)).toEqual(["step 9", "step 10", "step 11"]);
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
-  });
+  itWhole(
+    "stays where this machine's clock is behind, and asks seldom from before where many changes lie between",
+    async () => {
+      let serviceMs = Date.UTC(2026, 2, 1, 12);
+      const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
+      test.clock.jump(-YEAR_MS);
+      for (let polls = 0; polls < 12; polls++) {
+        serviceMs += 5 * MINUTE_MS;
+        test.sandbox.service.changeOrder(test.ids[polls % 3]!, { status: `step ${polls}` });
+        await test.poll(5 * MINUTE_MS);
+      }
+      expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[2]!)!).updated_at);
+      expect(statuses(test)).toEqual(["step 9", "step 10", "step 11"]);
+      expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+    },
+  );
 
-  it("asks seldom from before where that takes many requests, because a page holds one change", async () => {
+  itWhole("asks seldom from before where that takes many requests, because a page holds one change", async () => {
     const serviceMs = Date.UTC(2026, 2, 1, 12);
     let passedMs = 0;
     const service = { ...noDate.service, updates: { ...noDate.service.updates, pageLimit: 1 } };
@@ -128,50 +132,56 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(statuses(test).every((status) => status === "paid")).toBe(true);
   });
 
-  it("stays where this machine's clock is behind, and an order changes just before it is asked from before", async () => {
-    let serviceMs = Date.UTC(2026, 2, 1, 12);
-    const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
-    const { service } = test.sandbox;
-    serviceMs += 5 * MINUTE_MS;
-    test.change(test.ids[0]!, { status: "paid" });
-    await test.poll(5 * MINUTE_MS);
-    serviceMs += YEAR_MS;
-    const handle = service.handle.bind(service);
-    let raced = 0;
-    service.handle = (request) => {
-      const since = new URLSearchParams(request.path.split("?")[1] ?? "").get("since");
-      if (since !== null && Date.parse(since) < serviceMs - HOUR_MS)
-        service.changeOrder(test.ids[raced % 3]!, { status: `raced ${raced++}` });
-      return handle(request);
-    };
-    for (let polls = 0; polls < 12; polls++) {
+  itWhole(
+    "stays where this machine's clock is behind, and an order changes just before it is asked from before",
+    async () => {
+      let serviceMs = Date.UTC(2026, 2, 1, 12);
+      const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
+      const { service } = test.sandbox;
       serviceMs += 5 * MINUTE_MS;
-      service.changeOrder(test.ids[polls % 3]!, { status: `step ${polls}` });
+      test.change(test.ids[0]!, { status: "paid" });
       await test.poll(5 * MINUTE_MS);
-    }
-    expect(raced).toBeGreaterThan(3);
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
-    expect(Date.parse(test.watermark()!)).toBeGreaterThan(serviceMs - 10 * MINUTE_MS);
-  });
+      serviceMs += YEAR_MS;
+      const handle = service.handle.bind(service);
+      let raced = 0;
+      service.handle = (request) => {
+        const since = new URLSearchParams(request.path.split("?")[1] ?? "").get("since");
+        if (since !== null && Date.parse(since) < serviceMs - HOUR_MS)
+          service.changeOrder(test.ids[raced % 3]!, { status: `raced ${raced++}` });
+        return handle(request);
+      };
+      for (let polls = 0; polls < 12; polls++) {
+        serviceMs += 5 * MINUTE_MS;
+        service.changeOrder(test.ids[polls % 3]!, { status: `step ${polls}` });
+        await test.poll(5 * MINUTE_MS);
+      }
+      expect(raced).toBeGreaterThan(3);
+      expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+      expect(Date.parse(test.watermark()!)).toBeGreaterThan(serviceMs - 10 * MINUTE_MS);
+    },
+  );
 
-  it("stays where this machine's clock is behind, and an order is said otherwise with its former time", async () => {
-    let serviceMs = Date.UTC(2026, 2, 1, 12) + 7;
-    const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
-    const { service } = test.sandbox;
-    serviceMs += 5 * MINUTE_MS;
-    test.change(test.ids[0]!, { status: "paid" });
-    await test.poll(5 * MINUTE_MS);
-    serviceMs += YEAR_MS;
-    for (let polls = 0; polls < 12; polls++) {
+  itWhole(
+    "stays where this machine's clock is behind, and an order is said otherwise with its former time",
+    async () => {
+      let serviceMs = Date.UTC(2026, 2, 1, 12) + 7;
+      const test = await startFollowed(3, { ...noDate, sandbox: { now: () => serviceMs } });
+      const { service } = test.sandbox;
       serviceMs += 5 * MINUTE_MS;
-      if (polls === 6) service.changeOrder(test.ids[0]!, { status: "packed", keepTimestamp: true });
-      else service.changeOrder(test.ids[1]!, { status: `step ${polls}` });
+      test.change(test.ids[0]!, { status: "paid" });
       await test.poll(5 * MINUTE_MS);
-    }
-    expect(statuses(test)).toEqual(["packed", "step 11", "new"]);
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
-    expect(test.watermark()).toBe(JSON.parse(service.newestText(test.ids[1]!)!).updated_at);
-  });
+      serviceMs += YEAR_MS;
+      for (let polls = 0; polls < 12; polls++) {
+        serviceMs += 5 * MINUTE_MS;
+        if (polls === 6) service.changeOrder(test.ids[0]!, { status: "packed", keepTimestamp: true });
+        else service.changeOrder(test.ids[1]!, { status: `step ${polls}` });
+        await test.poll(5 * MINUTE_MS);
+      }
+      expect(statuses(test)).toEqual(["packed", "step 11", "new"]);
+      expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+      expect(test.watermark()).toBe(JSON.parse(service.newestText(test.ids[1]!)!).updated_at);
+    },
+  );
 
   it("is noticed until a person has seen it, and stands in no way where the service sends its time", async () => {
     const test = await startFollowed(2, noDate);

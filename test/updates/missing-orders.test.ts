@@ -5,7 +5,7 @@ import { saysNoSuchOrder } from "../../src/updates/missing-orders.ts";
 import type { Followed } from "../support/followed.ts";
 import { NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 
@@ -57,26 +57,29 @@ describe("an order that the service says it does not have", () => {
     },
   );
 
-  it("is back within the hour where one machine of the service had lost the newest orders for a while, and is asked for ever more seldom otherwise", async () => {
-    const test = await startWithIll(6);
-    const [gone, ...shard] = [test.ids[0]!, ...test.ids.slice(4)];
-    for (const id of [gone, ...shard]) {
-      test.ill.set(id, NO_SUCH_ORDER);
-      test.change(id, { status: "paid" });
-    }
-    await pollFor(test, 50);
-    expect(removedCount(test)).toBe(3);
-    for (const id of shard) test.ill.delete(id);
-    const asked = test.snapshots(gone);
-    await pollFor(test, 40);
-    expect(removedCount(test)).toBe(1);
-    expect(shard.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
-    await pollFor(test, 3 * 24 * 60, 30);
-    expect(test.snapshots(gone) - asked).toBe(5);
-    expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
-  });
+  itWhole(
+    "is back within the hour where one machine of the service had lost the newest orders for a while, and is asked for ever more seldom otherwise",
+    async () => {
+      const test = await startWithIll(6);
+      const [gone, ...shard] = [test.ids[0]!, ...test.ids.slice(4)];
+      for (const id of [gone, ...shard]) {
+        test.ill.set(id, NO_SUCH_ORDER);
+        test.change(id, { status: "paid" });
+      }
+      await pollFor(test, 50);
+      expect(removedCount(test)).toBe(3);
+      for (const id of shard) test.ill.delete(id);
+      const asked = test.snapshots(gone);
+      await pollFor(test, 40);
+      expect(removedCount(test)).toBe(1);
+      expect(shard.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
+      await pollFor(test, 3 * 24 * 60, 30);
+      expect(test.snapshots(gone) - asked).toBe(5);
+      expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
+    },
+  );
 
-  it("is noted as missing once where it was never stored, and is asked for ever more seldom", async () => {
+  itWhole("is noted as missing once where it was never stored, and is asked for ever more seldom", async () => {
     const test = await startWithIll(3);
     test.sandbox.service.setOptions({ updates: { scope: "all" } });
     const stranger = test.sandbox.service.createOrder();
@@ -205,7 +208,7 @@ describe("a service that has lost its way", () => {
     }
   });
 
-  it("is not believed for one order where a proxy says it, for as long as it does", async () => {
+  itWhole("is not believed for one order where a proxy says it, for as long as it does", async () => {
     const test = await startWithIll(3);
     const [id, other] = test.ids as [string, string];
     test.ill.set(id, WEB_PAGE_404);
@@ -223,7 +226,7 @@ describe("a service that has lost its way", () => {
     expect(test.statusOf(id).status).toBe("paid");
   });
 
-  it("has stale replicas, which do not have the newest orders either", async () => {
+  itWhole("has stale replicas, which do not have the newest orders either", async () => {
     const test = await startWithIll(8);
     const fresh = test.ids.slice(4);
     for (const id of fresh) test.ill.set(id, NO_SUCH_ORDER);

@@ -141,7 +141,7 @@ describe("one order that is answered in another shape, where no order was read b
     body: spoil(test.sandbox.service.newestText(id)!),
   });
 
-  itSome(2)(inAnotherShape)("waits behind the others, and its cancellation counts without it: %s", async (_, spoil) => {
+  itSome(1)(inAnotherShape)("waits behind the others, and its cancellation counts without it: %s", async (_, spoil) => {
     const test = await startWithIll(3, { service: { updates: { scope: "all" } } });
     const [odd, paid, cancelled] = test.ids as [string, string, string];
     test.change(odd, { status: "cancelled" });

@@ -6,7 +6,7 @@ import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { fillStock } from "../support/pushed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { inWhole, itSome } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("updates/stale-replica");
 
@@ -68,7 +68,7 @@ async function startShop(service: SandboxOptionsPatch = {}) {
 }
 
 describe("a service that was restored to an earlier copy", () => {
-  it("is known by several orders that have gone back, and gets once more what it had accepted since", async () => {
+  itWhole("is known by several orders that have gone back, and gets once more what it had accepted since", async () => {
     const shop = await startShop();
     const { ids, change, poll, run, stockSent, goBack, live, statusOf, bridge, erp } = shop;
     change(ids[0]!, { status: "paid" });
@@ -110,7 +110,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(["S-1"]);
   });
 
-  it("is known after a day where no page reaches so far back, and no status goes once more for that", async () => {
+  itWhole("is known after a day where no page reaches so far back, and no status goes once more for that", async () => {
     const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log", pageLimit: 12 } });
     const { ids, ask, poll, run, stockSent, goBack, live, statusOf, requests, clock, bridge } = shop;
     for (const id of ids.slice(0, 2)) ask(id, "packed");
@@ -145,7 +145,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(["S-1"]);
   });
 
-  it("is not believed because of one order", async () => {
+  itWhole("is not believed because of one order", async () => {
     const { ids, change, poll, run, stockSent, goBack, live, statusOf, bridge } = await startShop();
     change(ids[0]!, { status: "paid" });
     await poll();
@@ -204,29 +204,32 @@ describe("a service that was restored to an earlier copy", () => {
     expect(sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "packed"]);
   });
 
-  it("keeps what made the older version, also where the times of several requests are cut to the same minute", async () => {
-    const { ids, ask, poll, run, live, ill, unlisted, requests, sandbox, clock } = await startShop({
-      precision: "min",
-    });
-    const [, , id] = ids as [string, string, string];
-    const send = async (status: string) => {
-      ask(id, status);
-      await run("statuses");
-      await run("statuses");
-    };
-    await send("accepted");
-    await send("packed");
-    const kept = sandbox.service.newestText(id)!;
-    await poll();
-    clock.advance(HOUR_MS);
-    await send("shipped");
-    await poll();
-    ill.set(id, raw(kept));
-    unlisted.add(id);
-    await run("reconcile");
-    await live(6);
-    expect(requests().map(({ state }) => state)).toEqual(["sent", "sent", "pending"]);
-  });
+  itWhole(
+    "keeps what made the older version, also where the times of several requests are cut to the same minute",
+    async () => {
+      const { ids, ask, poll, run, live, ill, unlisted, requests, sandbox, clock } = await startShop({
+        precision: "min",
+      });
+      const [, , id] = ids as [string, string, string];
+      const send = async (status: string) => {
+        ask(id, status);
+        await run("statuses");
+        await run("statuses");
+      };
+      await send("accepted");
+      await send("packed");
+      const kept = sandbox.service.newestText(id)!;
+      await poll();
+      clock.advance(HOUR_MS);
+      await send("shipped");
+      await poll();
+      ill.set(id, raw(kept));
+      unlisted.add(id);
+      await run("reconcile");
+      await live(6);
+      expect(requests().map(({ state }) => state)).toEqual(["sent", "sent", "pending"]);
+    },
+  );
 });
 
 describe("an older answer for an order", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { loadSetBack } from "../../src/updates/learned-rows.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -69,7 +69,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("counts once the changes go on without it, and is read again later all the same", async () => {
+  itWhole("counts once the changes go on without it, and is read again later all the same", async () => {
     const test = await startWithIll(3);
     const [id, other] = test.ids as [string, string];
     const old = test.sandbox.service.newestText(id)!;
@@ -122,7 +122,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.statusOf(id).status).toBe("paid");
   });
 
-  it("counts after a day in which nothing showed whether it lags", async () => {
+  itWhole("counts after a day in which nothing showed whether it lags", async () => {
     const test = await startWithIll(1);
     const [id] = test.ids as [string];
     const old = test.sandbox.service.newestText(id)!;
@@ -192,7 +192,7 @@ describe("a replica that answers with an order's former content", () => {
     },
   );
 
-  it("is no reason to ask for ever where changes bear other times than their orders", async () => {
+  itWhole("is no reason to ask for ever where changes bear other times than their orders", async () => {
     const test = await startWithIll(8);
     const ids = test.ids;
     const later = (n: number) => `2026-03-01T13:00:0${n}.000Z`;

@@ -58,7 +58,7 @@ async function startStrict(form: FormName, { refuses = false } = {}) {
 }
 
 describe("a service whose times come in another form after a deployment", () => {
-  itSome(2)<[FormName, FormName, boolean]>([
+  itSome(1)<[FormName, FormName, boolean]>([
     ["iso", "unix", false],
     ["iso", "unix_ms", false],
     ["iso", "unix", true],
@@ -104,7 +104,7 @@ describe("a service whose times come in another form after a deployment", () => 
 });
 
 describe("a service of which some orders have times in another form", () => {
-  itSome(2)<FormName>(["unix_ms", "unix", "date"])("is followed in the form of its changes (%s)", async (form) => {
+  itSome(1)<FormName>(["unix_ms", "unix", "date"])("is followed in the form of its changes (%s)", async (form) => {
     const test = await startStrict("iso");
     const { ids, change, statusOf, asked } = test;
     change(ids[3]!, { status: "paid" });

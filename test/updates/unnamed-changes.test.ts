@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { boundedPass } from "../support/bounded-pass.ts";
 import { startWithRewritten } from "../support/rewritten.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -56,7 +56,7 @@ describe("a change whose order is named in another place or form", () => {
     ]);
   });
 
-  it("is not settled by an answer that is older than the change", async () => {
+  itWhole("is not settled by an answer that is older than the change", async () => {
     const test = await cancelUnder(({ order_id, ...rest }) => ({ id: order_id, ...rest }));
     const { polls, id, statusOf, rows, sandbox } = test;
     const former = rows<{ payload: string }>("SELECT payload FROM orders WHERE order_id = ?", id)[0]!.payload;
@@ -153,7 +153,7 @@ describe("of several changes that name their order otherwise", () => {
     ]);
   });
 
-  it("those of a list with times of its own are released once their orders were read for a day", async () => {
+  itWhole("those of a list with times of its own are released once their orders were read for a day", async () => {
     const test = await cancelUnder(({ order_id, updated_at, ...rest }) => {
       const ms = Date.parse(String(updated_at)) + 4 * MINUTE_MS;
       return { ...rest, id: order_id, updated_at: new Date(ms).toISOString() };
@@ -184,7 +184,7 @@ describe("changes that name no order at all", () => {
     expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["are released where they name their orders, also where one pass cannot read all changes of that time", true],
     ["stay held where only the last of the passes that read that time met names alone", false],
   ])("%s", async (_, isNamed) => {
@@ -211,7 +211,7 @@ describe("changes that name no order at all", () => {
     expect(rows("SELECT 1 FROM meta WHERE key IN ('backfill', 'sweep_rest')")).toEqual([]);
   });
 
-  it("are asked for ever more seldom where they never do, and not for ever", async () => {
+  itWhole("are asked for ever more seldom where they never do, and not for ever", async () => {
     const { polls, rows, sinces } = await cancelUnder(nameless);
     const asked = () => sinces().map((since) => Date.parse(since));
     const wide = () => asked().filter((ms, index, all) => index > 0 && ms < all[index - 1]! - HOUR_MS / 2).length;

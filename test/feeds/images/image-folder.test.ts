@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { findFolder, lookAtImage, readImage } from "../../../src/feeds/images/read-image.ts";
 import { BASE64, jpeg, png, shaOf, startImages } from "../../support/images.ts";
 import { tempFolder } from "../../support/temp.ts";
+import { itWhole } from "../../support/whole.ts";
 
 /** A file that nobody may send. */
 function secretFile(): { folder: string; sha256: string } {
@@ -209,7 +210,7 @@ describe("a file", () => {
     expect(images.accepted()).toBe(2);
   });
 
-  it("that is large is read in pieces, so that everything else has its turn meanwhile", async () => {
+  itWhole("that is large is read in pieces, so that everything else has its turn meanwhile", async () => {
     const folder = await findFolder(tempFolder("large"));
     const bytes = jpeg("large", 20_000_000);
     writeFileSync(path.join(folder, "a.jpg"), bytes);

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BASE64, FORM, jpeg, shaOf, startImages } from "../../support/images.ts";
 import { IMPORT_TIMEOUT_MS } from "../../support/pushed.ts";
+import { itWhole } from "../../support/whole.ts";
 
 const LOST_AFTER = { match: { path: "import" }, when: "after", do: { kind: "reset" } } as const;
 
@@ -29,7 +30,7 @@ describe.each([
     expect(images.accepted()).toBe(3);
   });
 
-  it("in doubt goes again after a restart with what its file holds by then", async () => {
+  itWhole("in doubt goes again after a restart with what its file holds by then", async () => {
     const images = await startImages(settings);
     images.put("a.jpg", jpeg("first"));
     images.row("A", 1, "a.jpg");
@@ -45,27 +46,30 @@ describe.each([
     expect(images.rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
   });
 
-  it("whose file changes before its request is built carries the new content, and the old one is never sent", async () => {
-    let meanwhile: (() => void) | undefined;
-    const images = await startImages({ ...settings, chunk: 1 }, { sandbox: { onRequest: () => meanwhile?.() } });
-    images.put("a.jpg", jpeg("a"));
-    images.put("b.jpg", jpeg("b"));
-    images.put("c.jpg", jpeg("c"));
-    images.row("A", 1, "a.jpg");
-    images.row("B", 1, "b.jpg");
-    images.row("C", 1, "c.jpg");
-    let changed: Buffer | undefined;
-    meanwhile = () => {
-      meanwhile = undefined;
-      changed = images.put("b.jpg", jpeg("changed"));
-      rmSync(path.join(images.photos, "c.jpg"));
-    };
-    await images.run("images");
-    expect(images.contents("B", 1)).toEqual([shaOf(changed ?? Buffer.alloc(0))]);
-    expect(images.sentOf("B")).toContain(shaOf(changed ?? Buffer.alloc(0)));
-    expect(images.contents("C", 1)).toEqual([]);
-    expect(images.held()).toEqual(["C/1 source: the file is not there"]);
-  });
+  itWhole(
+    "whose file changes before its request is built carries the new content, and the old one is never sent",
+    async () => {
+      let meanwhile: (() => void) | undefined;
+      const images = await startImages({ ...settings, chunk: 1 }, { sandbox: { onRequest: () => meanwhile?.() } });
+      images.put("a.jpg", jpeg("a"));
+      images.put("b.jpg", jpeg("b"));
+      images.put("c.jpg", jpeg("c"));
+      images.row("A", 1, "a.jpg");
+      images.row("B", 1, "b.jpg");
+      images.row("C", 1, "c.jpg");
+      let changed: Buffer | undefined;
+      meanwhile = () => {
+        meanwhile = undefined;
+        changed = images.put("b.jpg", jpeg("changed"));
+        rmSync(path.join(images.photos, "c.jpg"));
+      };
+      await images.run("images");
+      expect(images.contents("B", 1)).toEqual([shaOf(changed ?? Buffer.alloc(0))]);
+      expect(images.sentOf("B")).toContain(shaOf(changed ?? Buffer.alloc(0)));
+      expect(images.contents("C", 1)).toEqual([]);
+      expect(images.held()).toEqual(["C/1 source: the file is not there"]);
+    },
+  );
 
   it("that is refused alone is quarantined with the service's words, and tried again when its file changes", async () => {
     const images = await startImages(settings);
@@ -114,7 +118,7 @@ describe("a request of many images", () => {
     expect(images.accepted()).toBe(7);
   });
 
-  it("carries no more than some megabytes, and the bytes of one content are read once for it", async () => {
+  itWhole("carries no more than some megabytes, and the bytes of one content are read once for it", async () => {
     const images = await startImages(BASE64);
     for (const name of ["a", "b", "c"]) images.put(`${name}.jpg`, jpeg(name, 5_000_000));
     images.row("A", 1, "a.jpg");

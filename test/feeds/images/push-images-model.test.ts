@@ -7,7 +7,7 @@ import { itSome, runs } from "../../support/whole.ts";
 
 const ROWS = ["A", "B", "C"] as const;
 const FILES = ["1.jpg", "2.jpg", "deep/3.jpg"] as const;
-const RUNS = runs(4, 25);
+const RUNS = runs(2, 25);
 
 type Step =
   | { do: "put" | "put in flight"; name: string; words: string }
