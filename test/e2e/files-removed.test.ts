@@ -89,7 +89,7 @@ describe("a running daemon", PATIENT, () => {
     expect((await second.exited).code).toBe(75);
   });
 
-  it.each(some(["removed", "replaced"], 1))("saves what it holds where the database is %s, and ends", async (how) => {
+  whole.it.each(["removed", "replaced"])("saves what it holds where the database is %s, and ends", async (how) => {
     const { shop, program } = await startDaemon();
     if (how === "removed") rmSync(shop.database);
     else {
@@ -201,7 +201,7 @@ async function expectTold(shop: Shop, words: string) {
 }
 
 describe("a log that is truncated under the daemon", PATIENT, () => {
-  it("ends it before anything is added or confirmed, and what may be missing is told", async () => {
+  whole.it("ends it before anything is added or confirmed, and what may be missing is told", async () => {
     const { shop, program } = await startDaemon();
     const erp = startReading(shop);
     addOrders(shop, 10);

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
 import { probeService } from "../../src/daemon/ask-outside.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -89,20 +89,24 @@ describeWithPostgres("a command that asks the service itself", () => {
     120_000,
   );
 
-  it("asks where the shop is its own, where PostgreSQL cannot be reached, and beside its own daemon", async () => {
-    const { shop, asked, proxy } = await startFormer();
-    const loaded = loadConfig({ file: shop.configFile, env: process.env });
-    const check = async () => {
-      const before = asked();
-      await probeService(loaded, systemClock);
-      expect(asked()).toBeGreaterThan(before);
-    };
-    await check();
-    const daemon = shop.start("run");
-    await daemon.says("erp-bridge is running");
-    await check();
-    proxy.isRefusing = true;
-    proxy.cutAll();
-    await check();
-  }, 60_000);
+  itWhole(
+    "asks where the shop is its own, where PostgreSQL cannot be reached, and beside its own daemon",
+    async () => {
+      const { shop, asked, proxy } = await startFormer();
+      const loaded = loadConfig({ file: shop.configFile, env: process.env });
+      const check = async () => {
+        const before = asked();
+        await probeService(loaded, systemClock);
+        expect(asked()).toBeGreaterThan(before);
+      };
+      await check();
+      const daemon = shop.start("run");
+      await daemon.says("erp-bridge is running");
+      await check();
+      proxy.isRefusing = true;
+      proxy.cutAll();
+      await check();
+    },
+    60_000,
+  );
 });

@@ -3,7 +3,7 @@ import { parseTimestamp } from "../../src/answers/timestamp.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { showsWhole } from "../../src/updates/step-over.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { inWhole, itSome, itWhole, size, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, size } from "../support/whole.ts";
 
 const whole = inWhole("updates/follow-rest");
 
@@ -50,7 +50,7 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
     expect(tie(test)).toEqual([]);
   });
 
-  it.each(some(["unix", "unix_ms"] as const, 1))(
+  itWhole.each(["unix", "unix_ms"] as const)(
     "are all seen where since is %s and coarser than the timestamps",
     async (since) => {
       const test = await startFollowed(300, {
