@@ -109,22 +109,29 @@ it("the same bytes wait once, also where they are news each time", async () => {
   expect(waiting(scene)).toHaveLength(1);
 });
 
-it("of a batch that says something else at each hand-out so many wait, and what is newest is stored once the journal is written", async () => {
-  const scene = await startScene({ backup: { journal: "journal" } });
-  fill(scene);
-  const [id = ""] = createOrders(scene, 2);
-  for (let times = 0; times < 25; times++) {
-    scene.sandbox.service.changeOrder(id, {});
-    await poll(scene);
-  }
-  expect(waiting(scene)).toHaveLength(20);
-  mend(scene);
-  await drain(scene);
-  expectComplete(scene);
-  expect(waiting(scene)).toEqual([]);
-  await scene.restart({});
-  expect(batchStates(scene)).not.toContain("stored");
-});
+it.each([
+  ["names it", {}, {}],
+  ["names nothing", { confirm: { body: {} } }, { confirmForm: "all", handOut: "next", redeliverAfterMs: 1 }],
+] as const)(
+  "of a batch that says something else at each hand-out so many wait, and what is newest is stored once the journal is written; its confirm %s",
+  async (_what, orders, options) => {
+    const scene = await startScene({ backup: { journal: "journal" }, orders }, { sandbox: { options } });
+    fill(scene);
+    const [id = ""] = createOrders(scene, 2);
+    for (let times = 0; times < 25; times++) {
+      scene.sandbox.service.changeOrder(id, {});
+      await poll(scene);
+    }
+    expect(waiting(scene)).toHaveLength(20);
+    mend(scene);
+    for (let times = 0; times < 4; times++) await poll(scene);
+    expect(scene.rows("SELECT reason FROM holds")).toEqual([]);
+    expectComplete(scene);
+    expect(waiting(scene)).toEqual([]);
+    await scene.restart({});
+    expect(batchStates(scene)).not.toContain("stored");
+  },
+);
 
 it("a body that the journal had before the program died goes there once more, and does no harm", async () => {
   const { scene, id } = await startWaiting();
