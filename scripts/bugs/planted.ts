@@ -19,8 +19,8 @@ const otherWatermark = (name: string, how: string): PlantedBug =>
   one(
     name,
     FOLLOW_JOB,
-    "            saveWatermark(store, STREAM, watermark, pass.at);",
-    `            saveWatermark(store, STREAM, ${how}, pass.at);`,
+    "            saveWatermark(store, UPDATES_STREAM, watermark, pass.at);",
+    `            saveWatermark(store, UPDATES_STREAM, ${how}, pass.at);`,
   );
 
 const CONFIRM_IMPORT: Edit = {
@@ -111,7 +111,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     FOLLOW_JOB,
     "    for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {",
     `    if (watermark !== undefined) {
-      await commit(this.#context, pass.signal, () => saveWatermark(store, STREAM, watermark, pass.at));
+      await commit(this.#context, pass.signal, () => saveWatermark(store, UPDATES_STREAM, watermark, pass.at));
     }
     for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {`,
   ),

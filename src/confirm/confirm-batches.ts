@@ -27,6 +27,7 @@ import {
   type ServedUnnamed,
 } from "./confirm-rows.ts";
 import { ConfirmWaits } from "./confirm-waits.ts";
+import { type ChangesFrom, LateOrders } from "./late-orders.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 
 const CONFIRMS_PER_PASS = 200;
@@ -57,6 +58,7 @@ export class ConfirmBatches {
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
   readonly #sender: SendConfirm;
+  readonly #late: LateOrders;
   /** Confirmed batches that are served again and again, without a new one in between, by their rows. */
   readonly #again = new Map<number, { times: number; sinceMs: number }>();
   /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
@@ -64,12 +66,17 @@ export class ConfirmBatches {
   /** The batch that came last and that no confirm can name. */
   #unnamed: ServedUnnamed | undefined;
 
-  constructor(context: JobContext, { confirm: form, account }: { confirm: ConfirmForm; account: string }) {
+  constructor(
+    context: JobContext,
+    { confirm: form, account }: { confirm: ConfirmForm; account: string },
+    changes: ChangesFrom,
+  ) {
     this.#context = context;
     this.#form = form;
     this.#account = account;
     this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form) ? "nothing" : "enough");
     this.#waits = new ConfirmWaits(context, form, account);
+    this.#late = new LateOrders(context, changes);
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 
@@ -115,7 +122,9 @@ export class ConfirmBatches {
     const { store, clock, log } = this.#context;
     for (const doubt of this.#waits.listUnserved()) {
       const at = isoTime(clock.nowMs());
+      const late = await this.#late.find(doubt.row, pass.signal);
       const isNews = await commit(this.#context, pass.signal, () => {
+        this.#late.save(late, at);
         if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
         if (doubt.count !== undefined) this.#forms.saveCountOfChanges(doubt.count);
         this.#waits.forget(doubt.row.id);
@@ -178,7 +187,9 @@ export class ConfirmBatches {
       // The service no longer has what it confirmed in a new form.
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
+      const late = row.state === "confirmed" ? [] : await this.#findLate(row, pass.signal);
       const confirmed = await commit(this.#context, pass.signal, () => {
+        this.#late.save(late, at);
         const by = { account: this.#account, at };
         const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, by)) : markAllConfirmed(store, by);
         if (this.#sender.isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", by);
@@ -250,6 +261,17 @@ export class ConfirmBatches {
     if (endsPull(failure)) throw failure;
     pass.confirmFailure ??= failure;
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
+  }
+
+  /** A confirm that names nothing is one of all batches that wait. */
+  async #findLate(row: BatchRow, signal: AbortSignal): Promise<string[]> {
+    const others = confirmNames(this.#form)
+      ? []
+      : loadUnconfirmed(this.#context.store, this.#account, CONFIRMS_PER_PASS);
+    const late: string[] = [];
+    for (const each of [row, ...others.filter(({ id }) => id !== row.id)])
+      late.push(...(await this.#late.find(each, signal)));
+    return late;
   }
 
   /** How often the service has served a batch that no confirm can name; noted ever more seldom. */

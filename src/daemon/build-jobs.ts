@@ -74,6 +74,7 @@ export function buildJobs(
   const pull = new PullOrders(context, {
     rules,
     query: Object.entries(orders.query),
+    overlapMs: updates.overlap,
     journal,
     disk: new WatchDisk(context, options.readSpace ?? readDiskSpace),
   });

@@ -13,12 +13,11 @@ import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
 import { forgetLearned } from "../pass/learned-rows.ts";
-import { deleteWatermark, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { deleteWatermark, loadWatermark, saveWatermark, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { oweReconcile } from "../reconcile/reconcile-rows.ts";
 import { COVERED_STREAM, deleteCut } from "../updates/cut-rows.ts";
 import { isToken } from "../updates/follow.ts";
-import { STREAM, TIME_STREAM } from "../updates/follow-pass.ts";
 import { loadLearned } from "../updates/learned-rows.ts";
 import { deleteRest } from "../updates/rest-rows.ts";
 import { requestSentSince } from "../updates/set-back.ts";
@@ -30,7 +29,7 @@ const HOUR_MS = 3_600_000;
 const SWEEP_DUE_MS = 3 * HOUR_MS;
 /** Accounts whose positions are kept; those left longest ago go first. */
 const ACCOUNTS_MAX = 10;
-const STREAMS = [STREAM, TIME_STREAM, COVERED_STREAM, SWEEP_STREAM] as const;
+const STREAMS = [UPDATES_STREAM, TIME_STREAM, COVERED_STREAM, SWEEP_STREAM] as const;
 
 interface Left {
   at: string;
@@ -74,7 +73,7 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   oweReconcile(store);
   const [formerUrl, formerId] = JSON.parse(former) as [string, string];
   const [unconfirmed, confirmedNow] = [countUnconfirmedOf(store, former), countUnconfirmedOf(store, account)];
-  const position = loadWatermark(store, STREAM);
+  const position = loadWatermark(store, UPDATES_STREAM);
   return { formerUrl, formerId, leftAt: known?.at, position, reads, unconfirmed, confirmedNow };
 }
 
@@ -102,9 +101,10 @@ function exchangePositions(
   for (const key of ["updates_rest", "sweep_rest"] as const) deleteRest(store, key);
   deleteCut(store);
   const { form } = loadLearned(store);
-  const here = positions[STREAM];
+  const here = positions[UPDATES_STREAM];
   const isForeign = here !== undefined && isToken(here, form, timezone);
-  const next = known?.positions ?? (isForeign ? { ...positions, [STREAM]: positions[TIME_STREAM] ?? here } : positions);
+  const next =
+    known?.positions ?? (isForeign ? { ...positions, [UPDATES_STREAM]: positions[TIME_STREAM] ?? here } : positions);
   for (const stream of STREAMS) {
     const value = next[stream];
     if (value === undefined) deleteWatermark(store, stream);

@@ -47,6 +47,8 @@ export interface DiskRoom {
 export interface PullOptions {
   rules: OrderRules;
   query: readonly (readonly [string, string])[];
+  /** Changes are asked for from so long before their position. */
+  overlapMs: number;
   /** Where bodies are kept as well before they are confirmed. */
   journal?: BodyJournal | undefined;
   disk?: DiskRoom;
@@ -72,7 +74,10 @@ export class PullOrders implements Job {
     this.#options = options;
     this.#journal = new JournalBatches(context, options.journal);
     this.#batches = new StoreBatches(context, options, this.#journal);
-    this.#confirms = new ConfirmBatches(context, options.rules);
+    this.#confirms = new ConfirmBatches(context, options.rules, {
+      timezone: options.rules.plan.timezone,
+      overlapMs: options.overlapMs,
+    });
   }
 
   /** Has passes end with what waited when it was called, until the function that it gives is called. */

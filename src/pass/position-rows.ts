@@ -10,6 +10,11 @@ import type { NamedRow } from "../database/row.ts";
 import { orders, owedReads, type seenChanges, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
+/** The position of changes. */
+export const UPDATES_STREAM = "updates";
+/** Beside a position that is a token of the service's own: the largest timestamp stored with it. */
+export const TIME_STREAM = "updates_time";
+
 export function loadWatermark(store: Store, stream: string): string | undefined {
   return findRow(store, watermarks, { stream })?.value;
 }

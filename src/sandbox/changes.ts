@@ -33,7 +33,8 @@ function usesCursor(options: SandboxOptions): boolean {
 function* allChanges(site: Site): Generator<Change> {
   const { scope, history, created } = site.options.updates;
   for (const order of site.book.all()) {
-    if (order.deleted || (scope === "handed-out" && !order.handedOut)) continue;
+    if (order.deleted || (scope === "handed-out" && !order.handedOut) || (scope === "confirmed" && !order.confirmed))
+      continue;
     const versions = listed(created ? order.versions : order.versions.slice(1), site);
     for (const version of history === "log" ? versions : versions.slice(-1)) yield { order, version };
   }

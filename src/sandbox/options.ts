@@ -105,8 +105,8 @@ const UPDATES = group({
   keeps: z.enum(["oldest", "newest", "first-ids"]).default("oldest"),
   /** How a page is sorted. */
   order: z.enum(["ascending", "descending", "shuffled", "ids"]).default("ascending"),
-  /** Whose changes are listed: of orders that were delivered, or of all. */
-  scope: z.enum(["handed-out", "all"]).default("handed-out"),
+  /** Whose changes are listed: of orders that were handed out, of those whose confirm was accepted, or of all. */
+  scope: z.enum(["handed-out", "confirmed", "all"]).default("handed-out"),
   /** The newest change of each order, or every change. */
   history: z.enum(["latest", "log"]).default("latest"),
   /** Whether the creation of an order is a change. */

@@ -20,9 +20,6 @@ import { loadLearned } from "./learned-rows.ts";
 import { type Anchor, fallsTo, isRising, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
-export const STREAM = "updates";
-/** Beside a position that is a token of the service's own: the largest timestamp stored with it. */
-export const TIME_STREAM = "updates_time";
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
 export const PAGES_MAX = 1_000;
 export const RECORDS_MAX = 200_000;

@@ -9,7 +9,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { hasPulled, loadWatermark } from "../pass/position-rows.ts";
+import { hasPulled, loadWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnstoredChanges } from "../records/unstored-records.ts";
@@ -17,7 +17,7 @@ import { failBackfill, loadBackfill } from "./backfill.ts";
 import { loadCut } from "./cut-rows.ts";
 import { FindCutChanges } from "./find-cut-changes.ts";
 import { isToken, liesAhead, planFirstAsk, planSweep } from "./follow.ts";
-import { beginPass, type FollowOptions, type Pass, STREAM } from "./follow-pass.ts";
+import { beginPass, type FollowOptions, type Pass } from "./follow-pass.ts";
 import { JudgePages } from "./judge-pages.ts";
 import type { Learned } from "./learn-form.ts";
 import { isLookBackDue, requestLookBack } from "./look-back.ts";
@@ -171,7 +171,7 @@ export class FollowUpdates implements Job {
   async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<Followed> {
     const { store, client } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
-    const watermark = loadWatermark(store, STREAM);
+    const watermark = loadWatermark(store, UPDATES_STREAM);
     // The first pull determines from when on there are changes to follow. All changes ever made are not asked for instead.
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
@@ -215,7 +215,7 @@ export class FollowUpdates implements Job {
     const { store } = this.#context;
     const { follow } = this.#options;
     const { from: backfill, isOwn = false } = (sweepRest === undefined ? loadBackfill(store) : undefined) ?? {};
-    const now = loadWatermark(store, STREAM);
+    const now = loadWatermark(store, UPDATES_STREAM);
     const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
     const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? sweepRest?.backfill?.from });
     if (backfill === undefined) return await this.#readAndStore(older);

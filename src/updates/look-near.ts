@@ -11,10 +11,10 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { addCounts } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { loadNewestTimestamp, loadWatermark, saveWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { loadCut } from "./cut-rows.ts";
 import { AHEAD_MS, type FollowRules, instantOf, isLater, liesAhead, planFirstAsk } from "./follow.ts";
-import { beginPass, type Pass, STREAM } from "./follow-pass.ts";
+import { beginPass, type Pass } from "./follow-pass.ts";
 import { type Ahead, loadAhead, saveAhead } from "./learned-rows.ts";
 import { isPositionRefused } from "./read-pages.ts";
 
@@ -28,7 +28,8 @@ const WIDE_EVERY_MS = 3_600_000;
 /** Whether nothing but this machine's clock says that the watermark lies ahead. */
 function isAheadHere({ store, client, clock }: Context, pass: Pick<Pass, "learned">, rules: FollowRules): boolean {
   return (
-    client.serviceNow === undefined && liesAhead(loadWatermark(store, STREAM), clock.nowMs(), pass.learned.form, rules)
+    client.serviceNow === undefined &&
+    liesAhead(loadWatermark(store, UPDATES_STREAM), clock.nowMs(), pass.learned.form, rules)
   );
 }
 
@@ -74,7 +75,7 @@ export class LookNear {
     const { store, clock } = this.#context;
     const follow = this.#follow;
     this.#dueMs = clock.monotonicMs() + LOOK_EVERY_MS;
-    const watermark = loadWatermark(store, STREAM);
+    const watermark = loadWatermark(store, UPDATES_STREAM);
     const own: Record<string, number> = {};
     const begin = { counts: own, signal, rules: follow, watermark, rest: undefined, isSweep: true, isFirst: false };
     const pass = beginPass(this.#context, follow, begin);
@@ -125,7 +126,7 @@ export class LookNear {
     const isBack = isNews && back !== undefined;
     if (!isBack && near === ahead.near) return;
     await commit(this.#context, pass.signal, () => {
-      if (isBack) saveWatermark(store, STREAM, back, pass.at);
+      if (isBack) saveWatermark(store, UPDATES_STREAM, back, pass.at);
       saveAhead(store, { ...ahead, ...(near !== undefined && { near }), isProven: isBack || ahead.isProven });
     });
     if (isBack) log.warn({ watermark: pass.watermark, since: back }, m.updates.watermarkBack);

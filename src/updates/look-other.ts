@@ -10,11 +10,11 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark } from "../pass/position-rows.ts";
+import { loadWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { loadCut } from "./cut-rows.ts";
 import { type FollowRules, instantOf, isLater, planFirstAsk } from "./follow.ts";
-import { beginPass, type Pass, STREAM } from "./follow-pass.ts";
+import { beginPass, type Pass } from "./follow-pass.ts";
 import type { OtherForm } from "./learn-form.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
 import type { ReadPages } from "./read-pages.ts";
@@ -69,7 +69,7 @@ export class LookOther {
 
   async #ask(main: Pass, other: OtherForm, isRefused: boolean): Promise<void> {
     const { store } = this.#context;
-    const watermark = loadWatermark(store, STREAM);
+    const watermark = loadWatermark(store, UPDATES_STREAM);
     const from = other.from ?? watermark;
     const fromNs = instantOf(from, this.#follow.timezone);
     // A token of the service's own has no form.
@@ -96,7 +96,7 @@ export class LookOther {
   ) {
     const { store, client } = this.#context;
     const rules = this.#follow;
-    const watermark = loadWatermark(store, STREAM);
+    const watermark = loadWatermark(store, UPDATES_STREAM);
     const begin = { counts, signal, rules, watermark, rest: undefined, isSweep: true, isFirst: false };
     const pass = beginPass(this.#context, rules, begin);
     const asked = planFirstAsk({ watermark: from, serviceNow: client.serviceNow, form }, rules);

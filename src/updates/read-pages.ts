@@ -13,7 +13,7 @@ import type { OrderRules } from "../orders/order-rules.ts";
 import { endOfStepNs } from "../orders/second-reads.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark } from "../pass/position-rows.ts";
+import { loadWatermark, TIME_STREAM } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
@@ -24,15 +24,7 @@ import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
-import {
-  type FollowOptions,
-  notePage,
-  PAGES_MAX,
-  type Pass,
-  RECORDS_MAX,
-  type ReadPage,
-  TIME_STREAM,
-} from "./follow-pass.ts";
+import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { noteFormer } from "./learn-form.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { mergeAnchors } from "./page-cover.ts";

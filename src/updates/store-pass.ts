@@ -13,7 +13,7 @@ import { commit } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { loadWatermark, saveWatermark, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import { saveMatchedPaths } from "../records/check-paths.ts";
@@ -23,7 +23,7 @@ import { endBackfill, loadBackfill } from "./backfill.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
 import type { FindCutChanges } from "./find-cut-changes.ts";
 import { type FollowRules, instantOf, isLater, isToken } from "./follow.ts";
-import { type Pass, STREAM, TIME_STREAM } from "./follow-pass.ts";
+import type { Pass } from "./follow-pass.ts";
 import { type Ahead, loadLearned, saveAhead, saveLearned } from "./learned-rows.ts";
 import { settleLookBack } from "./look-back.ts";
 import { type Anchor, mergeAnchors } from "./page-cover.ts";
@@ -95,7 +95,7 @@ export class StorePass {
           // The position may move here: whatever it covers is stored, or has a queued read, in this transaction or one
           // before it, and `planPosition` has left it where a page was cut.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
-            saveWatermark(store, STREAM, watermark, pass.at);
+            saveWatermark(store, UPDATES_STREAM, watermark, pass.at);
           if (isLast && ahead !== undefined) saveAhead(store, ahead);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
           if (isLast && anchors !== undefined) saveAnchors(store, anchors);
@@ -121,7 +121,7 @@ export class StorePass {
   /** A pull may have set the first position while the first pass read; it goes back for nothing. */
   #isOvertaken({ watermark, learned }: Pass, position: string): boolean {
     const { timezone } = this.#follow;
-    const standing = watermark === undefined ? loadWatermark(this.#context.store, STREAM) : undefined;
+    const standing = watermark === undefined ? loadWatermark(this.#context.store, UPDATES_STREAM) : undefined;
     if (standing === undefined || isToken(position, learned.form, timezone)) return false;
     return isLater(standing, position, this.#follow);
   }

@@ -362,7 +362,11 @@ describe("the journal", () => {
     store.write(() => saveUnjournaled(store, owed));
     const sent = () => scene.sandbox.ledger.ofKind("confirm").length;
     const before = sent();
-    const confirms = new ConfirmBatches(context, { confirm: compileConfirm({}), account: row.account ?? "" });
+    const confirms = new ConfirmBatches(
+      context,
+      { confirm: compileConfirm({}), account: row.account ?? "" },
+      { timezone: "UTC", overlapMs: 600_000 },
+    );
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before);
     store.write(() => deleteAllUnjournaled(store));

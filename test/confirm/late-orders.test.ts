@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import type { Settings } from "../support/bridge.ts";
+import { type Followed, startFollowed } from "../support/followed.ts";
+
+const MINUTE = 60_000;
+const owed = ({ rows }: Followed) =>
+  rows<{ order_id: string }>("SELECT order_id FROM owed_reads").map(({ order_id }) => order_id);
+
+/** An order is handed out, and its confirm fails for so long, while another one changes every minute. */
+async function confirmLate(
+  minutes: number,
+  { settings = {}, ...service }: { settings?: Settings } & SandboxOptionsPatch = {},
+) {
+  const test = await startFollowed(1, {
+    settings,
+    service: { handOut: "next", redeliverAfterMs: null, ...service, updates: { scope: "confirmed", carry: "whole" } },
+  });
+  const [known] = test.ids as [string];
+  await test.poll();
+  const late = test.sandbox.service.createOrder();
+  const fault = { match: { path: "confirm" as const }, times: "forever" as const };
+  test.sandbox.faults.add({ ...fault, do: { kind: "status", status: 503 } });
+  await test.run("orders");
+  test.change(late, { status: "cancelled" });
+  for (let minute = 0; minute < minutes; minute += 1) {
+    test.change(known, { status: minute % 2 === 0 ? "paid" : "assembling" });
+    await test.poll();
+  }
+  test.sandbox.faults.clear();
+  test.clock.advance(10 * MINUTE);
+  expect(test.statusOf(late).status).toBe("new");
+  await test.run("orders");
+  expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+  return { test, late };
+}
+
+describe("an order whose confirm comes late", () => {
+  it("is read once where changes are asked for from later than what is stored of it", async () => {
+    const { test, late } = await confirmLate(20);
+    expect(owed(test)).toEqual([late]);
+    await test.poll();
+    expect(test.statusOf(late).status).toBe("cancelled");
+    expect(test.snapshots(late)).toBe(1);
+    await test.poll();
+    expect([owed(test), test.snapshots(late)]).toEqual([[], 1]);
+  });
+
+  it("is read as well where the confirm names nothing", async () => {
+    const { test, late } = await confirmLate(20, {
+      settings: { orders: { confirm: { body: {} } } },
+      confirmForm: "all",
+    });
+    expect(owed(test)).toEqual([late]);
+  });
+
+  it("is not read where its changes are still asked for", async () => {
+    const { test, late } = await confirmLate(5);
+    expect(owed(test)).toEqual([]);
+    await test.poll();
+    expect(test.statusOf(late).status).toBe("cancelled");
+  });
+
+  it("is not read where it is closed, or nothing was followed yet", async () => {
+    const test = await startFollowed(0);
+    const old = test.sandbox.service.createOrder();
+    test.clock.advance(60 * MINUTE);
+    await test.run("orders");
+    expect(owed(test)).toEqual([]);
+    test.change(old, { status: "paid" });
+    await test.poll();
+    const closed = test.sandbox.service.createOrder({ status: "cancelled" });
+    test.clock.advance(60 * MINUTE);
+    test.change(old, { status: "assembling" });
+    await test.poll();
+    await test.run("orders");
+    expect(test.statusOf(closed).status).toBe("cancelled");
+    expect(owed(test)).toEqual([]);
+  });
+});
