@@ -419,4 +419,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "#markInvalidated", find: "if (openTables > 0)", replace: "if (openTables < 0)" },
     "src/feeds/push-imports.ts",
   ),
+  tested(
+    "test/confirm/late-orders.test.ts",
+    "an order whose confirm comes after the position of changes is not read",
+    { in: "find", find: "timestamp.instantNs < fromNs", replace: "timestamp.instantNs < 0n" },
+    "src/confirm/late-orders.ts",
+  ),
+  tested(
+    "test/confirm/pull-confirm.test.ts",
+    "a refused batch is owed whole although others cover its orders one by one",
+    { in: "saveCoveredIds", find: "state = 'refused' AND ", replace: "state = 'stored' AND " },
+    "src/confirm/confirm-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-values.test.ts",
+    "a row that comes back to what was dropped stays dropped",
+    { in: "releaseRow", find: "state <> 'released'", replace: "state = 'held'" },
+    "src/pass/quarantine-rows.ts",
+  ),
 ];
