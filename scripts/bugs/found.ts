@@ -346,6 +346,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/feeds/former-rows.ts",
   ),
   tested(
+    "test/feeds/push-other-rules.test.ts",
+    "a row that was acknowledged as gone elsewhere is not sent here as gone",
+    { in: "loadKnownKeys", find: 'rules.scope === "whole"', replace: "rules.feedId > 0" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
     "test/updates/look-near.test.ts",
     "what lies behind a watermark taken for proof that it is ahead",
     { in: "look", find: "const isNews = isNear &&", replace: "const isNews =" },

@@ -16,9 +16,10 @@ export function hasAnyKeys(store: Store, rules: FeedRules): boolean {
   return isIn("feed_sent") !== undefined || isIn("feed_outbox") !== undefined;
 }
 
-/** Whether any key is known as present. */
+/** Whether any key is known as present, or as gone by an acknowledgement that does not count. */
 export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
-  const sql = `SELECT EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feed AND gone = 0)
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
+      WHERE s.feed_id = @feed AND (s.gone = 0 OR s.epoch <> f.epoch))
     OR EXISTS (SELECT 1 FROM feed_outbox WHERE feed_id = @feed)`;
   return store.prepare<number>(sql).pluck().get({ feed: rules.feedId }) === 1;
 }

@@ -354,7 +354,7 @@ function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[
     .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
 
-/** The next keys that are stored as present, after `after`, in steps: acknowledged ones, or those of the outbox. */
+/** The next keys that are stored as present, or whose acknowledgement as gone does not count, after `after`, in steps: acknowledged ones, or those of the outbox. */
 export function loadKnownKeys(
   store: Store,
   rules: FeedRules,
@@ -363,10 +363,16 @@ export function loadKnownKeys(
   const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
   // What waits as gone is planned anew with the rest: it may have been rendered under other rules.
   const goneMax = options.table === "feed_sent" ? 0 : 1;
-  const epoch = options.table === "feed_sent" ? "epoch" : "0";
+  // What was acknowledged as gone elsewhere goes there as gone; a table that is sent whole says it by absence.
+  const isLost =
+    options.table === "feed_outbox"
+      ? "0"
+      : rules.scope === "whole"
+        ? `epoch = ${INVALID_EPOCH}`
+        : `epoch <> (SELECT f.epoch FROM feeds f WHERE f.feed_id = ${rules.feedId})`;
   return store
     .prepare<string[]>(
-      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${epoch} = ${INVALID_EPOCH}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
+      `SELECT k0, k1, k2, k3 FROM ${options.table} WHERE feed_id = ? ${beyond} AND (gone <= ${goneMax} OR ${isLost}) ORDER BY k0, k1, k2, k3 LIMIT ?`,
     )
     .raw(true)
     .all(rules.feedId, ...(options.after === undefined ? [] : paddedKey(options.after)), options.limit);

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { isWhole, itSome } from "../support/whole.ts";
@@ -140,4 +140,27 @@ describe("a feed whose rules are changed", () => {
     expect(zerosOf(test, held)).toEqual([]);
     await test.close();
   });
+});
+
+it.each([
+  ["some rows", "DELETE FROM stock WHERE sku = 'a'", [0, 0]],
+  ["every row", "DELETE FROM stock", [0, 0]],
+])("what was acknowledged as gone elsewhere goes to this address as gone: %s", async (_what, sql, expected) => {
+  const elsewhere = { path: "/api/v1/import/prices", property: "prices" };
+  const here = { delete_after: "0s", guard: { from: 1000 } };
+  const test = await startFeeds({ settings: { imports: { stocks: here } } });
+  test.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('a', 5), ('b', 3), ('c', 2)");
+  await test.minute();
+  await test.restart({ imports: { stocks: { ...here, ...elsewhere } } });
+  await test.minute();
+  test.erp.exec(`UPDATE stock SET quantity = 0 WHERE sku = 'b'; ${sql}`);
+  await test.minutes(2);
+  expect([test.level("a"), test.level("b")]).toEqual([5, 3]);
+  await test.restart({ imports: { stocks: { ...here, path: "/api/v1/import/stocks", property: "stocks" } } });
+  await test.minutes(2);
+  expect([test.level("a"), test.level("b")]).toEqual(expected);
+  test.requests();
+  await test.compare();
+  await test.minute();
+  expect([test.requests(), test.rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
 });
