@@ -137,11 +137,16 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .action((area: string, options: Common & { hold?: string }) =>
       act(async () => (await import("./cli/resume.ts")).resume, options, { area, hold: options.hold }),
     );
-  add(program, "approve", m.help.approve, "approve stocks")
+  add(program, "approve", m.help.approve, "approve stocks --rows 35")
     .argument("<feed>", say(m.help.approveFeed))
+    .option("--rows <count>", say(m.help.approveRows), wholeNumber)
     .option("--former <decision>", say(m.help.approveFormer))
-    .action((feed: string, options: Common & { former?: string }) =>
-      act(async () => (await import("./cli/approve.ts")).approve, options, { feed, former: options.former }),
+    .action((feed: string, options: Common & { former?: string; rows?: number }) =>
+      act(async () => (await import("./cli/approve.ts")).approve, options, {
+        feed,
+        former: options.former,
+        shown: options.rows,
+      }),
     );
   const config = addGroup(program, say, "config", m.help.config, "config show");
   add(config, "show", m.help.configShow, "config show").action((common: Common) =>

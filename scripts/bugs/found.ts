@@ -352,6 +352,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/feeds/feed-outbox.ts",
   ),
   tested(
+    "test/cli/approve.test.ts",
+    "an approval covers rows that nobody was shown",
+    { find: "more = waiting > atMost ? waiting : 0;", replace: "more = 0;" },
+    "src/cli/approve.ts",
+  ),
+  tested(
     "test/updates/look-near.test.ts",
     "what lies behind a watermark taken for proof that it is ahead",
     { in: "look", find: "const isNews = isNear &&", replace: "const isNews =" },

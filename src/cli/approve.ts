@@ -1,12 +1,14 @@
 import { inertText } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
-import { approveGuarded } from "../feeds/feed-rows.ts";
+import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
 import { decideFormer, listFormer } from "../feeds/former-rows.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { approveMirror, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
+import { asTyped } from "./call.ts";
 import { type Call, type Command, load, readExisting, unknownWord } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 import { isSwitchedOn, switchedOff } from "./switched-off.ts";
@@ -15,8 +17,14 @@ import { jsonLine } from "./terminal.ts";
 /** A person's decision about the rows that were sent under a former key and that nothing names. */
 const DECISIONS = ["list", "gone", "keep"] as const;
 
-/** Lets the rows go on that a feed's guard holds back, or decides about those of a former key. */
-export const approve: Command<{ feed: string; former: string | undefined }> = async (call, { feed, former }) => {
+/**
+ * Lets the rows go on that a feed's guard holds back, or decides about those of a former key. What the guard holds goes only as far as it was
+ * shown: as many rows as `shown` says, or as a person is asked about.
+ */
+export const approve: Command<{ feed: string; former: string | undefined; shown: number | undefined }> = async (
+  call,
+  { feed, former, shown },
+) => {
   if (feed === MIRROR && former === undefined) return await approveDeletions(call);
   const name = FEED_NAMES.find((known) => known === feed);
   if (name === undefined) throw unknownWord(m.command.feed, feed, [...FEED_NAMES, MIRROR]);
@@ -32,18 +40,38 @@ export const approve: Command<{ feed: string; former: string | undefined }> = as
   }
   if (!isSwitchedOn(name, loaded)) throw switchedOff(name);
   using store = openExisting(loaded);
+  const atMost = decision === undefined ? (shown ?? (await askAbout(call, name, countGuarded(store, name)))) : 0;
+  let more = 0;
   const rows = store.write(() => {
     if (decision !== undefined) return decideFormer(store, name, decision === "gone" ? "gone" : "kept");
+    const waiting = countGuarded(store, name);
+    more = waiting > atMost ? waiting : 0;
+    if (more > 0) return 0;
     deleteHold(store, name, "guard");
     return approveGuarded(store, name satisfies FeedName);
   });
   const asked = rows > 0 && decision !== "keep" && askDaemon(store, [name]);
-  if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked }));
+  if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked, ...(more > 0 && { waiting: more }) }));
+  else if (more > 0) call.terminal.out(notShown(call, { name, shown: atMost, waiting: more }));
   else if (rows === 0) call.terminal.out(m.command.nothingWaits({ name }));
   else if (decision === "keep") call.terminal.out(m.command.formerKept({ name, rows }));
   else call.terminal.out(asked ? m.command.sentNow({ name, rows }) : m.command.sentNextPass({ name, rows }));
-  return EXIT.ok;
+  return more > 0 ? EXIT.attention : EXIT.ok;
 };
+
+/** As many rows as a person at a terminal lets go; 0 where nobody can be asked. */
+async function askAbout({ terminal, json }: Call, name: FeedName, rows: number): Promise<number> {
+  if (rows === 0 || json || terminal.input?.isInteractive !== true) return 0;
+  const answer = await terminal.input.ask(m.command.letGo({ name, rows }));
+  return /^y(es)?$/i.test(answer.trim()) ? rows : 0;
+}
+
+function notShown(call: Call, { name, shown, waiting }: { name: FeedName; shown: number; waiting: number }): Message {
+  const command = asTyped(`erp-bridge approve ${name} --rows ${waiting}`, call);
+  return shown === 0
+    ? m.command.notLetGo({ name, waiting, command })
+    : m.command.moreThanShown({ name, shown, waiting, command });
+}
 
 const MIRROR = "mirror";
 

@@ -386,11 +386,16 @@ export function markShown(store: Store, rules: FeedRules, options: { awayBeforeM
   );
 }
 
-/** A person lets the rows go that the guard has shown. Later ones are counted anew. Returns how many rows that are. */
-export function approveGuarded(store: Store, name: FeedName): number {
+/** How many rows wait that the guard has counted: those that an approval lets go. */
+export function countGuarded(store: Store, name: FeedName): number {
   const sql = `SELECT count(*) FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
     WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
-  const n = onlyRow(store.prepare<number>(sql).pluck().get(name));
+  return onlyRow(store.prepare<number>(sql).pluck().get(name));
+}
+
+/** A person lets the rows go that the guard has counted. Later ones are counted anew. Returns how many rows that are. */
+export function approveGuarded(store: Store, name: FeedName): number {
+  const n = countGuarded(store, name);
   if (n === 0) return 0;
   store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
   return n;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { main } from "../../src/main.ts";
 import { startShop } from "../support/shop.ts";
+import { typingTerminal } from "../support/typing.ts";
 import { itSome } from "../support/whole.ts";
 
 async function startFormer() {
@@ -43,5 +45,46 @@ describe("approve --former", () => {
     await command("approve", "stocks");
     expect(states()).toEqual(["waiting", "waiting"]);
     expect((await command("approve", "stocks", "--former", "kep")).err).toContain("Did you mean keep?");
+  });
+});
+
+describe("approve of what the guard holds", () => {
+  async function startGuarded() {
+    const shop = await startShop({ settings: { imports: { stocks: { guard: { from: 2 } } } } });
+    await shop.command("sync");
+    shop.write("INSERT INTO stock (sku, quantity) VALUES ('a', 1), ('b', 2), ('c', 3), ('d', 4)");
+    await shop.command("sync", "stocks");
+    shop.write("UPDATE stock SET quantity = 0 WHERE sku < 'c'");
+    expect((await shop.command("sync", "stocks")).err).toContain("erp-bridge approve stocks --rows 2");
+    const zeros = async () => {
+      await shop.command("sync", "stocks");
+      return [...shop.sandbox.service.imported("stocks").values()].filter((text) => text.includes('"quantity":0'))
+        .length;
+    };
+    const typed = async (answer: string) => {
+      const terminal = typingTerminal({ answers: [answer] });
+      const code = await main(["approve", "stocks", "--config", shop.configFile], terminal);
+      return { code, asked: terminal.asked, said: terminal.seen() };
+    };
+    return { ...shop, zeros, typed };
+  }
+
+  it("lets no row go where more wait than were shown", async () => {
+    const { command, write, zeros } = await startGuarded();
+    write("UPDATE stock SET quantity = 0 WHERE sku < 'd'");
+    expect(await zeros()).toBe(0);
+    const { code, out } = await command("approve", "stocks", "--rows", "2");
+    expect([code, out]).toEqual([2, expect.stringContaining("2 rows were shown, 3 wait by now")]);
+    expect(await zeros()).toBe(0);
+    expect((await command("approve", "stocks", "--rows", "3")).code).toBe(0);
+    expect(await zeros()).toBe(3);
+  });
+
+  it("asks about the number of the moment at a terminal", async () => {
+    const { typed, zeros } = await startGuarded();
+    expect(await typed("n")).toMatchObject({ code: 2, said: expect.stringContaining("none was let through") });
+    expect(await zeros()).toBe(0);
+    expect(await typed("y")).toMatchObject({ code: 0, asked: [expect.stringContaining("2 rows would go to zero")] });
+    expect(await zeros()).toBe(2);
   });
 });

@@ -168,9 +168,18 @@ describe("beside a running daemon", PATIENT, () => {
 
     shop.write("UPDATE stock SET quantity = 0");
     const guarded = await shop.command("sync", "stocks");
-    expect(guarded).toMatchObject({ code: 2, err: expect.stringContaining("erp-bridge approve stocks") });
+    expect(guarded).toMatchObject({ code: 2, err: expect.stringContaining("erp-bridge approve stocks --rows 30") });
+    expect(await shop.command("approve", "stocks")).toMatchObject({
+      code: 2,
+      out: expect.stringContaining("none was let through. If that is right: erp-bridge approve stocks --rows 30"),
+    });
+    expect((await shop.command("approve", "stocks", "--rows", "29", "--json")).out).toBe(
+      '{"version":1,"feed":"stocks","rows":0,"asked":false,"waiting":30}',
+    );
     const approved = nextRequest(shop, "stocks");
-    expect((await shop.command("approve", "stocks")).out).toBe("stocks: 30 rows may go; the daemon sends them now.");
+    expect((await shop.command("approve", "stocks", "--rows", "30")).out).toBe(
+      "stocks: 30 rows may go; the daemon sends them now.",
+    );
     await approved;
     await shop.command("sync", "stocks");
     expect(

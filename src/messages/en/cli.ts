@@ -94,6 +94,22 @@ export const command = {
   job: "job",
   feed: "feed",
   hold: "hold",
+  letGo: ({ name, rows }: { name: string; rows: number }) =>
+    `${name}: ${counted(rows, "row")} would go to zero or away. Let them go? [y/N] `,
+  notLetGo: ({ name, waiting, command }: { name: string; waiting: number; command: string }) =>
+    `${name}: ${counted(waiting, "row")} would go to zero or away, and none was let through. If that is right: ${command}`,
+  moreThanShown: ({
+    name,
+    shown,
+    waiting,
+    command,
+  }: {
+    name: string;
+    shown: number;
+    waiting: number;
+    command: string;
+  }) =>
+    `${name}: ${counted(shown, "row")} were shown, ${waiting} wait by now, and none was let through. If that is right: ${command}`,
   sentNow: ({ name, rows }: { name: string; rows: number }) =>
     `${name}: ${counted(rows, "row")} may go; the daemon sends them now.`,
   sentNextPass: ({ name, rows }: { name: string; rows: number }) =>

@@ -31,7 +31,7 @@ export const feeds = {
   correctQuery: ({ name }: { name: string }) =>
     `Put imports.${name} right: a recursion may run in a circle, or a join may lack its condition or an index. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   guarded: ({ pending, live, name }: { pending: number; live: number; name: string }) =>
-    `${pending} of ${counted(live, "row")} would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve ${name}`,
+    `${pending} of ${counted(live, "row")} would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve ${name} --rows ${pending}`,
   rowsGuarded: ({ name }: { name: string }) => `${name}: rows that go to zero wait for approval.`,
   sourceEmpty: ({ source }: { source: Said }) =>
     `${source} is empty, and sending it whole would empty the site. Nothing is sent.`,

@@ -24,6 +24,7 @@ export const help = {
   resumeArea: "orders, updates, statuses, imports, reconcile, a feed, account, or observations",
   resumeHold: "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
   approve: "let through what a feed's guard holds",
+  approveRows: "as many rows as status shows; where more wait by now, none goes",
   approveFormer:
     "of rows that were sent under a former key and cannot be named: list, gone (off sale) or keep (on the site)",
   approveFeed: "stocks, prices, catalog, images, or mirror: what a restored PostgreSQL lacks",

@@ -84,6 +84,12 @@ export const command = {
   job: "задания",
   feed: "выгрузки",
   hold: "остановки",
+  letGo: ({ name, rows }) =>
+    `${name}: ${plural("ru", rows, { one: "обнулилась или исчезла бы", few: "обнулились или исчезли бы", many: "обнулились или исчезли бы" })} ${rows} ${plural("ru", rows, { one: "строка", few: "строки", many: "строк" })}. Разрешить отправку? [y/N] `,
+  notLetGo: ({ name, waiting, command }) =>
+    `${name}: обнулились или исчезли бы строки: ${waiting}. Ни одна не отправлена. Если так и должно быть: ${command}`,
+  moreThanShown: ({ name, shown, waiting, command }) =>
+    `${name}: показано строк: ${shown}, теперь ждут ${waiting}. Ни одна не отправлена. Если так и должно быть: ${command}`,
   sentNow: ({ name, rows }) =>
     `${name}: разрешена отправка ${rows} ${plural("ru", rows, { one: "строки", few: "строк", many: "строк" })}; служба отправит их сейчас.`,
   sentNextPass: ({ name, rows }) =>

@@ -23,6 +23,7 @@ export const help = {
   resumeArea: "orders, updates, statuses, imports, reconcile, имя выгрузки, account или observations",
   resumeHold: "снять только эту остановку; так снимается та, что ждёт вашего подтверждения рядом с другими",
   approve: "разрешить отправку того, что задержал предохранитель выгрузки",
+  approveRows: "столько строк, сколько показывает status; если их стало больше, не уйдёт ни одна",
   approveFormer:
     "о строках, отправленных под прежним ключом и не определяемых нынешним: list, gone (снять с продажи) или keep (оставить на сайте)",
   approveFeed: "stocks, prices, catalog, images или mirror: чего нет в восстановленной PostgreSQL",
