@@ -187,9 +187,15 @@ function triggersOf(store: Store, rules: FeedRules): { name: string; sql: string
   const generated = readGenerated(store, rules);
   // A key that is named in an UPDATE is looked at by the trigger for moves, so the other one need not compare it.
   const values = rules.columns.filter((column) => !rules.keys.includes(column));
+  // A row that is written as it was may say that its file is another one.
+  const readsFiles = rules.images !== null && rules.images.send !== "url";
   const event = {
     insert: { on: "INSERT", when: "", notes: ["NEW"] },
-    update: { on: "UPDATE", when: ` WHEN ${values.length === 0 ? "0" : differs(values)}`, notes: ["NEW"] },
+    update: {
+      on: "UPDATE",
+      when: readsFiles ? "" : ` WHEN ${values.length === 0 ? "0" : differs(values)}`,
+      notes: ["NEW"],
+    },
     // A key that moves touches two rows: the one that appeared and the one that is gone.
     move: { on: updateOf(rules.keys, generated), when: ` WHEN ${differs(rules.keys)}`, notes: ["OLD", "NEW"] },
     delete: { on: "DELETE", when: "", notes: ["OLD"] },
