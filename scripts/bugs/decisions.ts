@@ -128,6 +128,24 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
   tested(
     "test/orders/next-pages.test.ts",
+    "counted pages taken for all of a batch after they were read once",
+    { of: "queryOfFirst", does: "void [next, asked, size, PAGE, OFFSET, OTHER]; return undefined;" },
+    "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a page that is read again taken for the same",
+    { in: "#readOnce", find: "before?.bodies.has(digestOf(page))", replace: "before !== undefined" },
+    "src/orders/store-batches.ts",
+  ),
+  tested(
+    "test/statuses/status-refused.test.ts",
+    "a refusal of a status believed before its order is confirmed",
+    { in: "#askOrder", find: "!isNowhere && !isOwed &&", replace: "!isNowhere &&" },
+    "src/statuses/settle-status.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
     "a link followed to another path",
     { in: "queryOf", find: "return isOwn && ", replace: "return " },
     "src/service/client.ts",
@@ -136,7 +154,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/orders/next-pages.test.ts",
     "pages that the journal lacks",
     {
-      in: "#readPages",
+      in: "#storePage",
       find: "if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;",
       replace: "void note;",
     },

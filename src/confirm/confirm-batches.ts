@@ -33,9 +33,8 @@ import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 const CONFIRMS_PER_PASS = 200;
 /** After so many failures in a row it is the service, not the batches; pulling goes on, confirms wait for the next pass. */
 const FAILURES_IN_ROW_MAX = 3;
-/** What was refused may have been refused by a service that was out of order: so many are tried again at a time, so often. Later a person decides. */
+/** Refused ones that are tried again at a time. */
 const REFUSED_PER_PASS = 20;
-const REFUSED_TRIES_MAX = 48;
 /** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
 const SERVED_AGAIN_MAX = 5;
 /** After so long the orders behind it are missed: the pass fails. */
@@ -141,7 +140,7 @@ export class ConfirmBatches {
     if (pass.confirmsFailed > 0 || !this.#waits.beginRefused()) return;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
     await commit(this.#context, pass.signal, () => this.#waits.save());
-    const options = { account: this.#account, triesMax: REFUSED_TRIES_MAX, limit };
+    const options = { account: this.#account, limit };
     for (const row of loadRefusedConfirms(store, options)) await this.confirm({ row, seenBefore: true }, pass);
   }
 

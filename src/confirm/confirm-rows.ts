@@ -5,9 +5,13 @@
 
 import { BATCH_COLUMNS, type BatchRow, SERVED_HERE } from "../batches/batch-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
+
+/** What was refused may have been refused by a service that was out of order: it is tried again so often. Later a person decides. */
+export const REFUSED_TRIES_MAX = 48;
 
 /** Stored batches that are to be confirmed to this account, least tried first, so that one that always fails never keeps the others waiting. */
 export function loadUnconfirmed(store: Store, account: string, limit: number): BatchRow[] {
@@ -20,17 +24,24 @@ export function loadUnconfirmed(store: Store, account: string, limit: number): B
 }
 
 /** Refused confirms that are still tried now and then, least tried first. */
-export function loadRefusedConfirms(
-  store: Store,
-  options: { account: string; triesMax: number; limit: number },
-): BatchRow[] {
+export function loadRefusedConfirms(store: Store, options: { account: string; limit: number }): BatchRow[] {
   return store
     .prepare<BatchRow>(
       `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
-       WHERE state = 'refused' AND confirm_attempts < @triesMax AND order_ids IS NOT NULL AND ${SERVED_HERE}
+       WHERE state = 'refused' AND confirm_attempts < ${REFUSED_TRIES_MAX} AND order_ids IS NOT NULL AND ${SERVED_HERE}
        ORDER BY confirm_attempts, id LIMIT @limit`,
     )
     .all(options);
+}
+
+/** Whether the order came in a batch whose confirm is still sent: before that the service may refuse whatever is asked of the order. */
+export function isConfirmOwed(store: Store, { orderId, serviceId }: { orderId: string; serviceId: string }): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM (
+      SELECT order_ids FROM batches INDEXED BY batches_stored WHERE state = 'stored'
+      UNION ALL SELECT order_ids FROM batches INDEXED BY batches_refused
+        WHERE state = 'refused' AND confirm_attempts < ${REFUSED_TRIES_MAX}
+    ) owed, json_each(owed.order_ids) mine WHERE lower(mine.value) IN (?, lower(?)))`;
+  return onlyValue<number>(store, sql, orderId, serviceId) === 1;
 }
 
 export function markConfirmBegun(store: Store, id: number): void {

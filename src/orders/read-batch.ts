@@ -57,6 +57,16 @@ export interface ReadBatch {
   error: BridgeError | undefined;
   /** Where the batch goes on, of which the confirm covers the whole. */
   next: Query | undefined;
+  /** Asks for its first page once more, where its pages are counted. */
+  again?: Query | undefined;
+}
+
+/** All pages of a batch, once they are stored. */
+export interface BatchPages {
+  /** Records of them. */
+  size: number;
+  /** Literals of their ids. */
+  ids: ReadonlySet<string>;
 }
 
 export class BatchReader {
@@ -74,7 +84,7 @@ export class BatchReader {
   }
 
   /**
-   * @param pagesSize records of all pages of the batch, once the others are stored
+   * @param pages all pages of the batch, once the others are stored
    * @throws BridgeError `answer_shape`, `answer_unreadable`: what came may hold orders, and is to be kept
    */
   async read(
@@ -85,7 +95,7 @@ export class BatchReader {
       isKept?: boolean;
     },
     signal: AbortSignal,
-    pagesSize?: number,
+    pages?: BatchPages,
   ): Promise<ReadBatch | ReadNothing> {
     const rules = this.#rules;
     const { clock, store } = this.#context;
@@ -104,7 +114,7 @@ export class BatchReader {
     const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
     const next = this.#findNext(metadata, batchId);
     const empty = countEmptyRecords(bytes, list.elements);
-    const judged = next === undefined ? metadata : withNextPage(metadata, next, pagesSize);
+    const judged = next === undefined ? metadata : withNextPage(metadata, next, pages?.size);
     // What is learned of the answer is written first, and the ERP may hold the write lock.
     const unstored = { source: "batch" as const, bytes, records: read.records, at: isoTime(clock.nowMs()) };
     const shortfall = await withUnstored(store, unstored, async () => {
@@ -112,7 +122,8 @@ export class BatchReader {
       return await this.#judgeBatch(read, { metadata: judged, empty }, signal);
     });
     const error = list.error === undefined ? shortfall : reportedError(list.error);
-    return { ...read, head: answer, error, next: next?.query };
+    const orderIds = pages === undefined ? read.orderIds : `[${[...pages.ids].join()}]`;
+    return { ...read, orderIds, head: answer, error, next: next?.query, again: next?.first };
   }
 
   async #judgeBatch(

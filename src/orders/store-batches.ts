@@ -4,6 +4,7 @@
  * After a crash between the parts of a giant batch its body is still there, and is read first.
  */
 
+import { createHash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
 import {
   type BatchRow,
@@ -53,7 +54,7 @@ import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
+import { type BatchPages, BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
 import { RepeatedBatches } from "./repeated-batches.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
@@ -61,6 +62,8 @@ const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
 /** Pages of one batch: more than a batch of any size has. */
 const PAGES_MAX = 200;
+/** Of counted pages, after the first time: orders that leave a batch are few. */
+const READINGS_MAX = 4;
 
 /** The row under which the body of a batch is kept while it is stored. */
 interface KeptAs {
@@ -85,6 +88,15 @@ interface Origin {
   confirmFollows: boolean;
   /** The body is in the journal. */
   isJournaled?: boolean;
+}
+
+interface ReadPages extends BatchPages {
+  /** Ids of them, however the service writes them. */
+  orders: Set<string>;
+  /** Digests of the records of each page. */
+  bodies: Set<string>;
+  /** The first page as it was served again under another name, which is the one to confirm. */
+  renamed: ServiceAnswer | undefined;
 }
 
 export class StoreBatches {
@@ -119,7 +131,7 @@ export class StoreBatches {
    * Stores the batch of an answer. Undefined: the answer was empty.
    * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
    * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
-   * @param options.pagesSize records of all pages of the batch, once the others are stored
+   * @param options.pages all pages of the batch, once the others are stored
    * @param options.isPart the batch holds more than the answer: its orders are stored, and it is not to be confirmed
    */
   async store(
@@ -127,16 +139,16 @@ export class StoreBatches {
     pass: PullPass,
     confirmFollows: boolean,
     {
-      pagesSize,
+      pages,
       account = this.#rules.account,
       isPart = false,
-    }: { pagesSize?: number; account?: string | undefined; isPart?: boolean | undefined } = {},
+    }: { pages?: BatchPages; account?: string | undefined; isPart?: boolean | undefined } = {},
   ): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
     let read: ReadBatch | ReadNothing;
     try {
-      read = await this.#reader.read(answer, pass.signal, pagesSize);
+      read = await this.#reader.read(answer, pass.signal, pages);
       if (isPart && !read.isNothing) read.error ??= new BridgeError("answer_shape", m.orders.pagePart);
     } catch (error) {
       pass.isAccounted = await this.kept.keep(answer, asError(error), pass.signal);
@@ -151,11 +163,10 @@ export class StoreBatches {
       : await this.#storeRead(read, origin, pass);
     this.#waiting = undefined;
     if (read.isNothing || read.error === undefined) return stored;
-    if (stored === undefined && fresh && read.next !== undefined && pagesSize === undefined)
-      return await this.store(answer, pass, confirmFollows, {
-        pagesSize: await this.#storePages(read, read.next, pass),
-        account,
-      });
+    if (stored === undefined && fresh && read.next !== undefined && pages === undefined) {
+      const whole = await this.#storePages(read, read.next, pass);
+      return await this.store(whole.renamed ?? answer, pass, confirmFollows, { pages: whole, account });
+    }
     if (stored === undefined) throw read.error;
     pass.failure ??= read.error;
     return stored;
@@ -198,10 +209,10 @@ export class StoreBatches {
   }
 
   /**
-   * Stores the other pages of a batch, as parts of it. Returns of how many records the whole is.
+   * Stores the other pages of a batch, as parts of it.
    * @throws BridgeError `answer_shape` where one of them cannot be read; what keeps all requests waiting is thrown as it is.
    */
-  async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<number> {
+  async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages> {
     const { length: size } = first.records;
     try {
       return await this.#readPages(first, next, pass);
@@ -214,35 +225,80 @@ export class StoreBatches {
     }
   }
 
-  async #readPages(first: ReadBatch, next: Query, pass: PullPass): Promise<number> {
-    const { client, clock } = this.#context;
-    const seen = new Set([first.fingerprint]);
-    let size = first.records.length;
-    let query: Query | undefined = next;
-    for (let pages = 1; query !== undefined; pages++) {
-      if (pages > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
-      const answer: ServiceAnswer = await fetchBatch(client, query, pass.signal);
-      if (answer.oldBy !== undefined) throw new BridgeError("answer_unreadable", m.orders.pageOld);
-      const page = await this.#reader.readPage(answer, pass.signal);
-      if (page === undefined) return size;
-      if (seen.has(page.fingerprint)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
+  /**
+   * What leaves a batch moves up all that follows it, so that the first of the next page stands on a page that was read already: counted
+   * pages are read until they hold the same orders twice.
+   */
+  async #readPages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages> {
+    let before = await this.#readOnce({ batch: first, first, query: next }, pass);
+    for (let readings = 0; first.again !== undefined; readings++) {
+      if (readings === READINGS_MAX) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
+      const now = await this.#readOnce({ batch: first, before, query: first.again }, pass);
+      if (now.orders.size === before.orders.size && isIn(before.orders, now.orders)) return now;
+      before = now;
+    }
+    return before;
+  }
+
+  /** Reads a page and all that follow it. Undefined `first`: it is the first page, of which the service may make another batch. */
+  async #readOnce(
+    {
+      batch,
+      before,
+      ...reading
+    }: { batch: ReadBatch; before?: ReadPages; first?: ReadBatch; query: Query | undefined },
+    pass: PullPass,
+  ): Promise<ReadPages> {
+    let { first, query } = reading;
+    const seen = new Set<string>();
+    const read = { size: 0, ids: new Set<string>(), orders: new Set<string>(), bodies: new Set<string>() };
+    const add = (page: ReadBatch) => {
       seen.add(page.fingerprint);
-      const at = isoTime(clock.nowMs());
-      const { date, askedAt } = answer;
-      const note = { receivedAt: at, fingerprint: page.fingerprint, date, isPart: true as const };
-      if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
-      await this.#storeRead(
-        page,
-        { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: false, isJournaled: true },
-        pass,
-      );
+      read.bodies.add(digestOf(page));
+      read.size += page.records.length;
+      for (const record of page.records) {
+        const id = record.ok ? record.orderId : record.reference;
+        if (id !== null) read.orders.add(id);
+        if (record.idLiteral !== null) read.ids.add(record.idLiteral);
+      }
+    };
+    if (first !== undefined) add(first);
+    let renamed: ServiceAnswer | undefined;
+    while (query !== undefined) {
+      if (seen.size > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
+      const answer: ServiceAnswer = await fetchBatch(this.#context.client, query, pass.signal);
+      if (answer.oldBy !== undefined) throw new BridgeError("answer_unreadable", m.orders.pageOld);
+      // Until it is known to be of this batch, it is as any other answer that may not be served again.
+      if (first === undefined) this.#waiting = answer;
+      const page = await this.#reader.readPage(answer, pass.signal);
+      if (first === undefined && page !== undefined && isAnother(page, batch))
+        throw new BridgeError("answer_shape", m.orders.pagesDiffer);
+      if (page !== undefined && seen.has(page.fingerprint))
+        throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      const isStored = page === undefined || before?.bodies.has(digestOf(page));
+      if (!isStored) await this.#storePage(page, answer, pass);
+      this.#waiting = undefined;
+      if (page === undefined) break;
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
       // A batch of its own, which is served as one.
-      if (page.batchId !== null && page.batchId !== first.batchId) return size;
-      size += page.records.length;
+      if (first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId)) break;
+      if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;
+      add(page);
+      first ??= page;
       query = page.next;
     }
-    return size;
+    return { ...read, renamed };
+  }
+
+  async #storePage(page: ReadBatch, { date, askedAt }: ServiceAnswer, pass: PullPass): Promise<void> {
+    const at = isoTime(this.#context.clock.nowMs());
+    const note = { receivedAt: at, fingerprint: page.fingerprint, date, isPart: true as const };
+    if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
+    await this.#storeRead(
+      page,
+      { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: false, isJournaled: true },
+      pass,
+    );
   }
 
   async #noteEmpty({ unusual, waits }: ReadNothing, origin: Origin, pass: PullPass): Promise<undefined> {
@@ -435,6 +491,22 @@ export class StoreBatches {
     const first = firstPosition(loadOldestUnreadDate(store) ?? date, newest, { nowMs: clock.nowMs(), timezone });
     if (first !== undefined) saveWatermark(store, "updates", first, at);
   }
+}
+
+function isIn(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
+  return [...some].every((id) => all.has(id));
+}
+
+function digestOf({ records }: ReadBatch): string {
+  const sum = createHash("sha256");
+  for (const { hash } of records) sum.update(hash);
+  return sum.digest("hex");
+}
+
+/** Whether what was served for the first page of a batch is another batch. */
+function isAnother(page: ReadBatch, batch: ReadBatch): boolean {
+  const ids = new Set(batch.records.map(({ idLiteral }) => idLiteral));
+  return page.batchId !== batch.batchId && page.batchId !== null && !page.records.some((one) => ids.has(one.idLiteral));
 }
 
 /** Whether the confirm of a batch that was stored before covers what was not in it then. A later timestamp alone opens no confirmed one. */

@@ -5,6 +5,7 @@
  * memory alone: after a restart it is found out anew.
  */
 
+import { isConfirmOwed } from "../confirm/confirm-rows.ts";
 import { m } from "../messages/messages.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
@@ -339,7 +340,9 @@ export class StatusSettler {
     const now = { times: 0, accepted: this.#accepted, askedAt: this.#accepted };
     const refusals = this.#refusals.get(sent.id) ?? now;
     const times = refusals.times + 1;
-    const isBelieved = !isNowhere && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
+    const isOwed = isConfirmOwed(store, sent.order);
+    const isBelieved =
+      !isNowhere && !isOwed && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
 
     addCount(counts, "requests");
@@ -384,7 +387,9 @@ export class StatusSettler {
       this.forget(sent.id);
       return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, sent.id, failure.reason);
     }
-    if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
+    // What is said of an order that was not confirmed says nothing of it afterwards.
+    if (isOwed) this.#refusals.delete(sent.id);
+    else if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
     if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error) };
     return { kind: "failed", error };
   }

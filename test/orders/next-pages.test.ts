@@ -30,9 +30,11 @@ function servePages<T extends TestBridge>(t: T) {
   const asked: string[] = [];
   service.handle = (request) => {
     const [path, query = ""] = request.path.split("?");
-    if (request.method !== "GET" || path !== PATH || pages[""] === undefined) return handle(request);
+    if (request.method !== "GET" || path !== PATH || !("" in pages)) return handle(request);
     asked.push(query);
-    const page = pages[query] ?? { ids: [], status: 404 };
+    const page = pages[
+      /^(?:p|page|(?:limit=2&)?offset)=[01](?:&limit=2)?$/.test(query) && !(query in pages) ? "" : query
+    ] ?? { ids: [], status: 404 };
     const records = page.ids.map((id) => service.newestText(id)).join(",");
     const members = JSON.stringify({ batch_id: "b-1", ...page.beside });
     return {
@@ -124,6 +126,142 @@ describe("a batch whose answer names a next page", () => {
     serve({ "": first, "page=2": { ids: ids.slice(2) } });
     expect((await t.run("orders")).error).toBeNull();
     expect([isConfirmed(), orderCount(t)]).toEqual([true, 3]);
+  });
+
+  /** Serves a list in pages of two, as it is at each request: `change` is called before the request of that number, from 0 on. */
+  function serveList(
+    { t, serve, asked }: Awaited<ReturnType<typeof start>>,
+    { list, link, change }: { list: string[]; link: (page: number) => string; change: (request: number) => void },
+  ) {
+    const pages: Record<string, Page> = {};
+    const page = (at: number): Page => {
+      const size = 2;
+      const beside = list.length > at * size ? { next: `${PATH}?${link(at + 1)}` } : { next: null };
+      return { ids: list.slice((at - 1) * size, at * size), beside };
+    };
+    for (let at = 1; at < 9; at++) {
+      const get = () => {
+        change(asked.length - 1);
+        return page(at);
+      };
+      Object.defineProperty(pages, at === 1 ? "" : link(at), { get, enumerable: true });
+    }
+    serve(pages);
+    return t;
+  }
+
+  describe.each<[string, (page: number) => string]>([
+    ["by number", (page) => `page=${page}&limit=2`],
+    ["by a number from 0 on", (page) => `p=${page - 1}`],
+    ["by offset", (page) => `limit=2&offset=${(page - 1) * 2}`],
+    ["by a number of an unknown name", (page) => `after=${(page - 1) * 2}`],
+  ])("whose pages go %s", (_, link) => {
+    it.each([1, 2])(
+      "is confirmed once it was read twice with the same orders: one leaves before request %i",
+      async (request) => {
+        const all = await start();
+        const { t, asked, isConfirmed } = all;
+        const list = createOrders(t, 6);
+        serveList(all, {
+          list,
+          link,
+          change: (at) => void (at === request && asked.length === at + 1 && list.shift()),
+        });
+        expect((await t.run("orders")).error).toBeNull();
+        expect([orderCount(t), isConfirmed()]).toEqual([6, true]);
+      },
+    );
+
+    it("is asked for the same pages once more where nothing leaves, and confirmed", async () => {
+      const all = await start();
+      const { t, asked, isConfirmed } = all;
+      serveList(all, { list: createOrders(t, 4), link, change: () => {} });
+      expect((await t.run("orders")).error).toBeNull();
+      expect([orderCount(t), isConfirmed()]).toEqual([4, true]);
+      expect(asked.slice(0, 4).filter((query) => query === link(2))).toHaveLength(2);
+    });
+  });
+
+  it("is not confirmed while its pages hold other orders each time, and is as soon as they stay", async () => {
+    const all = await start();
+    const { t, isConfirmed } = all;
+    const [...rest] = createOrders(t, 40);
+    const list = rest.splice(0, 4);
+    const move = () => {
+      list.shift();
+      list.push(rest.shift() as string);
+    };
+    let isMoving = true;
+    serveList(all, { list, link: (page) => `page=${page}`, change: () => void (isMoving && move()) });
+    expect((await t.run("orders")).error).toMatchObject({ message: expect.stringContaining("other orders each time") });
+    expect(isConfirmed()).toBe(false);
+    isMoving = false;
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+  });
+
+  it("is confirmed with what an order says when its page is read again", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    const first = { ids: ids.slice(0, 2), beside: { next: `${PATH}?page=2` } };
+    const pages: Record<string, Page> = { "": first };
+    let reads = 0;
+    const get = () => {
+      t.clock.advance(1_000);
+      if (reads++ === 1) t.sandbox.service.changeOrder(ids[2] as string, { status: "packed" });
+      return { ids: ids.slice(2) };
+    };
+    Object.defineProperty(pages, "page=2", { get });
+    serve(pages);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    expect(t.rows("SELECT count(*) AS n FROM orders WHERE status = 'packed'")).toEqual([{ n: 1 }]);
+  });
+
+  it("is confirmed under its newest name, and another batch that comes instead is stored as one", async () => {
+    const { t, serve, asked } = await start();
+    const ids = createOrders(t, 4);
+    const page = (from: number, to: number, batch_id: string, next?: string): Page => ({
+      ids: ids.slice(from, to),
+      beside: { batch_id, ...(next !== undefined && { next: `${PATH}?${next}` }) },
+    });
+    const pages: Record<string, Page> = {};
+    let firsts = 0;
+    const lease = () => {
+      firsts += 1;
+      return page(0, 1, `lease-${firsts}`, "after=1");
+    };
+    Object.defineProperty(pages, "", { get: lease });
+    Object.defineProperty(pages, "after=1", { get: () => page(1, 2, `lease-${firsts}`) });
+    serve(pages);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(confirmBodies(t).filter((body) => body?.includes("lease-"))[0]).toContain(`lease-2`);
+    expect(orderCount(t)).toBe(2);
+    expect(asked.length).toBeGreaterThan(3);
+    const once: Record<string, Page> = { "page=2": page(1, 2, "b-1") };
+    let answers = 0;
+    Object.defineProperty(once, "", {
+      get: () => (answers++ === 0 ? page(0, 1, "b-1", "page=2") : page(2, 4, "b-2")),
+    });
+    serve(once);
+    await t.run("orders");
+    expect(confirmBodies(t).join()).not.toContain("b-1");
+    await t.run("orders");
+    expect(orderCount(t)).toBe(4);
+    expect(confirmBodies(t).join()).toContain("b-2");
+    expect(confirmBodies(t).join()).not.toContain("b-1");
+  });
+
+  it("is read once where a cursor leads on", async () => {
+    const { t, serve, asked, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    serve({
+      "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?cursor=c2Vjb25k` } },
+      "cursor=c2Vjb25k": { ids: ids.slice(2) },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    expect(asked.slice(0, 3)).toEqual(["", "cursor=c2Vjb25k", ""]);
   });
 
   it("is confirmed as it is once a person says that the link means nothing, and no page is asked for any more", async () => {

@@ -478,4 +478,40 @@ describe("an answer that speaks of the whole area", () => {
     expect(request(id)).toMatchObject({ state: "pending" });
     expect(rows("SELECT area FROM holds")).toEqual([]);
   });
+
+  it.each([
+    [503, "batch_id"],
+    [422, "order_ids"],
+  ] as const)(
+    "waits while the confirm of its order is answered with %i, and is sent after it",
+    async (status, form) => {
+      const { ids, ask, sendFor, sandbox, request, run, rows, effects, clock } = await startStatusBridge({
+        orders: 2,
+        sandbox: { options: { confirmForm: form, ...(form === "order_ids" && { batchIdKind: "none" }) } },
+      });
+      sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: refuse(status, '{"error":"busy"}') });
+      const late = sandbox.service.createOrder({ status: "new" });
+      await run("orders");
+      expect(rows("SELECT state FROM batches ORDER BY id DESC LIMIT 1")).toEqual([
+        { state: status === 503 ? "stored" : "refused" },
+      ]);
+      const unconfirmed = refuse(409, '{"error":"the order has not been confirmed yet"}');
+      sandbox.faults.add({ match: { path: "status", order: late }, times: "forever", do: unconfirmed });
+      const id = ask(late, "accepted");
+      ask(ids[0]!, "accepted");
+      await sendFor(20);
+      ask(ids[1]!, "accepted");
+      await sendFor(20);
+      expect(request(id)).toMatchObject({ state: "pending", http_status: 409 });
+      sandbox.faults.clear();
+      sandbox.faults.add({ match: { path: "status", order: late }, times: 1, do: unconfirmed });
+      clock.advance(40 * MINUTE);
+      await run("orders");
+      expect(rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+      ask(ids[0]!, "packed");
+      await sendFor(40);
+      expect(request(id)).toMatchObject({ state: "sent" });
+      expect(effects(late)).toEqual(["accepted"]);
+    },
+  );
 });

@@ -115,6 +115,7 @@ export const orders = {
     `The answer names a next page of its batch of ${counted(size, "record")}, and that cannot be read; the batch is not confirmed. ${reason}`,
   pageRepeated: "It is the same as a page before it.",
   pagesEndless: "Page after page follows it.",
+  pagesDiffer: "Its pages held other orders each time that they were read.",
   pageOld: "A cache has answered.",
   pageElsewhere: "Its link to the next page leads to another address, which is not asked.",
   pagePart: "A page of a batch.",
