@@ -270,6 +270,9 @@ interface Scene {
   readonly number: number;
 }
 
+/** It breaks off: nobody takes it for an acceptance. */
+const NO_FORM = '{"acc';
+
 function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
   const { former, forms, service, request } = scene;
   const text = base.toString("utf8");
@@ -296,15 +299,17 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.alloc(0);
     case "cut":
       // Of a plain text nobody can tell that it lacks its end.
-      return /^[{[]./.test(text) ? base.subarray(0, Math.floor(base.length / 2)) : Buffer.from('{"acc');
+      return /^[{[]./.test(text) ? base.subarray(0, Math.floor(base.length / 2)) : Buffer.from(NO_FORM);
     case "cp1251":
       return inCp1251(text);
     case "utf-16":
       return Buffer.from(`\ufeff${text}`, "utf16le");
     case "huge":
       return Buffer.concat([base, Buffer.alloc(HUGE_BYTES, " ")]);
-    case "false":
     case "0":
+      // Three of them at the beginning are the usual form, which only a day of others replaces.
+      return Buffer.from(lie.on === "import" && !scene.isFormKnown ? NO_FORM : lie.body);
+    case "false":
     case "null":
       return Buffer.from(lie.body);
     case "text":
@@ -317,7 +322,7 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from(NOES[scene.number % NOES.length] ?? "");
     case "another form":
       // A client that knows no other form yet takes any for an acceptance.
-      return Buffer.from(scene.isFormKnown ? (OTHER_FORMS[scene.number % OTHER_FORMS.length] ?? "") : '{"acc');
+      return Buffer.from(scene.isFormKnown ? (OTHER_FORMS[scene.number % OTHER_FORMS.length] ?? "") : NO_FORM);
     case "changing shape":
       return Buffer.from(text.replace(SHAPE[lie.on] ?? "", `"renamed ${scene.number}"`));
     case "changing record":
