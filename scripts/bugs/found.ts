@@ -346,6 +346,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/feeds/former-rows.ts",
   ),
   tested(
+    "test/feeds/former-rows.test.ts",
+    "a deleted row whose request was not answered takes off sale what another row names",
+    {
+      in: "loadDueGone",
+      find: "(o.doubt_record IS NOT NULL OR s.gone = 0)",
+      replace: "o.doubt_record IS NULL AND s.gone = 0",
+    },
+    "src/feeds/former-rows.ts",
+  ),
+  tested(
     "test/feeds/push-other-rules.test.ts",
     "a row that was acknowledged as gone elsewhere is not sent here as gone",
     { in: "loadKnownKeys", find: 'rules.scope === "whole"', replace: "rules.feedId > 0" },

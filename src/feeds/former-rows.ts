@@ -29,6 +29,7 @@ export interface FormerRow {
 /** What the site has of a row that goes. */
 type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
 
+/** Of several rows that have left one article the one counts that was sent last. */
 export function saveFormer(
   store: Store,
   rules: FeedRules,
@@ -38,7 +39,9 @@ export function saveFormer(
   store
     .prepare(
       `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state)
-       VALUES (@feedId, @from, @key, @record, @sentAt, @live, @at, @state) ON CONFLICT DO NOTHING`,
+       VALUES (@feedId, @from, @key, @record, @sentAt, @live, @at, @state) ON CONFLICT DO UPDATE SET record = excluded.record,
+         sent_at = excluded.sent_at, live = excluded.live, since = excluded.since
+       WHERE state = 'away' AND excluded.state = 'away' AND excluded.sent_at > sent_at`,
     )
     .run({ ...row, feedId, from: JSON.stringify(row.from), key: JSON.stringify(row.key) });
 }
@@ -77,7 +80,12 @@ export function leaveReplaced(
 }
 
 /** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
-type DueRow = LeftRow & { id: number; deletion: string | null };
+type DueRow = LeftRow & {
+  id: number;
+  deletion: string | null;
+  flightRecord: string | null;
+  flightUntilMs: number | null;
+};
 
 /** Rows that wait to go away and have become due in a span of time. */
 export function loadDueGone(
@@ -89,10 +97,12 @@ export function loadDueGone(
 ): DueRow[] {
   return store
     .prepare<DueRow>(
-      `SELECT o.id, s.record, s.sent_at AS sentAt, s.live, iif(s.epoch = f.epoch, o.record, NULL) AS deletion
+      `SELECT o.id, coalesce(s.record, o.doubt_record) AS record, coalesce(s.sent_at, '') AS sentAt, coalesce(s.live, 0) AS live,
+         o.doubt_record AS flightRecord, o.doubt_until_ms AS flightUntilMs,
+         iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
        FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
-         CROSS JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
-       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND o.doubt_record IS NULL AND s.gone = 0
+         LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
+       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND (o.doubt_record IS NOT NULL OR s.gone = 0)
          AND o.away_since_ms > ? AND o.away_since_ms <= ? ORDER BY o.id LIMIT ?`,
     )
     .all(rules.feedId, afterId, afterMs, upToMs, limit);
@@ -125,6 +135,11 @@ export function handOver(
     .run(record, sentAt, live, rules.feedId, ...paddedKey(key));
   store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(live - own, rules.feedId);
   markKeyDirty(store, rules, key);
+}
+
+/** What a request of unknown outcome may have put on the site, for another row that names the article: it counts as sent when the request is over. */
+export function leaveFlight(store: Store, rules: FeedRules, { record, at }: { record: string; at: string }): void {
+  saveLeft(store, rules, { record, sentAt: at, live: Number(isLive(rules, { record, gone: false })), at });
 }
 
 /** The site has what a row that is gone would send. */

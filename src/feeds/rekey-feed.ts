@@ -31,6 +31,7 @@ import {
   handOver,
   hasDueFormer,
   isDue,
+  leaveFlight,
   listFormerKeys,
   listFormerRows,
   loadDueGone,
@@ -38,7 +39,7 @@ import {
   saveFormerState,
   settleGone,
 } from "./former-rows.ts";
-import { textAt } from "./record-identity.ts";
+import { isOtherArticle, textAt } from "./record-identity.ts";
 
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
@@ -140,12 +141,17 @@ export async function spareNamed(
     let afterId = 0;
     await commitUntilDone(context, signal, () => {
       const rows = loadDueGone(store, rules, due, afterId, ROWS_PER_COMMIT);
-      for (const { id, record, deletion, ...sent } of rows) {
+      for (const { id, record, deletion, flightRecord, flightUntilMs, ...sent } of rows) {
+        // What was acknowledged of another article than the request in flight has gone from its row already.
+        if (flightRecord !== null && isOtherArticle(rules.identity, record, flightRecord)) continue;
         const isSaid = rules.identity.every((steps) => textAt(record, steps) !== undefined);
         const naming = isSaid ? rename(recordKeyOf(rules, record).key, record) : undefined;
         if (naming?.kind === "named" && naming.isPresent) {
           dropGone(store, rules, id);
-          handOver(store, rules, naming.key, { record, ...sent, at: isoTime(context.clock.nowMs()) });
+          const nowMs = context.clock.nowMs();
+          const leftMs = Math.max(0, (flightUntilMs ?? 0) - context.clock.monotonicMs());
+          if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at: isoTime(nowMs + leftMs) });
+          else handOver(store, rules, naming.key, { record, ...sent, at: isoTime(nowMs) });
         } else if (deletion !== null && sent.live === 0 && isSameRecord(deletion, record)) settleGone(store, rules, id);
       }
       afterId = rows.at(-1)?.id ?? afterId;

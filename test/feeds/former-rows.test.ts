@@ -310,6 +310,41 @@ describe("an article that its row names no longer", () => {
     expect([test.requests(), test.rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
   });
 
+  it.each([
+    ["sent before", 6],
+    ["never sent", undefined],
+  ])(
+    "stays on sale where another row names it and the deleted one, %s, was in a request of unknown outcome",
+    async (_what, before) => {
+      const test = await startGoods();
+      if (before !== undefined) test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'z', 6)");
+      await test.minute();
+      test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+      test.erp.exec("REPLACE INTO goods (id, article, quantity) VALUES (8, 'z', 7)");
+      await test.run("stocks");
+      expect(test.rows("SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL")).toEqual([{ k0: "8" }]);
+      test.erp.exec("DELETE FROM goods WHERE id = 8; INSERT INTO goods (id, article, quantity) VALUES (9, 'z', 5)");
+      await test.minutes(30);
+      expect([test.levels("z").includes(0), test.level("z"), former(test)]).toEqual([false, 5, []]);
+      expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
+      const live = test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1");
+      expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
+    },
+  );
+
+  it("shows what its own row says where two others named it and now name something else, of which one was sent later", async () => {
+    const test = await startGoods();
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 9)");
+    await test.minute();
+    test.erp.exec("UPDATE goods SET quantity = 0 WHERE id = 1");
+    await test.minute();
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
+    await test.minute();
+    test.erp.exec("UPDATE goods SET article = 'd' || id WHERE id > 3");
+    await test.minutes(15);
+    expect(test.levels("a")).toEqual([5, 9, 0, 7, 0]);
+  });
+
   it("sends nothing more of a row that was sent after the one that goes", async () => {
     const test = await startGoods();
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
