@@ -1,7 +1,8 @@
 import { inertText } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
+import { FEED_IDS } from "../feeds/feed.ts";
 import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
-import { decideFormer, listFormer } from "../feeds/former-rows.ts";
+import { countFormerWaiting, decideFormer, listFormer } from "../feeds/former-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { approveMirror, loadMirrorFacts } from "../mirror/mirror-state.ts";
@@ -40,19 +41,22 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   }
   if (!isSwitchedOn(name, loaded)) throw switchedOff(name);
   using store = openExisting(loaded);
-  const atMost = decision === undefined ? (shown ?? (await askAbout(call, name, countGuarded(store, name)))) : 0;
+  const count = () =>
+    decision === undefined ? countGuarded(store, name) : countFormerWaiting(store, { feedId: FEED_IDS[name] });
+  const unsaid = () => (decision === undefined ? askAbout(call, name, count()) : Number.POSITIVE_INFINITY);
+  const atMost = shown ?? (await unsaid());
   let more = 0;
   const rows = store.write(() => {
-    if (decision !== undefined) return decideFormer(store, name, decision === "gone" ? "gone" : "kept");
-    const waiting = countGuarded(store, name);
+    const waiting = count();
     more = waiting > atMost ? waiting : 0;
     if (more > 0) return 0;
+    if (decision !== undefined) return decideFormer(store, name, decision === "gone" ? "gone" : "kept");
     deleteHold(store, name, "guard");
     return approveGuarded(store, name satisfies FeedName);
   });
   const asked = rows > 0 && decision !== "keep" && askDaemon(store, [name]);
   if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked, ...(more > 0 && { waiting: more }) }));
-  else if (more > 0) call.terminal.out(notShown(call, { name, shown: atMost, waiting: more }));
+  else if (more > 0) call.terminal.out(notShown(call, { name, decision, shown: atMost, waiting: more }));
   else if (rows === 0) call.terminal.out(m.command.nothingWaits({ name }));
   else if (decision === "keep") call.terminal.out(m.command.formerKept({ name, rows }));
   else call.terminal.out(asked ? m.command.sentNow({ name, rows }) : m.command.sentNextPass({ name, rows }));
@@ -66,8 +70,12 @@ async function askAbout({ terminal, json }: Call, name: FeedName, rows: number):
   return /^y(es)?$/i.test(answer.trim()) ? rows : 0;
 }
 
-function notShown(call: Call, { name, shown, waiting }: { name: FeedName; shown: number; waiting: number }): Message {
-  const command = asTyped(`erp-bridge approve ${name} --rows ${waiting}`, call);
+function notShown(
+  call: Call,
+  { name, decision, shown, waiting }: { name: FeedName; decision: string | undefined; shown: number; waiting: number },
+): Message {
+  const former = decision === undefined ? "" : ` --former ${decision}`;
+  const command = asTyped(`erp-bridge approve ${name}${former} --rows ${waiting}`, call);
   return shown === 0
     ? m.command.notLetGo({ name, waiting, command })
     : m.command.moreThanShown({ name, shown, waiting, command });

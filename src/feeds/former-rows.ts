@@ -270,7 +270,7 @@ export function listFormer(store: Store, name: FeedName): { name: string; record
   );
 }
 
-export function countFormerWaiting(store: Store, rules: FeedRules): number {
+export function countFormerWaiting(store: Store, rules: Pick<FeedRules, "feedId">): number {
   const sql = "SELECT count(*) AS n FROM feed_former WHERE feed_id = ? AND state = 'waiting'";
   return onlyRow(store.prepare<{ n: number }>(sql).get(rules.feedId)).n;
 }

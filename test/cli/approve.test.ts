@@ -34,6 +34,10 @@ describe("approve --former", () => {
     ["keep", "kept", "stocks: 2 rows of a former key stay on the site as they are."],
   ])("%s decides about all that wait, once", async (word, state, said) => {
     const { command, states } = await startFormer();
+    expect(await command("approve", "stocks", "--former", word, "--rows", "1")).toMatchObject({
+      code: 2,
+      out: expect.stringContaining(`approve stocks --former ${word} --rows 2`),
+    });
     expect(await command("approve", "stocks", "--former", word)).toMatchObject({ code: 0, out: said });
     expect(states()).toEqual([state, state]);
     expect((await command("approve", "stocks", "--former", word)).out).toBe("stocks: nothing waits for approval.");
