@@ -353,7 +353,7 @@ describe.each(some(Object.keys(KINDS), 1))(
         clean();
       }
       // One name alone gets a command further than all at once.
-      for (const name of kind === "link" ? some(NAMES, 1) : []) {
+      for (const name of kind === "link" ? some(NAMES, 2) : []) {
         const clean = plant(shop, kind, [name], treasure);
         await shop.root("restore", source, "--yes");
         treasure.expectUntouched(`restore with ${name}`);
