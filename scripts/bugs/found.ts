@@ -259,6 +259,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "pages of a batch that an order has left between them taken for all of it",
+      "src/completeness/next-page.ts",
+      "return [{ query, first: queryOfFirst(query, { asked, size }), fields: named }];",
+      "return [{ query, first: size < 0 ? queryOfFirst(query, { asked, size }) : undefined, fields: named }];",
+    ),
+    draws: { forms: { pages: [2, 3], leaves: [1, 2] } },
+  },
+  {
+    ...one(
       "a link to the next page of a batch that leads elsewhere taken for none",
       "src/service/client.ts",
       '[...url.searchParams] : "elsewhere";',

@@ -125,6 +125,7 @@ const HOSTILE_KINDS: Classes = {
   "form leases": ["true", "false"],
   "form pages": [2, 3],
   "form link": LINKS,
+  "form leaves": [1, 2],
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],

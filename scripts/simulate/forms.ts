@@ -82,6 +82,8 @@ export interface Forms {
   /** How many orders one page of a batch holds, and the address that the link to the next one names. */
   readonly pages: 2 | 3 | null;
   readonly link: string;
+  /** How many orders leave each batch between its first pages. */
+  readonly leaves: 0 | 1 | 2;
   /** In which the ERP has made the file. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
@@ -189,6 +191,7 @@ export function chooseForms(random: Random): Forms {
     leases: false,
     pages: null,
     link: LINKS[0],
+    leaves: 0,
     encoding: "UTF-8",
     timed: false,
     emptySince: one("refused", "beginning"),
@@ -213,7 +216,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     batchTwice: forms.twice,
     batchBeside: forms.beside,
     batchLeases: forms.leases,
-    batchPages: { size: forms.pages, link: forms.link },
+    batchPages: { size: forms.pages, link: forms.link, leaves: forms.leaves },
     confirmForm: forms.confirm,
     confirmRepeated: forms.confirmRepeated,
     emptyForm: forms.empty,

@@ -320,7 +320,7 @@ function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apa
   };
 }
 
-/** Batches come in pages, whose links name other addresses than the one that is configured, or lead elsewhere for a while. */
+/** Batches come in pages, whose links name other addresses than the one that is configured, or lead elsewhere for a while. Orders leave them between two pages. */
 function inPages(random: Random, forms: Forms): Apart | undefined {
   // A confirm that names orders covers no other page.
   const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
@@ -328,8 +328,15 @@ function inPages(random: Random, forms: Forms): Apart | undefined {
   const ms = pickOne(random, [3 * MINUTE, 12 * MINUTE]);
   const link = pickOne(random, ["/api/v1/1c/orders/pages", "http://orders.internal/pages"]);
   const elsewhere: Step[] = random() < 0.3 ? [{ after: 0, do: "links elsewhere", link, ms }] : [];
+  const paged = {
+    pages: pickOne(random, [2, 3] as const),
+    link: pickOne(random, LINKS),
+    batchSize: 5,
+    twice: "no",
+  } as const;
+  const leaves = pickOne(random, [0, 1, 2] as const);
   return {
-    forms: { ...forms, pages: pickOne(random, [2, 3]), link: pickOne(random, LINKS), batchSize: 5, twice: "no" },
+    forms: { ...forms, ...paged, leaves },
     steps: [
       orders(5),
       ...idle(2),

@@ -9,6 +9,8 @@ interface Batch {
   /** The JSON literal of its id; null where batches have none. */
   id: string | null;
   orders: StoredOrder[];
+  /** Those that have left it since its first page was served. */
+  readonly left: StoredOrder[];
   handedOutAtMs: number;
   confirmed: boolean;
   /** It holds no orders, and is a batch all the same. */
@@ -146,11 +148,13 @@ export class HandOuts {
   /** A later page of a batch that was handed out. */
   private planPage(batch: Batch, { size, page }: { size: number; page: number }): Plan {
     const { options } = this.site;
-    const served = this.servedRecords(batch.orders.slice((page - 1) * size, page * size));
+    if (page === 2 && batch.left.length < options.batchPages.leaves) batch.left.push(...batch.orders.splice(0, 1));
+    const { orders } = batch;
+    const served = this.servedRecords(orders.slice((page - 1) * size, page * size));
     const properties: Property[] = [
       ...(batch.id === null ? [] : [{ path: options.shape.batchId, text: batch.id }]),
       { path: options.shape.batch, text: `[${served.map(({ text }) => text).join(",")}]` },
-      ...nextPage({ place: this.batches.indexOf(batch), page, orders: batch.orders.length }, options),
+      ...nextPage({ place: this.batches.indexOf(batch), page, orders: orders.length }, options),
     ];
     return { ...answerText(200, writeObject(properties)), served };
   }
@@ -199,7 +203,7 @@ export class HandOuts {
 
   private newBatch(): { batch: Batch; orders: StoredOrder[] } | undefined {
     const { options, book } = this.site;
-    const begun = { id: this.nextName(), orders: [], handedOutAtMs: this.site.now(), confirmed: false };
+    const begun = { id: this.nextName(), orders: [], left: [], handedOutAtMs: this.site.now(), confirmed: false };
     if (this.emptyOnes > 0) return { batch: { ...begun, isEmpty: true }, orders: [] };
     const fresh = book.waiting(options.batchSize);
     if (fresh.length === 0) return undefined;
@@ -261,7 +265,7 @@ export class HandOuts {
       const batch = this.byId.get(literalOf(node));
       return batch === undefined
         ? { batches: [], orders: [], known: false }
-        : { batches: [batch], orders: batch.confirmed ? [] : batch.orders, known: true };
+        : { batches: [batch], orders: batch.confirmed ? [] : [...batch.orders, ...batch.left], known: true };
     }
     if (node?.kind !== "array") return refuse(400, `the body lacks the list ${path.join(".")}`);
     const { confirmIds } = options.limits;

@@ -191,6 +191,8 @@ const OPTIONS = group({
     size: whole(1).nullable().default(null),
     /** The address that a link to the next page names; what it asks for stands behind it. */
     link: text.default("/api/v1/1c/orders"),
+    /** How many orders leave each batch: the first one, each time that its second page is asked for. Its confirm covers them all the same. */
+    leaves: whole(0).default(0),
   }),
   /** Confirms are answered well, and forgotten. */
   confirmsForgotten: z.boolean().default(false),
