@@ -54,6 +54,16 @@ describe("hand-outs", () => {
     expect([idsOf(last), last.json.next]).toEqual([ids.slice(3), null]);
   });
 
+  it("lets orders leave a batch when its second page is asked for", async () => {
+    const { sandbox, ids, idsOf } = await withOrders(5, { batchSize: 5, batchPages: { size: 2, leaves: 1 } });
+    expect(idsOf(await get(sandbox))).toEqual(ids.slice(0, 2));
+    expect(idsOf(await get(sandbox, "?batch=0&page=2"))).toEqual(ids.slice(3, 5));
+    expect(idsOf(await get(sandbox, "?batch=0&page=1"))).toEqual(ids.slice(1, 3));
+    expect(idsOf(await get(sandbox, "?batch=0&page=2"))).toEqual(ids.slice(3, 5));
+    await post(sandbox, CONFIRM, { batch_id: "batch-1" });
+    expect(sandbox.ledger.confirmedOrderIds()).toEqual(new Set(ids));
+  });
+
   it("hands out a batch without orders until it is confirmed", async () => {
     const { sandbox, ids, idsOf } = await withOrders(1);
     sandbox.service.createEmptyBatch();
