@@ -144,13 +144,17 @@ export class PositionInvariants {
       if (!isSetBack && !isNamed && !isOtherForm && !isUnclear)
         fail(7, `the watermark went back from ${before} to ${value}`);
     }
+    // The pull of the first orders says where following begins, also while changes from the beginning are being read: an order that no batch
+    // has brought yet comes with one.
+    const isOfPull = before === undefined && (isOfOrder || DATE.test(value));
     // The timestamp itself included: what shares it and was served is stored as well.
-    const covered = this.#received.filter((change) => change.us <= us);
+    const isUncovered = ({ orderId, us: changeUs }: Change) => changeUs > us || (isOfPull && !this.#isStored(orderId));
+    const covered = this.#received.filter((change) => !isUncovered(change));
     const missing = covered.find(({ orderId, seq }) => !this.#isDealtWith(orderId, seq, hasVersion));
     if (missing !== undefined && !this.#scene.wasMisinformed) {
       fail(7, `the watermark ${value} covers version ${missing.seq} of ${missing.orderId}, which is not stored`);
     }
-    this.#received = this.#received.filter((change) => change.us > us);
+    this.#received = this.#received.filter(isUncovered);
   }
 
   /**
@@ -166,6 +170,10 @@ export class PositionInvariants {
   get atMs(): number | undefined {
     const us = this.#value === undefined ? undefined : this.#micros(this.#value);
     return us === undefined ? undefined : us / 1000;
+  }
+
+  #isStored(orderId: string): boolean {
+    return this.#scene.auditor.prepare("SELECT 1 FROM orders WHERE order_id = ?").get(orderId) !== undefined;
   }
 
   #isDealtWith(orderId: string, seq: number, hasVersion: (orderId: string, seq: number) => boolean): boolean {
