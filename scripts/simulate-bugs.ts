@@ -67,13 +67,20 @@ function simulate(copy: string, { world, draws }: PlantedBug): Promise<Omit<Find
   });
 }
 
-/** Found where a test fails, and not where none is run. */
+/** Found where a test fails, and not where none is run: of the quick form, or else of the whole one. */
 async function test(copy: string, file: string): Promise<Omit<Finding, "bug">> {
+  const quick = await testIn(copy, file, "quick");
+  return quick.found ? quick : await testIn(copy, file, "whole");
+}
+
+async function testIn(copy: string, file: string, form: "quick" | "whole"): Promise<Omit<Finding, "bug">> {
   const vitest = path.join(copy, "node_modules/vitest/vitest.mjs");
   const config = file.startsWith("test/cli/") ? "vitest.config.ts" : "scripts/bugs/vitest.config.ts";
   const report = path.join(copy, "report.json");
   const args = [vitest, "run", file, "--config", config, "--reporter=json", `--outputFile=${report}`];
-  const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: copy }).catch(
+  const env = { ...process.env, TESTS: form };
+  rmSync(report, { force: true });
+  const { stderr } = await promisify(execFile)(process.execPath, args, { cwd: copy, env }).catch(
     (error: { stderr: string }) => error,
   );
   if (!existsSync(report)) return { found: false, effort: "tests", by: `${file}: ${stderr.slice(-300)}` };
