@@ -14,6 +14,7 @@ import { absorbDirty, absorbKeys, count, type FeedContext, type FeedPass } from 
 import { applyRules } from "./apply-rules.ts";
 import { compareTable } from "./compare-table.ts";
 import { type FeedRules, sourceOf } from "./feed.ts";
+import type { SendLimits } from "./feed-outbox.ts";
 import { loadFeed, markCompared, requestCompare } from "./feed-rows.ts";
 import { countSourceRows, loadSourceRows } from "./feed-source.ts";
 import {
@@ -49,7 +50,7 @@ export class FeedChanges {
   #scannedUntilMs = 0;
   /** Where the look at the files of refused rows goes on. */
   #refusedAfter = 0;
-  /** Rows that were away by then have been looked at before they went. */
+  /** Rows that were away by then have been looked at before the guard counted them. */
   #sparedUpToMs = Number.MIN_SAFE_INTEGER;
 
   constructor(context: FeedContext, rules: FeedRules) {
@@ -90,6 +91,17 @@ export class FeedChanges {
     if (only === undefined) await this.#absorbAll(pass);
     else await this.#absorbOne(pass, only);
     if (this.#rules.scope !== "whole" || !this.#isEmpty) await this.release(pass.signal);
+  }
+
+  /**
+   * Rows that go away in this pass, after whatever wait: another row that names the article may have been sent since they were looked at.
+   * One that is not sent yet goes after them.
+   */
+  async spareGoing({ nowMs, awayBeforeMs, dropRound }: SendLimits, signal: AbortSignal): Promise<void> {
+    if (!this.#rules.sharesArticles) return;
+    const limits = { byMs: nowMs + SPARED_AHEAD_MS, dropRound };
+    const due = { afterMs: Number.MIN_SAFE_INTEGER, upToMs: awayBeforeMs, limits };
+    await spareNamed(this.#context, this.#rules, due, signal);
   }
 
   /** Sources without triggers are read again by the next pass, whatever it was that ended this one. */
@@ -142,7 +154,7 @@ export class FeedChanges {
     await absorbKeys(this.#context, this.#rules, pass, { keys: [key], unnamed: [] });
   }
 
-  /** Each row is looked at once, when it is about to go; a restart looks once more. */
+  /** Each row is looked at once before the guard counts it, and by {@link spareGoing} when it goes. */
   async #spareNamed({ signal }: FeedPass): Promise<void> {
     const { deleteAfterMs } = this.#rules;
     const upToMs = this.#context.clock.monotonicMs() - deleteAfterMs + Math.min(deleteAfterMs, SPARED_AHEAD_MS);

@@ -87,11 +87,18 @@ type DueRow = LeftRow & {
   flightUntilMs: number | null;
 };
 
-/** Rows that wait to go away and have become due in a span of time. */
+/** Rows that are away since a span of time; with `limits` those alone that the guard lets go and that wait for nothing else beyond `byMs`. */
+export interface DueSpan {
+  afterMs: number;
+  upToMs: number;
+  limits?: { byMs: number; dropRound: number };
+}
+
+/** Rows that wait to go away and have become due. */
 export function loadDueGone(
   store: Store,
   rules: FeedRules,
-  { afterMs, upToMs }: { afterMs: number; upToMs: number },
+  { afterMs, upToMs, limits }: DueSpan,
   afterId: number,
   limit: number,
 ): DueRow[] {
@@ -103,9 +110,10 @@ export function loadDueGone(
        FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
          LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
        WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND (o.doubt_record IS NOT NULL OR s.gone = 0)
-         AND o.away_since_ms > ? AND o.away_since_ms <= ? ORDER BY o.id LIMIT ?`,
+         AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
+         AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
     )
-    .all(rules.feedId, afterId, afterMs, upToMs, limit);
+    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
 }
 
 /**

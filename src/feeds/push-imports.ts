@@ -155,6 +155,7 @@ export class PushImports implements Job {
   async #push(pass: SendPass): Promise<boolean> {
     const wasHeld = this.#isHeld();
     try {
+      await this.#spareGoing(pass.signal);
       const isEmptied = await this.#send(pass);
       await this.#sendRows.end(pass);
       if (isEmptied) this.#changes.forgetScan();
@@ -231,6 +232,16 @@ export class PushImports implements Job {
   }
 
   // ----------------------------------------------------------------------------------------------------- sending
+
+  async #spareGoing(signal: AbortSignal): Promise<void> {
+    const { rules } = this.#options;
+    const limits = this.#limits ?? this.#limitsNow(loadFeed(this.#context.store, rules.name));
+    try {
+      await this.#changes.spareGoing(limits, signal);
+    } catch (error) {
+      throw sourceFault(rules, error);
+    }
+  }
 
   /** True where nothing that may go is left. */
   async #send(pass: SendPass): Promise<boolean> {

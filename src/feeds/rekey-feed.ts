@@ -25,6 +25,7 @@ import { type FormerKey, recordKeyOf } from "./former-key.ts";
 import { type Rename, withNames } from "./former-names.ts";
 import {
   countFormerWaiting,
+  type DueSpan,
   deleteFormer,
   dropGone,
   type FormerRow,
@@ -132,7 +133,7 @@ export async function settleFormer(context: JobContext, rules: FeedRules, signal
 export async function spareNamed(
   context: JobContext,
   rules: FeedRules,
-  due: { afterMs: number; upToMs: number },
+  due: DueSpan,
   signal: AbortSignal,
 ): Promise<void> {
   const { store } = context;
