@@ -87,7 +87,8 @@ const SOURCES = `### Where rows may come from, and what that costs
 const IMAGES = `A row of \`images\` names its image in \`source\`. With \`send: url\` rows are sent as they stand, addresses are never fetched, and a source
 that is sent alone must be an address; a record such as \`{ url: "https://shop.example/photos/{source}" }\` makes one of a name.
 With \`base64\` and \`multipart\` it must be a file: one below \`folder\`, read from there only. It is sent when its content (SHA-256)
-is new for its row, and looked at again every night and whenever its row is written; what was refused for its file is looked
+is new for its row, and looked at again every night and whenever its row is written (a row of a view, a query or another file
+whenever it has changed: one that is written as it was is not seen there); what was refused for its file is looked
 at in each pass. Beside the columns \`record\` may then hold \`{file.base64}\`, \`{file.name}\`, \`{file.type}\`, \`{file.size}\` and
 \`{file.sha256}\`; wherever records are kept or shown, \`sha256:…\` stands for the bytes. A row of the other kind is quarantined, and
 so is a file that is missing, too large, of another type or outside the folder. What a deleted row sends has null in the place
