@@ -9,7 +9,7 @@ import type { BatchRow } from "../batches/batch-rows.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark, requestRead, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
+import { loadWatermark, requestRead, SWEEP_STREAM, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 
 /** Where changes begin to be asked for: `overlapMs` before the position. */
 export interface ChangesFrom {
@@ -58,9 +58,10 @@ export class LateOrders {
     for (const orderId of orderIds) requestRead(this.#context.store, { orderId, serviceId: orderId }, at);
   }
 
-  /** Undefined before changes were followed: the first position is no later than what was delivered. */
+  /** Undefined before changes were followed: what a first pull brings from months is not read one by one. */
   #findStart(): bigint | undefined {
     const { store } = this.#context;
+    if (loadWatermark(store, SWEEP_STREAM) === undefined) return undefined;
     const { timezone, overlapMs } = this.#from;
     const position = [UPDATES_STREAM, TIME_STREAM]
       .map((stream) => readTimestamp(loadWatermark(store, stream) ?? null, timezone))

@@ -13,7 +13,14 @@ import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
 import { forgetLearned } from "../pass/learned-rows.ts";
-import { deleteWatermark, loadWatermark, saveWatermark, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
+import {
+  deleteWatermark,
+  loadWatermark,
+  SWEEP_STREAM,
+  saveWatermark,
+  TIME_STREAM,
+  UPDATES_STREAM,
+} from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { oweReconcile } from "../reconcile/reconcile-rows.ts";
 import { COVERED_STREAM, deleteCut } from "../updates/cut-rows.ts";
@@ -21,7 +28,6 @@ import { isToken } from "../updates/follow.ts";
 import { loadLearned } from "../updates/learned-rows.ts";
 import { deleteRest } from "../updates/rest-rows.ts";
 import { requestSentSince } from "../updates/set-back.ts";
-import { SWEEP_STREAM } from "../updates/store-pass.ts";
 import { accountOf } from "./account.ts";
 
 const HOUR_MS = 3_600_000;

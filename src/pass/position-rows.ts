@@ -14,6 +14,8 @@ import type { Store } from "../database/store.ts";
 export const UPDATES_STREAM = "updates";
 /** Beside a position that is a token of the service's own: the largest timestamp stored with it. */
 export const TIME_STREAM = "updates_time";
+/** The service's time at the last sweep, or at the first pass over changes: a machine that is off at night sweeps in the morning. */
+export const SWEEP_STREAM = "sweep";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
   return findRow(store, watermarks, { stream })?.value;

@@ -9,7 +9,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { hasPulled, loadWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
+import { hasPulled, loadWatermark, SWEEP_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnstoredChanges } from "../records/unstored-records.ts";
@@ -29,7 +29,7 @@ import type { ReadOrders } from "./read-orders.ts";
 import { isPositionRefused, ReadPages } from "./read-pages.ts";
 import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
 import { endTie, findTieOver } from "./step-over.ts";
-import { StorePass, SWEEP_STREAM } from "./store-pass.ts";
+import { StorePass } from "./store-pass.ts";
 
 interface Followed {
   /** False where a bound of the pass ended it and the next one goes on at once. */

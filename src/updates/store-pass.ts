@@ -13,7 +13,7 @@ import { commit } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark, saveWatermark, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
+import { loadWatermark, SWEEP_STREAM, saveWatermark, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import { saveMatchedPaths } from "../records/check-paths.ts";
@@ -29,8 +29,6 @@ import { settleLookBack } from "./look-back.ts";
 import { type Anchor, mergeAnchors } from "./page-cover.ts";
 import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
 
-/** The service's time at the last sweep: a machine that is off at night sweeps in the morning. */
-export const SWEEP_STREAM = "sweep";
 const RECORDS_PER_COMMIT = 100;
 
 /** What is stored at the end of a pass beside its changes; nothing of it where only changes are. */
