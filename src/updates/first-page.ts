@@ -84,9 +84,9 @@ export class FirstPages {
     let planned = this.#plan(pass, position, serviceNow);
     for (let narrowed = 0; ; narrowed++) {
       const { asked, isNarrowed } = planned;
+      let read: ReadPage;
       try {
-        const read = await this.#read(pass, asked.since);
-        return await this.#proveLimit(pass, position, { asked, isNarrowed, read });
+        read = await this.#read(pass, asked.since);
       } catch (error) {
         if (!isSinceRefused(error) || !areOrdersAnswered(store)) throw error;
         if (client.serviceNow === undefined && isYoung(asked, this.leastNow)) await this.#searchLimit(pass);
@@ -95,7 +95,9 @@ export class FirstPages {
         log.warn({ since: asked.since, next: planned.asked.since }, m.updates.timeRefused);
         const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, this.leastNow);
         if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
+        continue;
       }
+      return await this.#proveLimit(pass, position, { asked, isNarrowed, read });
     }
   }
 
@@ -104,8 +106,9 @@ export class FirstPages {
     const { overlapMs } = this.#follow;
     const newest = loadNewestTimestamp(store) ?? undefined;
     this.#least.note([newest, position, loadWatermark(store, COVERED_STREAM)]);
+    const leastNow = serviceNow ?? this.#least.now;
     return planSince(
-      { position, serviceNow, leastNow: serviceNow ?? this.#least.now, newest, learned: pass.learned },
+      { position, serviceNow, leastNow, newest, coveredNs: this.#loadCovered(), learned: pass.learned },
       { ...pass.rules, plainOverlapMs: overlapMs },
     );
   }

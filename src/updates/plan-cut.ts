@@ -39,7 +39,10 @@ export function planCut(facts: CutFacts): Cut | undefined {
   return cut === undefined ? plan(facts, { tieNs }) : { ...cut, tieNs, again: cut.again || standing !== undefined };
 }
 
-function planFound({ standing, at, high, found }: CutFacts): Cut | undefined {
+function planFound({ standing: begun, at, high, found, covered }: CutFacts): Cut | undefined {
+  // A pass without a gap goes on from what was covered before it.
+  const isOn = begun?.covered !== undefined && covered !== undefined;
+  const standing = isOn ? { ...begun, covered } : begun;
   if (found === undefined || high === undefined) {
     const isLater = standing !== undefined && high !== undefined && high.ns > standing.high.ns;
     return isLater ? { ...standing, high } : standing;

@@ -3,7 +3,7 @@
  * longer, or one widened by an outage, would then be refused for ever. What was refused and what was answered is kept, the next
  * request begins later, step by step, and a wider one is not sent again until what was learned has expired. All of it is pure.
  */
-import { type Asked, askAt, type FollowRules, instantOf, planFirstAsk } from "./follow.ts";
+import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirstAsk } from "./follow.ts";
 import type { Learned } from "./learn-form.ts";
 
 /** Ages are those of `since` at the service's time, in milliseconds. */
@@ -38,19 +38,21 @@ export interface SinceWanted {
   leastNow: string | undefined;
   /** The timestamp of the newest order: where nothing is known of the service's time, nothing later is known to be in the past. */
   newest: string | undefined;
+  /** The service's time up to which no change is missing, but for those of a gap that is searched; 0: none is known. */
+  coveredNs?: bigint;
   learned: Pick<Learned, "form" | "limits">;
 }
 
 /**
  * The first `since` of a pass: as far back as is wanted, or the oldest of what follows that is not known to be refused: without what
- * was widened, without the overlap, from the largest age known to be answered, or else half of the one refused last.
+ * was widened, without the overlap, from where changes are covered, from the largest age known to be answered, or else half of the one refused last.
  *
  * @example
  * // 3 days are the limit, and the position is 4 days old: each line is refused before the next is tried.
  * // 4 d + sweep, 4 d + overlap, 4 d, 2 d (answered). From then on: 2 d before now.
  */
 export function planSince(
-  { position, serviceNow, leastNow, newest, learned }: SinceWanted,
+  { position, serviceNow, leastNow, newest, coveredNs = 0n, learned }: SinceWanted,
   rules: FollowRules & { plainOverlapMs: number },
 ): { asked: Asked; isNarrowed: boolean } {
   const { form } = learned;
@@ -65,9 +67,13 @@ export function planSince(
   const fromNewest = newestNs === undefined ? undefined : askAt(newestNs, form, rules);
   // Without a position everything was asked for, and what is older than the newest order that is stored is found by reading them.
   const usefulNs = position === undefined ? (fromNewest?.ns ?? 0n) : 0n;
+  // Behind it a gap would begin; a time that the service has not reached yet is none of its own.
+  const isCovered = coveredNs > 0n && nowNs !== undefined && coveredNs <= nowNs;
+  const behind = [BigInt(rules.plainOverlapMs) * MS_NS, 0n].map((ns) => planAskBefore(coveredNs - ns, form, rules));
   const narrower = [
     from(rules.plainOverlapMs),
     from(0),
+    ...(isCovered ? behind : []),
     ...(nowNs === undefined ? [] : ages.map((age) => askAt(nowNs - BigInt(Math.round(age)) * MS_NS, form, rules))),
     ...(fromNewest !== undefined && (nowNs === undefined || position === undefined) ? [fromNewest] : []),
   ].filter(({ ns }) => ns > widest.ns && ns >= usefulNs);

@@ -50,13 +50,13 @@ async function outage(test: Followed, forMs: number): Promise<void> {
   test.sandbox.faults.remove(rule);
 }
 
-/** No more than so many requests for changes a minute are answered. */
-function limitRequests(test: Followed, perMinute: number): void {
+/** No more than so many requests for changes, or whatever `path` stands in, a minute are answered. */
+function limitRequests(test: Followed, perMinute: number, path = /\/updates/): void {
   const { service } = test.sandbox;
   const handle = service.handle.bind(service);
   let answered: number[] = [];
   service.handle = (request) => {
-    if (!request.path.includes("/updates")) return handle(request);
+    if (!path.test(request.path)) return handle(request);
     const nowMs = test.clock.nowMs();
     answered = answered.filter((ms) => ms > nowMs - 60_000);
     if (answered.length < perMinute) {
@@ -172,6 +172,17 @@ describe("a service that refuses a since of more than three days", () => {
     await outage(test, 7 * DAY_MS);
     limitRequests(test, 4);
     await run(test, 4 * HOUR_MS, 10 * 60_000);
+    expect(statuses(test)[1]).toBe("cancelled");
+    expect(held(test)).toEqual([]);
+    expect(told(test)).toHaveLength(1);
+  });
+
+  it("of an hour, and is asked seldom: each pass goes on from the former one, and the search for what was skipped ends", async () => {
+    const test = await start(12, HOUR_MS);
+    test.change(test.ids[1]!, { status: "cancelled" });
+    await outage(test, 8 * HOUR_MS);
+    limitRequests(test, 4, /\/orders\/[\da-f]{8}-/);
+    await run(test, 6 * HOUR_MS, 30 * 60_000);
     expect(statuses(test)[1]).toBe("cancelled");
     expect(held(test)).toEqual([]);
     expect(told(test)).toHaveLength(1);

@@ -45,6 +45,11 @@ describe("the search for changes that were left out", () => {
       { size: 30, isFew: false },
     ],
     ["goes on, up to what was served since", { standing }, { ...standing, high: high(9n) }],
+    [
+      "covers what is served without a gap while it goes on",
+      { standing: { ...standing, covered: "c", skipped }, covered: "d" },
+      { covered: "d", again: false, skipped },
+    ],
     ["goes on as it was where nothing later came", { standing, high: high(3n) }, standing],
     [
       "begins once more behind its end",
