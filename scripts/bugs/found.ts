@@ -350,6 +350,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/feeds/former-rows.test.ts",
+    "a deleted row that sends nothing leaves its number where another row names its article",
+    {
+      in: "absorbFound",
+      find: "rules.keepsShared && rows.length === 0",
+      replace: "!rules.keepsShared && rows.length < 0",
+    },
+    "src/feeds/absorb-feed.ts",
+  ),
+  tested(
+    "test/feeds/former-rows.test.ts",
     "a deleted row that the guard has held goes although another row names its article by then",
     { in: "#spareGoing", find: "await this.#changes.spareGoing(limits, signal);", replace: "void signal;" },
     "src/feeds/push-imports.ts",

@@ -75,7 +75,8 @@ const SOURCES = `### Where rows may come from, and what that costs
   has given its id to another one, or the template was changed), the former article goes away as any row does: with \`on_delete\`,
   after \`delete_after\` and counted by the guard, unless a row of the source names it by then. Until then
   \`erp-bridge approve FEED --former list\` shows it. Nor does a deleted row send anything whose article another row names; where the
-  deleted one was sent last, the other one goes again. Of two rows that name one article at the same time the one that was sent last
+  deleted one was sent last, the other one goes again, also with \`on_delete: ignore\` (not in \`images\`; from a view, a query or
+  another file after the nightly \`compare\`). Of two rows that name one article at the same time the one that was sent last
   counts: \`check\` says so where the record has only a part of the key.
   What names an article is \`sku\` with \`warehouse\`, \`price_type\` and \`position\`
   beside it, as far as columns make them. In a record without \`sku\` it is the properties made of key columns; where a key column

@@ -30,7 +30,7 @@ import {
   loadUnnamedRows,
   textsOf,
 } from "./feed-source.ts";
-import { leaveArticles } from "./former-rows.ts";
+import { leaveArticles, leaveKept } from "./former-rows.ts";
 import type { ImageFiles } from "./images/find-images.ts";
 
 /** Keys that are compared and written as a set in one transaction: some fifteen milliseconds of the write lock. */
@@ -180,6 +180,8 @@ function absorbFound(
     const lastError = known.outbox?.lastError ?? null;
     const parent = parentOf(rules, rows[0]);
     if (former.length > 0) leaveArticles(store, rules, key, { records: former, at: step.at });
+    if (rules.keepsShared && rows.length === 0)
+      leaveKept(store, rules, key, { flightRecord: known.outbox?.flightRecord ?? null, at: step.at });
     if (plan.kind === "keep") {
       if (known.outbox?.gone === false && known.outbox.parent !== parent) saveParent(store, rules, key, parent);
       continue;

@@ -67,6 +67,8 @@ export interface FeedRules {
   leavesArticles: boolean;
   /** Two rows of the source may name the same article, and the one that is gone then sends nothing. */
   sharesArticles: boolean;
+  /** The same where a deleted row sends nothing at all: the site keeps what was sent last, also while another row names the article. */
+  keepsShared: boolean;
   /** What a deleted row sends; null: nothing. */
   deletion: Deletion | null;
   /** Where a record says how much can be sold; none where it has no such number. */
@@ -114,7 +116,8 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     record: kept,
     on_delete: settings.on_delete === "ignore" ? "ignore" : { ...onDelete, ...(settings.on_delete as object) },
   });
-  const leavesArticles = identity.length > 0 && settings.scope !== "whole" && levels.deletion !== null;
+  const namesArticles = identity.length > 0 && settings.scope !== "whole";
+  const isShared = namesArticles && !isOneRowEach({ keys: settings.key, identity, record });
   return {
     feedId: FEED_IDS[name],
     name,
@@ -130,8 +133,10 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     available,
     record,
     identity,
-    leavesArticles,
-    sharesArticles: leavesArticles && !isOneRowEach({ keys: settings.key, identity, record }),
+    leavesArticles: namesArticles && levels.deletion !== null,
+    sharesArticles: isShared && levels.deletion !== null,
+    // Of an article's images each is on the site, whatever else names it.
+    keepsShared: isShared && levels.deletion === null && images === null,
     ...levels,
     scope: settings.scope,
     // A form holds one record and its file.

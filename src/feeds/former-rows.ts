@@ -74,7 +74,7 @@ export function leaveReplaced(
   replaced: readonly { before: string; record: string; sentAt: string; live: number }[],
   at: string,
 ): void {
-  if (!rules.leavesArticles) return;
+  if (!rules.leavesArticles && !rules.keepsShared) return;
   for (const { before, record, ...row } of replaced)
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
 }
@@ -148,6 +148,23 @@ export function handOver(
 /** What a request of unknown outcome may have put on the site, for another row that names the article: it counts as sent when the request is over. */
 export function leaveFlight(store: Store, rules: FeedRules, { record, at }: { record: string; at: string }): void {
   saveLeft(store, rules, { record, sentAt: at, live: Number(isLive(rules, { record, gone: false })), at });
+}
+
+/** What the site keeps of a row that is gone and sends nothing, for another row that names the article. */
+export function leaveKept(
+  store: Store,
+  rules: FeedRules,
+  key: readonly string[],
+  { flightRecord, at }: { flightRecord: string | null; at: string },
+): void {
+  const sent = store
+    .prepare<LeftRow>(
+      `SELECT record, sent_at AS sentAt, live FROM feed_sent
+       WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND gone = 0`,
+    )
+    .get(rules.feedId, ...paddedKey(key));
+  if (sent !== undefined) saveLeft(store, rules, { ...sent, at });
+  if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at });
 }
 
 /** The site has what a row that is gone would send. */

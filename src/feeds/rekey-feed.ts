@@ -175,6 +175,10 @@ function settleRow(
     markKeyDirty(store, rules, naming.key);
     return;
   }
+  if (rules.keepsShared && from.of === "record") {
+    deleteFormer(store, rules, from, row.key);
+    return;
+  }
   if (row.state === "away" && naming.kind === "waiting") {
     saveFormerState(store, rules, from, { key: row.key, state: "waiting" });
     return;

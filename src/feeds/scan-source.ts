@@ -81,7 +81,8 @@ export class ScanSource {
         await takeUp(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
       }
       for (const absent of absentKeys(this.#context.store, this.#rules, { present, isFull })) {
-        await takeUp(keysToTakeUp(this.#context.store, this.#rules, absent));
+        const all = isFull && this.#rules.keepsShared;
+        await takeUp(all ? absent : keysToTakeUp(this.#context.store, this.#rules, absent));
       }
       await this.#takeUpWanted(pass, isFull);
       await settleUnnamed(this.#context, this.#rules, pass, { rows: unnamed, unnamed: [] });

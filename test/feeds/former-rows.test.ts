@@ -365,6 +365,32 @@ describe("an article that its row names no longer", () => {
     expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
   });
 
+  describe.each([
+    ["a table", {}],
+    ["a query", { query: "SELECT * FROM goods" }],
+  ])("of %s with on_delete: ignore", (_what, source) => {
+    it.each([
+      ["is deleted", "DELETE FROM goods WHERE id > 3"],
+      ["names another article", "UPDATE goods SET article = 'd' || id WHERE id > 3"],
+    ])("shows what its own row says where another one named it and %s", async (_how, sql) => {
+      const test = await startGoods({ ...source, on_delete: "ignore" });
+      test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 9)");
+      await test.minutes(2);
+      test.erp.exec(sql);
+      test.erp.exec("DELETE FROM goods WHERE article = 'b'");
+      await test.minutes(2);
+      await test.compare();
+      await test.minutes(15);
+      expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([[5, 9, 5], [5], [5]]);
+      test.requests();
+      await test.compare();
+      await test.minutes(15);
+      expect([test.requests(), test.rows("SELECT id FROM feed_outbox"), former(test)]).toEqual([[], [], []]);
+      const live = test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1");
+      expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
+    });
+  });
+
   it("sends nothing more of a row that was sent after the one that goes", async () => {
     const test = await startGoods();
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
