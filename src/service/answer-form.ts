@@ -34,6 +34,8 @@ const HOUR_MS = 3_600_000;
 const PATIENCE_MS = 24 * HOUR_MS;
 /** And so often: two answers hours apart are no hours of answers. */
 const PATIENCE_TIMES = 6;
+/** How seldom it is written that the usual form was seen. */
+const SEEN_STEP_MS = 10 * 60_000;
 /** What one wait between two answers counts at most, so that two answers a week apart are no day of answers. */
 const STEP_MS = 6 * HOUR_MS;
 
@@ -256,7 +258,8 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   const kept = learned.known.filter(({ isReplacement }, index) => index >= at || isReplacement === undefined);
   if (learned.since !== null) {
     const isKept = kept.length === learned.known.length && isFreshSame;
-    return isKept ? learned : { ...learned, known: kept, fresh };
+    const next = isKept ? learned : { ...learned, known: kept, fresh };
+    return met === undefined || met.isReplacement ? next : noteSeen(next, now.at);
   }
   if (now.isRepeat === true) return learned;
   const times = (met?.times ?? 0) + 1;
@@ -268,7 +271,7 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
       each.times >= SECOND_TIMES ||
       (isSilent(form) && each.verdicts.some(isWord)) ||
       (!hasSign({ ...form, times }) && hasSign(each));
-    return { ...learned, known: known.filter(isKept), fresh: [], since: now.at };
+    return { ...learned, known: known.filter(isKept), fresh: [], since: now.at, seenAt: now.at };
   }
   if (known.length < KNOWN_MAX) return { ...learned, known };
   // No two answers are alike in words: that there are words is their form.
@@ -279,8 +282,21 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
         known: [{ kind: form.kind, names: [ANY_WORDS], verdicts: [], doubt: null, times: USUAL_TIMES }],
         fresh: [],
         since: now.at,
+        seenAt: now.at,
       }
     : { ...learned, known };
+}
+
+/** For how long the usual form was seen; undefined where an earlier version has learned it. */
+function seenMsOf({ since, seenAt }: LearnedForms): number | undefined {
+  return since === null || seenAt === undefined ? undefined : Date.parse(seenAt) - Date.parse(since);
+}
+
+/** The same object where nothing is new: not for every answer, nor once it was seen for so long that its age no longer matters. */
+function noteSeen(learned: LearnedForms, at: string): LearnedForms {
+  const seenMs = seenMsOf(learned) ?? PATIENCE_MS;
+  if (seenMs >= PATIENCE_MS || Date.parse(at) - Date.parse(learned.seenAt ?? "") < SEEN_STEP_MS) return learned;
+  return { ...learned, seenAt: at };
 }
 
 /**
@@ -300,7 +316,7 @@ export function learnUnusual(
   if (now.stepMs === null) return learned.fresh.includes(met) ? learned : withFresh(learned, [met, ...others]);
   const stepMs = now.stepMs ?? now.ms - met.lastMs;
   const forMs = met.forMs + Math.min(Math.max(stepMs, 0), STEP_MS);
-  const ageMs = now.ms - Date.parse(learned.since ?? "") - forMs;
+  const ageMs = seenMsOf(learned) ?? now.ms - Date.parse(learned.since ?? "") - forMs;
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
   // An answer of the usual shape that says something else of its records says it of them, however long.
@@ -313,9 +329,10 @@ export function learnUnusual(
   if (!met.isAlone) return withKnown({ ...learned, fresh: others }, adopted);
   // What was usual for a shorter time than this one, and without a sign of an acceptance, may have been an outage.
   const former = isYoung ? learned.known.filter(hasSign) : learned.known;
-  const since = former.length === 0 ? now.at : learned.since;
+  const { since, seenAt } = learned;
+  const seen = former.length === 0 ? { since: now.at, seenAt: now.at } : { since, ...(seenAt && { seenAt }) };
   const known = former.length === 0 ? adopted : { ...adopted, isReplacement: true as const };
-  return withKnown({ known: former, fresh: isYoung ? [] : others, since }, known);
+  return withKnown({ known: former, fresh: isYoung ? [] : others, ...seen }, known);
 }
 
 /**

@@ -49,6 +49,8 @@ export interface LearnedForms {
   fresh: NewForm[];
   /** Since when there is a usual form; by the service's own clock where it sends one. */
   since: string | null;
+  /** When it was last seen, by the same clock, until that is long enough. Absent: an earlier version has learned it. */
+  seenAt?: string;
   /** What is usually said of a record. Absent: no answer was read for it. */
   records?: UsuallySaid;
 }

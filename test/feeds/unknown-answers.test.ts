@@ -205,7 +205,11 @@ describe("an import that is answered with 200 and another no", () => {
 
   it("counts as usual when all requests got it for as long as the usual one was seen", async () => {
     const { erp, sandbox, minute, clock, holds, rows } = await startUsed();
-    clock.advance(48 * HOUR_MS);
+    for (const quantity of [101, 102]) {
+      clock.advance(24 * HOUR_MS);
+      erp.exec(`UPDATE stock SET quantity = ${quantity}`);
+      await minute();
+    }
     erp.exec("UPDATE stock SET quantity = 3");
     sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer('{"queued":true}') });
     for (let hours = 0; hours < 20; hours++) {

@@ -216,6 +216,17 @@ describe("a new form", () => {
     expect(isUnusual(wait(young, 2), form('{"strange answer of an outage":1}'))).toBe(true);
   });
 
+  it("is waited for no longer than that, also where nothing was sent for a day behind it", () => {
+    const outage = form('{"strange answer of an outage":1}');
+    const begun = { ...usually('{"strange answer of an outage":1}'), since: at(START_MS - 30 * HOUR_MS) };
+    const young = { ...begun, seenAt: at(START_MS - 30 * HOUR_MS + 120_000) };
+    expect(isUnusual(wait(young, 1), strange)).toBe(true);
+    expect(isUnusual(wait(young, 2), strange)).toBe(false);
+    const seenAgain = learnUsual(young, outage, { at: at(START_MS), endsDoubt: false });
+    expect(isUnusual(wait(seenAgain, 2), strange)).toBe(true);
+    expect(learnUsual(seenAgain, outage, { at: at(START_MS + HOUR_MS), endsDoubt: false })).toBe(seenAgain);
+  });
+
   it("that came five times is not waited for, however long that took", () => {
     let learned = afterAMonth(usually('{"ok":true}'));
     for (const expected of [true, true, true, true, true, false]) {
