@@ -154,7 +154,7 @@ export class FeedChanges {
     await absorbKeys(this.#context, this.#rules, pass, { keys: [key], unnamed: [] });
   }
 
-  /** Each row is looked at once before the guard counts it, and by {@link spareGoing} when it goes. */
+  /** Each row is looked at once before the guard counts it, while it waits after each full comparison, and by {@link spareGoing} when it goes. */
   async #spareNamed({ signal }: FeedPass): Promise<void> {
     const { deleteAfterMs } = this.#rules;
     const upToMs = this.#context.clock.monotonicMs() - deleteAfterMs + Math.min(deleteAfterMs, SPARED_AHEAD_MS);
@@ -192,6 +192,7 @@ export class FeedChanges {
   async #endCompare({ signal }: FeedPass): Promise<void> {
     const { store, clock } = this.#context;
     await commit(this.#context, signal, () => markCompared(store, this.#rules, isoTime(clock.nowMs())));
+    this.#sparedUpToMs = Number.MIN_SAFE_INTEGER;
   }
 
   /** The feed waits for a person; the hold has the reason. */

@@ -346,24 +346,31 @@ describe("an article that its row names no longer", () => {
     expect(test.levels("a")).toEqual([5, 9, 0, 7, 0]);
   });
 
-  it("stays on sale where the guard holds its deleted row while another one comes that names it", async () => {
-    const test = await startGoods({ guard: { percent: 30, from: 2 } });
-    test.erp.exec("DELETE FROM goods WHERE id < 4");
-    await test.minutes(15);
-    expect(test.holds()).toEqual([{ area: "stocks", reason: "guard" }]);
-    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (11, 'a', 4), (12, 'b', 4)");
-    await test.minutes(5);
-    test.bridge.store.write(() => approveGuarded(test.bridge.store, "stocks"));
-    await test.minutes(5);
-    expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([
-      [5, 4],
-      [5, 4],
-      [5, 0],
-    ]);
-    expect([test.rows("SELECT id FROM feed_outbox"), test.holds()]).toEqual([[], []]);
-    const live = test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1");
-    expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
-  });
+  it.each([
+    ["an approval", true],
+    ["the next full comparison", false],
+  ])(
+    "stays on sale where another row came that names it while the guard held its own until %s",
+    async (_what, isApproved) => {
+      const test = await startGoods({ guard: { percent: 30, from: 2 } });
+      test.erp.exec("DELETE FROM goods WHERE id < 4");
+      await test.minutes(15);
+      expect(test.holds()).toEqual([{ area: "stocks", reason: "guard" }]);
+      test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (11, 'a', 4), (12, 'b', 4)");
+      await test.minutes(5);
+      if (isApproved) test.bridge.store.write(() => approveGuarded(test.bridge.store, "stocks"));
+      else await test.compare();
+      await test.minutes(5);
+      expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([
+        [5, 4],
+        [5, 4],
+        [5, 0],
+      ]);
+      expect([test.rows("SELECT id FROM feed_outbox"), test.holds()]).toEqual([[], []]);
+      const live = test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1");
+      expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
+    },
+  );
 
   describe.each([
     ["a table", {}],
