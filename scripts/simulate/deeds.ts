@@ -263,8 +263,9 @@ export function changeOrder(
 }
 
 function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }: Extract<Deed, { do: "cancel" }>) {
-  const { service, versions, erp, time } = world;
-  const open = service.orders().flatMap((each) => (each.handedOut && !each.confirmed ? each.id : []));
+  const { service, versions, erp, time, forms } = world;
+  const isServed = (each: { handedOut: boolean }) => each.handedOut || forms.formedMs !== null;
+  const open = service.orders().flatMap((each) => (isServed(each) && !each.confirmed ? each.id : []));
   const living = versions.ids.filter(
     (id) => service.statusOf(id) !== undefined && (isOpen !== true || open.includes(id)),
   );

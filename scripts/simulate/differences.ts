@@ -1,9 +1,11 @@
-import { isUnsafe } from "./forms.ts";
+import { CLOSED, isUnsafe } from "./forms.ts";
 import { isBefore } from "./versions.ts";
 import type { World } from "./world.ts";
 
 export interface Difference {
   what: string;
+  /** Of one order. */
+  orderId?: string;
   /** The polls alone must settle it. */
   isExpectedByPolls: boolean;
   /** The sweep must settle it. */
@@ -199,12 +201,29 @@ export function staleOrders(world: World): Difference[] {
     const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
     return [
       {
+        orderId: id,
         what: `order ${id} is ${removed_at === null ? own.status : "removed"} here and ${newest.status} there`,
-        isExpectedByPolls: isOurs && isOnTime && !isMetInBatch(world, id),
+        isExpectedByPolls: isOurs && isOnTime && !isMetInBatch(world, id) && !isClosedBefore(world, id, own.status),
         isExpectedBySweep: isOurs && Math.max(lateMs, sweptMs) < 24 * 3_600_000,
       },
     ];
   });
+}
+
+/**
+ * The changes list an order once it is confirmed, under times that the position may have passed by then. An open order is read after such a
+ * confirm; of a closed one nothing more is expected, so that what changed in it before is found by the sweep.
+ */
+function isClosedBefore({ forms, service, versions }: World, id: string, status: string): boolean {
+  if (forms.scope !== "confirmed" || !CLOSED.includes(status)) return false;
+  return (versions.newest(id)?.madeMs ?? 0) <= confirmedMs(service, id);
+}
+
+/** When the service accepted the confirm of an order, by its clock. */
+export function confirmedMs({ ledger }: World["service"], id: string): number {
+  const isIts = ({ effect }: (typeof ledger.entries)[number]) =>
+    effect?.kind === "confirmed" && effect.orderIds.includes(id);
+  return ledger.entries.find(isIts)?.at ?? Number.POSITIVE_INFINITY;
 }
 
 /** Where the program has asked for nothing so long after a minute, the comparison of the night reads its orders. */

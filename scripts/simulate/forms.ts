@@ -35,7 +35,7 @@ export interface Forms {
   readonly counts: (typeof COUNTS)[number];
   /** How old `since` may be. */
   readonly sinceAgeMax: number | null;
-  readonly scope: "handed-out" | "all";
+  readonly scope: "handed-out" | "confirmed" | "all";
   readonly history: "latest" | "log";
   readonly created: boolean;
   readonly next: "none" | "timestamp" | "cursor";
@@ -79,6 +79,8 @@ export interface Forms {
   readonly lagStamp: "order" | "entry";
   /** Each hand-out of a batch has a name of its own. */
   readonly leases: boolean;
+  /** How long before its first hand-out a batch was formed, whose records it keeps; null: they are served as they are. */
+  readonly formedMs: number | null;
   /** How many orders one page of a batch holds, and the address that the link to the next one names. */
   readonly pages: 2 | 3 | null;
   readonly link: string;
@@ -189,6 +191,7 @@ export function chooseForms(random: Random): Forms {
     lagMs: 0,
     lagStamp: "order",
     leases: false,
+    formedMs: null,
     pages: null,
     link: LINKS[0],
     leaves: 0,
@@ -216,6 +219,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     batchTwice: forms.twice,
     batchBeside: forms.beside,
     batchLeases: forms.leases,
+    batchFormedMs: forms.formedMs,
     batchPages: { size: forms.pages, link: forms.link, leaves: forms.leaves },
     confirmForm: forms.confirm,
     confirmRepeated: forms.confirmRepeated,
@@ -269,6 +273,9 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
   };
 }
 
+/** In these nothing more is expected of an order. */
+export const CLOSED: readonly string[] = ["delivered", "cancelled"];
+
 const CONFIRM_BODIES = { batch_id: "auto", order_ids: { order_ids: "{order_ids}" }, all: {}, everything: {} } as const;
 
 /** What a reload may change, and then change back. */
@@ -306,7 +313,7 @@ export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<stri
         ? { orders: "$" }
         : { orders: "$.data.orders", ...(forms.batchId === "none" ? {} : { id: "$.data.batch_id" }) },
       confirm: { body: CONFIRM_BODIES[forms.confirm] },
-      statuses: { closed: ["delivered", "cancelled"] },
+      statuses: { closed: CLOSED },
     },
     updates: {
       changes: forms.bare ? "$" : "$.data.updates",

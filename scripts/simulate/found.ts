@@ -47,6 +47,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a96, shares: { usual: 0.03, hostile: 0.08 }, draw: leftOutAsUsual },
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
   { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
+  { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
   // Of the few files in UTF-16 alone.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
 ];
@@ -316,6 +317,43 @@ function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apa
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(2),
       ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/**
+ * The changes list orders once they are confirmed, and a batch keeps the records with which it was formed. A customer cancels one of them while
+ * its confirm, or what would bring it, fails, and other orders go on changing.
+ */
+function confirmedLate(random: Random, forms: Forms): Apart | undefined {
+  if (isUnsafe(forms) || forms.retention || forms.beside !== "nothing" || forms.lagMs > 0) return undefined;
+  const ms = forms.lookBackMs > MINUTE ? 25 * MINUTE : pickOne(random, [4 * MINUTE, 12 * MINUTE]);
+  const on = random() < 0.6 ? "confirm" : "orders";
+  const lie = { on, status: 503, body: "refusal", of: "all", when: "before", ageMs: 0, retryAfter: null } as const;
+  const cancel: Step = {
+    after: integerBetween(random, 0, 30 * SECOND),
+    do: "cancel",
+    order: integerBetween(random, 0, 3),
+    askedAfterMs: integerBetween(random, 10, 2 * SECOND),
+    slow: "snapshot",
+    slowMs: 0,
+    isOpen: true,
+  };
+  const other = (): Step => {
+    return { after: ms / 4, do: "change", order: integerBetween(random, 0, 2), what: "lines", timestamp: "now" };
+  };
+  const formedMs = on === "orders" ? ms : pickOne(random, [0, 0, ms]);
+  return {
+    forms: { ...forms, scope: "confirmed", formedMs, next: "none", overlap: 0, twice: "no" },
+    steps: [
+      orders(3),
+      ...idle(3),
+      { after: 0, do: "lie", lie: { ...lie, span: { ms: ms + MINUTE } } },
+      orders(integerBetween(random, 1, 2)),
+      pass(),
+      cancel,
+      ...Array.from({ length: 4 }, other),
+      ...idle(integerBetween(random, 2, 4)),
     ],
   };
 }

@@ -77,7 +77,7 @@ export type Deed =
   /** Confirms are answered well, and forgotten. */
   | { do: "forget confirms"; ms: number }
   /**
-   * The customer cancels an order, where `isOpen` one of a batch that is not confirmed; the ERP asks for another status for it so long after
+   * The customer cancels an order, where `isOpen` one of a batch that is formed and not confirmed; the ERP asks for another status for it so long after
    * an answer has said so, while the next page of the changes or the read of the order is slow.
    */
   | { do: "cancel"; order: number; askedAfterMs: number; slow: "updates" | "snapshot"; slowMs: number; isOpen?: true }

@@ -12,6 +12,8 @@ interface Batch {
   /** Those that have left it since its first page was served. */
   readonly left: StoredOrder[];
   handedOutAtMs: number;
+  /** By the service's clock; undefined: it has its orders as they are now. */
+  readonly formedAtMs: number | undefined;
   confirmed: boolean;
   /** It holds no orders, and is a batch all the same. */
   readonly isEmpty: boolean;
@@ -48,6 +50,13 @@ function idLiteral(order: StoredOrder, options: SandboxOptions): string | undefi
   } catch {
     return undefined;
   }
+}
+
+/** An order as a batch has it that was formed then: at least its first version. */
+function orderAt(order: StoredOrder, formedAtMs: number | undefined): StoredOrder {
+  if (formedAtMs === undefined) return order;
+  const last = order.versions.findLastIndex(({ madeAtMs }) => madeAtMs <= formedAtMs);
+  return { ...order, versions: order.versions.slice(0, Math.max(last, 0) + 1) };
 }
 
 /** What stands where the list does, about its records. */
@@ -128,7 +137,7 @@ export class HandOuts {
       return answerText(empty.status, body);
     }
     const { batch, orders } = due;
-    const served = this.servedRecords(size === null ? orders : orders.slice(0, size));
+    const served = this.servedRecords(size === null ? orders : orders.slice(0, size), batch);
     const list = `[${served.map(({ text }) => text).join(",")}]`;
     const bare = options.shape.batch.length === 0;
     const id = options.batchLeases && this.open.includes(batch) ? this.nextName() : batch.id;
@@ -150,7 +159,7 @@ export class HandOuts {
     const { options } = this.site;
     if (page === 2 && batch.left.length < options.batchPages.leaves) batch.left.push(...batch.orders.splice(0, 1));
     const { orders } = batch;
-    const served = this.servedRecords(orders.slice((page - 1) * size, page * size));
+    const served = this.servedRecords(orders.slice((page - 1) * size, page * size), batch);
     const properties: Property[] = [
       ...(batch.id === null ? [] : [{ path: options.shape.batchId, text: batch.id }]),
       { path: options.shape.batch, text: `[${served.map(({ text }) => text).join(",")}]` },
@@ -203,7 +212,9 @@ export class HandOuts {
 
   private newBatch(): { batch: Batch; orders: StoredOrder[] } | undefined {
     const { options, book } = this.site;
-    const begun = { id: this.nextName(), orders: [], left: [], handedOutAtMs: this.site.now(), confirmed: false };
+    const now = this.site.now();
+    const formedAtMs = options.batchFormedMs === null ? undefined : now - options.batchFormedMs;
+    const begun = { id: this.nextName(), orders: [], left: [], handedOutAtMs: now, formedAtMs, confirmed: false };
     if (this.emptyOnes > 0) return { batch: { ...begun, isEmpty: true }, orders: [] };
     const fresh = book.waiting(options.batchSize);
     if (fresh.length === 0) return undefined;
@@ -217,9 +228,10 @@ export class HandOuts {
     return batchIdLiteral(this.names, options.shape.batch.length === 0 ? "none" : options.batchIdKind);
   }
 
-  private servedRecords(orders: readonly StoredOrder[]): ServedRecord[] {
+  private servedRecords(served: readonly StoredOrder[], { formedAtMs }: Pick<Batch, "formedAtMs">): ServedRecord[] {
     const { options } = this.site;
     const settings = { options, ...shuffleOf(this.site) };
+    const orders = served.map((order) => orderAt(order, formedAtMs));
     const records = orders.map((order) => ({ orderId: order.id, text: orderText(order, settings), whole: true }));
     const [first] = orders;
     if (options.batchTwice === "no" || first === undefined) return records;

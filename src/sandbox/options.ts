@@ -186,6 +186,11 @@ const OPTIONS = group({
   batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
   /** Each hand-out of a batch names it anew; every name of it is good for a confirm. */
   batchLeases: z.boolean().default(false),
+  /**
+   * How long before its first hand-out a batch was formed: it holds its records as they were then, however often it is handed out. null:
+   * as they are.
+   */
+  batchFormedMs: whole(0).nullable().default(null),
   batchPages: group({
     /** How many orders one page of a batch holds; null: a batch has no pages. */
     size: whole(1).nullable().default(null),

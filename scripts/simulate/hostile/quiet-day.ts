@@ -9,7 +9,7 @@ import type { Facts } from "../../../src/health/facts.ts";
 import { measureAges } from "../../../src/health/health.ts";
 import { describeStatus } from "../../../src/health/status.ts";
 import { createOrder, endFaults } from "../deeds.ts";
-import { isSeenAhead, missingOrders, OWED, staleOrders, unitOf, WAITING } from "../differences.ts";
+import { confirmedMs, isSeenAhead, missingOrders, OWED, staleOrders, unitOf, WAITING } from "../differences.ts";
 import type { Losses } from "../ending.ts";
 import { KEYS, LAST_KEY } from "../erp.ts";
 import { TRANSITIONS } from "../forms.ts";
@@ -54,6 +54,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   await goOn(world, 3 * MINUTE_MS, 18);
   await goOn(world, 12 * MINUTE_MS, 1);
   await goOn(world, SETTLED_MS, 4);
+  expectLateKnown(world);
   await changeMany(world);
   await changeLate(world);
   await changeAfterSkew(world);
@@ -88,6 +89,19 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (world.violation === undefined) check(world);
   if (world.violation === undefined && world.seed % YEAR_EVERY === 5) await passYear(world);
   return NO_LOSSES;
+}
+
+/** What changed in an order before the service listed its changes is known soon after its confirm, and not by the comparison of the night. */
+function expectLateKnown(world: World): void {
+  const { auditor, forms, service, versions } = world;
+  if (forms.scope !== "confirmed" || world.violation !== undefined) return;
+  const waits = auditor.prepare("SELECT 1 FROM owed_reads WHERE order_id = ? AND attempts > 0").pluck();
+  const stale = staleOrders(world).filter(({ isExpectedByPolls, orderId: id = "" }) => {
+    const confirmed = confirmedMs(service, id);
+    const isBefore = (versions.newest(id)?.madeMs ?? 0) <= confirmed && confirmed < service.now() - UNKNOWN_MS;
+    return isExpectedByPolls && isBefore && versions.hasOtherSince(id) && waits.get(id) === undefined;
+  });
+  if (stale.length > 0) world.fail(16, `unknown since the confirm: ${stale.map(({ what }) => what).join("; ")}`);
 }
 
 /** Fewer changes are in some order by chance. */
