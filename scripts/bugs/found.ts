@@ -476,6 +476,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { scope: "confirmed" }, step: { do: "cancel", isOpen: true } },
   },
   tested(
+    "test/confirm/late-orders.test.ts",
+    "a position that moves after a confirm by an answer from before it passes its orders",
+    { in: "find", find: "DURING_PASS.get(store)?.push(batch);", replace: "DURING_PASS.get(store);" },
+    "src/confirm/late-orders.ts",
+  ),
+  tested(
     "test/confirm/pull-confirm.test.ts",
     "a refused batch is owed whole although others cover its orders one by one",
     { in: "saveCoveredIds", find: "state = 'refused' AND ", replace: "state = 'stored' AND " },

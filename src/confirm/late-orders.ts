@@ -21,6 +21,24 @@ export interface ChangesFrom {
 const READS_MAX = 1_000;
 const IDS_PER_TURN = 1_000;
 
+type Confirmed = Pick<BatchRow, "orderIds" | "receivedAt">;
+
+/**
+ * Batches that were confirmed while a pass over changes goes on: its answers may be from before, and its position moves afterwards. In
+ * memory alone: a pass that is broken off moves none.
+ */
+const DURING_PASS = new WeakMap<Store, Confirmed[]>();
+
+/** A pass over changes begins. */
+export function noteConfirmsFromNow(store: Store): void {
+  DURING_PASS.set(store, []);
+}
+
+/** It has ended. */
+export function noteConfirmsNoMore(store: Store): void {
+  DURING_PASS.delete(store);
+}
+
 export class LateOrders {
   readonly #context: JobContext;
   readonly #from: ChangesFrom;
@@ -31,31 +49,45 @@ export class LateOrders {
   }
 
   /** Open orders of a batch whose newest content that is stored is older than what changes are asked from; nothing is held while it looks. */
-  async find(
-    { orderIds, receivedAt }: Pick<BatchRow, "orderIds" | "receivedAt">,
-    signal: AbortSignal,
-  ): Promise<string[]> {
+  async find(batch: Confirmed, signal: AbortSignal): Promise<string[]> {
     const { store, clock } = this.#context;
+    // Before the position is looked at: one that moves from now on is looked at with this batch.
+    DURING_PASS.get(store)?.push(batch);
     const fromNs = this.#findStart();
-    if (fromNs === undefined || orderIds === null) return [];
-    const served = (JSON.parse(orderIds) as unknown[]).flatMap((id) =>
-      typeof id === "string" ? (readOrderId(id) ?? []) : [],
-    );
+    if (fromNs === undefined) return [];
     const late: string[] = [];
-    const room = READS_MAX - onlyValue<number>(store, "SELECT count(*) FROM owed_reads");
+    const room = this.#countRoom();
+    const served = listServed(batch);
     for (let at = 0; at < served.length && late.length < room; at += IDS_PER_TURN) {
       if (at > 0) await clock.sleep(0, signal);
-      for (const { orderId, changedAt } of loadOpen(store, served.slice(at, at + IDS_PER_TURN))) {
-        const timestamp = readTimestamp(changedAt ?? receivedAt, this.#from.timezone);
-        if (timestamp !== undefined && timestamp.instantNs < fromNs) late.push(orderId);
-      }
+      late.push(...this.#listLate(served.slice(at, at + IDS_PER_TURN), batch, fromNs));
     }
     return late.slice(0, Math.max(room, 0));
+  }
+
+  /** Inside the transaction in which a pass over changes has moved the position. */
+  savePassed(at: string): void {
+    const batches = DURING_PASS.get(this.#context.store) ?? [];
+    const fromNs = batches.length === 0 ? undefined : this.#findStart();
+    if (fromNs === undefined) return;
+    const late = batches.flatMap((batch) => this.#listLate(listServed(batch), batch, fromNs));
+    this.save(late.slice(0, Math.max(this.#countRoom(), 0)), at);
   }
 
   /** Inside the transaction that notes the confirm. */
   save(orderIds: readonly string[], at: string): void {
     for (const orderId of orderIds) requestRead(this.#context.store, { orderId, serviceId: orderId }, at);
+  }
+
+  #countRoom(): number {
+    return READS_MAX - onlyValue<number>(this.#context.store, "SELECT count(*) FROM owed_reads");
+  }
+
+  #listLate(orderIds: readonly string[], { receivedAt }: Confirmed, fromNs: bigint): string[] {
+    return loadOpen(this.#context.store, orderIds).flatMap(({ orderId, changedAt }) => {
+      const timestamp = readTimestamp(changedAt ?? receivedAt, this.#from.timezone);
+      return timestamp !== undefined && timestamp.instantNs < fromNs ? [orderId] : [];
+    });
   }
 
   /** Undefined before changes were followed: what a first pull brings from months is not read one by one. */
@@ -68,6 +100,11 @@ export class LateOrders {
       .find((time) => time !== undefined);
     return position === undefined ? undefined : position.instantNs - BigInt(overlapMs) * 1_000_000n;
   }
+}
+
+function listServed({ orderIds }: Confirmed): string[] {
+  const ids = orderIds === null ? [] : (JSON.parse(orderIds) as unknown[]);
+  return ids.flatMap((id) => (typeof id === "string" ? (readOrderId(id) ?? []) : []));
 }
 
 /** `changedAt`: as the service writes it. */

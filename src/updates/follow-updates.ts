@@ -5,6 +5,7 @@
  */
 
 import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
+import { noteConfirmsFromNow, noteConfirmsNoMore } from "../confirm/late-orders.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
@@ -90,9 +91,11 @@ export class FollowUpdates implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
+    noteConfirmsFromNow(this.#context.store);
     try {
       return await this.#run(signal);
     } finally {
+      noteConfirmsNoMore(this.#context.store);
       forgetUnstoredChanges(this.#context.store);
     }
   }

@@ -5,6 +5,7 @@
  */
 
 import { withLargeKept } from "../batches/keep-body.ts";
+import { LateOrders } from "../confirm/late-orders.ts";
 import { loadMeta, type RestKey } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
@@ -51,6 +52,7 @@ export class StorePass {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #follow: FollowRules;
+  readonly #late: LateOrders;
   readonly #cuts: FindCutChanges;
   /** A rest is of use only where the same is asked in the same form. */
   readonly #signature: string;
@@ -63,6 +65,7 @@ export class StorePass {
     this.#context = context;
     this.#rules = rules;
     this.#follow = follow;
+    this.#late = new LateOrders(context, follow);
     this.#cuts = cuts;
     this.#signature = signature;
   }
@@ -94,6 +97,7 @@ export class StorePass {
           // before it, and `planPosition` has left it where a page was cut.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
             saveWatermark(store, UPDATES_STREAM, watermark, pass.at);
+          if (isLast && watermark !== undefined) this.#late.savePassed(pass.at);
           if (isLast && ahead !== undefined) saveAhead(store, ahead);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
           if (isLast && anchors !== undefined) saveAnchors(store, anchors);

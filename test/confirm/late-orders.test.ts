@@ -54,6 +54,36 @@ describe("an order whose confirm comes late", () => {
     expect(owed(test)).toEqual([late]);
   });
 
+  it("is read where the position moves after its confirm, by an answer from before", async () => {
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const onAnswer = async ({ path }: { path: string }) => {
+      if (!path.includes("/updates")) return;
+      const act = meanwhile;
+      meanwhile = undefined;
+      await act?.();
+    };
+    const service = {
+      handOut: "next",
+      redeliverAfterMs: null,
+      updates: { scope: "confirmed", carry: "whole" },
+    } as const;
+    const test = await startFollowed(1, { sandbox: { onAnswer }, service });
+    const [known] = test.ids as [string];
+    await test.poll();
+    const late = test.sandbox.service.createOrder();
+    test.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
+    await test.run("orders");
+    test.change(late, { status: "cancelled" });
+    test.change(known, { status: "paid" }, 20 * MINUTE);
+    test.sandbox.faults.clear();
+    meanwhile = () => test.run("orders");
+    await test.poll(10 * MINUTE);
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+    await test.poll();
+    expect(test.statusOf(late).status).toBe("cancelled");
+    expect([owed(test), test.snapshots(late)]).toEqual([[], 1]);
+  });
+
   it("is not read where its changes are still asked for", async () => {
     const { test, late } = await confirmLate(5);
     expect(owed(test)).toEqual([]);

@@ -28,6 +28,20 @@ describe("hand-outs", () => {
     expect(sandbox.ledger.confirmedOrderIds()).toEqual(new Set(ids.slice(0, 2)));
   });
 
+  it("keeps the records with which a batch was formed, so long before its first hand-out", async () => {
+    const { sandbox, clock, ids } = await withOrders(2, { batchFormedMs: 60_000 });
+    const [first = "", second = ""] = ids;
+    clock.pass(1_000);
+    sandbox.service.changeOrder(first, { status: "paid" });
+    clock.pass(60_000);
+    sandbox.service.changeOrder(second, { status: "paid" });
+    const statuses = async () => ordersOf(await get(sandbox)).map(({ status }) => status);
+    expect(await statuses()).toEqual(["paid", "new"]);
+    sandbox.service.changeOrder(first, { status: "cancelled" });
+    clock.pass(120_000);
+    expect(await statuses()).toEqual(["paid", "new"]);
+  });
+
   it("names a batch anew with each hand-out, takes each of its names, and forgets confirms if told", async () => {
     const { sandbox, ids, idsOf } = await withOrders(2, { batchLeases: true, confirmsForgotten: true });
     const [first, second] = [await get(sandbox), await get(sandbox)];
