@@ -9,7 +9,7 @@ import type { BatchRow } from "../batches/batch-rows.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadWatermark, requestRead, SWEEP_STREAM, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
+import { hasFollowed, loadWatermark, requestRead, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 
 /** Where changes begin to be asked for: `overlapMs` before the position. */
 export interface ChangesFrom {
@@ -93,7 +93,7 @@ export class LateOrders {
   /** Undefined before changes were followed: what a first pull brings from months is not read one by one. */
   #findStart(): bigint | undefined {
     const { store } = this.#context;
-    if (loadWatermark(store, SWEEP_STREAM) === undefined) return undefined;
+    if (!hasFollowed(store)) return undefined;
     const { timezone, overlapMs } = this.#from;
     const position = [UPDATES_STREAM, TIME_STREAM]
       .map((stream) => readTimestamp(loadWatermark(store, stream) ?? null, timezone))

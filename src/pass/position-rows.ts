@@ -156,6 +156,13 @@ export function saveSeenChanges(store: Store, orderId: string, seen: Buffer): vo
     .run(orderId, seen);
 }
 
+/** Whether a pass over changes has ever come to its end. */
+export function hasFollowed(store: Store): boolean {
+  return (
+    store.prepare("SELECT 1 FROM flows WHERE flow = 'updates' AND last_success_at IS NOT NULL").get() !== undefined
+  );
+}
+
 /** Whether GET /orders has been answered well before: until then there is nothing whose changes could be asked for. */
 export function hasPulled(store: Store): boolean {
   return (
