@@ -173,7 +173,6 @@ export function schedule() {
 }
 
 function isTimezone(value: string): boolean {
-  if (value === "UTC") return true;
   try {
     new Intl.DateTimeFormat("en", { timeZone: value });
     return true;

@@ -48,7 +48,10 @@ export class LateOrders {
     this.#from = from;
   }
 
-  /** Open orders of a batch whose newest content that is stored is older than what changes are asked from; nothing is held while it looks. */
+  /**
+   * Open orders of a batch whose newest content that is stored is older than what changes are asked from. The batch is noted for a pass over
+   * changes that goes on; other work has its turn between steps.
+   */
   async find(batch: Confirmed, signal: AbortSignal): Promise<string[]> {
     const { store, clock } = this.#context;
     // Before the position is looked at: one that moves from now on is looked at with this batch.

@@ -50,14 +50,11 @@ export function accountKeeper(store: Store, { config }: LoadedConfig): () => voi
   };
 }
 
-/** Of the marks that this process is the first to make. */
-const SALT = randomBytes(16).toString("hex");
-
 /** Lifts the holds of former credentials: these have not been refused yet. Inside a write transaction; returns how many there were. */
 export function liftCredentialHolds(store: Store, { config }: LoadedConfig): number {
   const { client_id: id, client_secret: secret } = config.service;
   const known = loadMeta(store, "credentials");
-  const salt = known?.split(":", 1)[0] ?? SALT;
+  const salt = known?.split(":", 1)[0] ?? randomBytes(16).toString("hex");
   const mark = credentialsMark(id, secret, salt);
   if (mark === known) return 0;
   saveMeta(store, "credentials", mark);

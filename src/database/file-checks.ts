@@ -1,8 +1,9 @@
 /**
  * What a database file must be before it is opened. Keeps two guarantees: one file has one name (no symbolic or hard
  * links, the folder resolved), so that the instance lock beside it cannot be passed by; and the file lies where locks
- * and shared memory work, on a local file system. Only looks at metadata: closing a descriptor of a database file, its
- * log or their shared memory while a connection of this process is open on it would drop SQLite's locks. Writes nothing but an empty file at first use.
+ * and shared memory work, on a local file system. Looks at metadata, and reads through SQLite's own descriptor where it has one: closing
+ * one of ours of a database file, its log or their shared memory would drop the locks of this process's connections. Writes nothing but
+ * an empty file at first use.
  */
 
 import {

@@ -192,13 +192,6 @@ function withHidden(text: string, hidden: Range[]): string {
 
 /** Returns whether credentials are the same as before, and nothing else of them: `SALT:HASH`, hexadecimal. */
 export function credentialsMark(clientId: string, clientSecret: string, salt: string): string {
-  const of = JSON.stringify([clientId, clientSecret]);
-  if (lastMark?.of !== of || lastMark.salt !== salt) {
-    const mark = scryptSync(of, salt, 32, { N: 1024 });
-    lastMark = { of, salt, mark: `${salt}:${mark.toString("hex")}` };
-  }
-  return lastMark.mark;
+  const mark = scryptSync(JSON.stringify([clientId, clientSecret]), salt, 32, { N: 1024 });
+  return `${salt}:${mark.toString("hex")}`;
 }
-
-/** Kept for a bridge that begins anew in the same process: computing it takes milliseconds, on purpose. */
-let lastMark: { of: string; salt: string; mark: string } | undefined;

@@ -101,7 +101,7 @@ type Named = { readonly batches: readonly Batch[]; readonly orders: readonly Sto
 export class HandOuts {
   private readonly site: Site;
   private readonly batches: Batch[] = [];
-  /** A row: what is handed out goes to its end, so that it comes round also where the service's clock is set back. */
+  /** A queue: what is handed out goes to its end, so that its turn comes again also where the service's clock is set back. */
   private open: Batch[] = [];
   private readonly byId = new Map<string, Batch>();
   private names = 0;
@@ -201,7 +201,7 @@ export class HandOuts {
     return this.oldestOpen(this.site.now() - wait) ?? this.newBatch();
   }
 
-  /** The open batch that stands first in the row, with what of it is still to be confirmed; of those handed out no later than `untilMs`. */
+  /** The open batch that stands first in the queue, with what of it is still to be confirmed; of those handed out no later than `untilMs`. */
   private oldestOpen(untilMs = Number.POSITIVE_INFINITY): { batch: Batch; orders: StoredOrder[] } | undefined {
     const waits = (order: StoredOrder) => !order.deleted && !order.confirmed;
     const batch = this.open.find(

@@ -109,7 +109,7 @@ export const command = {
     waiting: number;
     command: string;
   }) =>
-    `${name}: ${counted(shown, "row")} were shown, ${waiting} wait by now, and none was let through. If that is right: ${command}`,
+    `${name}: ${counted(shown, "row")} ${shown === 1 ? "was" : "were"} shown, ${waiting} wait by now, and none was let through. If that is right: ${command}`,
   sentNow: ({ name, rows }: { name: string; rows: number }) =>
     `${name}: ${counted(rows, "row")} may go; the daemon sends them now.`,
   sentNextPass: ({ name, rows }: { name: string; rows: number }) =>
