@@ -141,7 +141,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a refusal of a status believed before its order is confirmed",
-    { in: "#askOrder", find: "!isNowhere && !isOwed &&", replace: "!isNowhere &&" },
+    { in: "#askOrder", find: "isConfirmOwed(store, sent.order)", replace: "false" },
     "src/statuses/settle-status.ts",
   ),
   tested(
