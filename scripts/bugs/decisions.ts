@@ -79,6 +79,12 @@ const OF_WORDS: readonly PlantedBug[] = [
 
 const OF_UPKEEP: readonly PlantedBug[] = [
   tested(
+    "test/pass/commit.test.ts",
+    "each outcome that a stop leaves waits for the lock anew",
+    { in: "commitEnd", find: "lastWrites.get(signal) ?? ", replace: "" },
+    "src/pass/commit.ts",
+  ),
+  tested(
     "test/health/save-conditions.test.ts",
     "a first pass that nobody sees",
     { in: "noteFirstPass", find: "if (isFirstPass(store, job.name))", replace: "if (false as boolean)" },

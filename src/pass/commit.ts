@@ -13,8 +13,10 @@ const LONGEST_WAIT_MS = 500;
 /** An ERP's nightly rewrite may take this long before it is logged. */
 const WORTH_A_LINE_MS = 5_000;
 
-/** What a stop leaves to the last thing to write. */
-const LAST_WRITE_MS = 2_000;
+/** What a stop leaves to all that a pass still writes: it ends before the daemon closes the database, 2 s after it has cut it off. */
+const LAST_WRITES_MS = 1_500;
+/** By what was aborted. */
+const lastWrites = new WeakMap<AbortSignal, AbortSignal>();
 
 /** Transactions and what is between them run on for so long before others have their turn. */
 const TURN_MS = 10;
@@ -46,13 +48,18 @@ export async function commit<T>(context: CommitContext, signal: AbortSignal, fn:
   }
 }
 
-/** The same for an outcome that is known nowhere else: it waits for the lock as long as anything, and through a stop a little longer. */
+/**
+ * The same for an outcome that is known nowhere else: it waits for the lock as long as anything, and through a stop a little longer, once
+ * for all outcomes of a pass.
+ */
 export async function commitEnd<T>(context: CommitContext, signal: AbortSignal, fn: () => T): Promise<T> {
   try {
     return await commit(context, signal, fn);
   } catch (error) {
     if (!signal.aborted || !(error instanceof BridgeError) || error.code !== "stopped") throw error;
-    return await commit(context, AbortSignal.timeout(LAST_WRITE_MS), fn);
+    const until = lastWrites.get(signal) ?? AbortSignal.timeout(LAST_WRITES_MS);
+    lastWrites.set(signal, until);
+    return await commit(context, until, fn);
   }
 }
 

@@ -1,5 +1,6 @@
-import { describe, expect, it, onTestFinished } from "vitest";
-import { commit } from "../../src/pass/commit.ts";
+import Database from "better-sqlite3";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { commit, commitEnd } from "../../src/pass/commit.ts";
 import { FakeClock, startTestBridge } from "../support/bridge.ts";
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -34,5 +35,34 @@ describe("transactions that follow each other", () => {
     stop.abort(new Error("stopped"));
     await expect(run(100, stop.signal)).resolves.toBeUndefined();
     expect(turns()).toBe(1);
+  });
+});
+
+describe("outcomes that a stop leaves to be written", () => {
+  it("wait for the lock together, and no longer than until the daemon closes the database", async () => {
+    const { bridge } = await startTestBridge();
+    onTestFinished(() => bridge.stop());
+    bridge.store.db.pragma("busy_timeout = 0");
+    const erp = new Database(bridge.store.path);
+    onTestFinished(() => void erp.close());
+    erp.exec("BEGIN IMMEDIATE");
+    const clock = new FakeClock();
+    const ends: number[] = [];
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+      const end = new AbortController();
+      ends.push(clock.monotonicMs() + ms);
+      clock.onSleep = () => void (clock.monotonicMs() >= ends.at(-1)! && end.abort());
+      return end.signal;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const stop = AbortSignal.abort(new Error("stopped"));
+    const startedMs = clock.monotonicMs();
+    const write = () => commitEnd({ store: bridge.store, clock, log }, stop, () => "written");
+    await expect(write()).rejects.toThrow();
+    await expect(write()).rejects.toThrow();
+    expect(ends).toHaveLength(1);
+    expect(ends[0]! - startedMs).toBeLessThan(2_000);
+    erp.exec("ROLLBACK");
+    await expect(write()).resolves.toBe("written");
   });
 });

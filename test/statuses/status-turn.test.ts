@@ -73,7 +73,7 @@ describe("a status that waits for its turn", () => {
 describe("a status that has certainly not arrived", () => {
   it("waits again also where the ERP has the lock for longer than a stop would leave", async () => {
     const timeout = AbortSignal.timeout.bind(AbortSignal);
-    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => (ms === 2_000 ? AbortSignal.abort() : timeout(ms)));
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => (ms === 1_500 ? AbortSignal.abort() : timeout(ms)));
     onTestFinished(() => void vi.restoreAllMocks());
     let other: Database.Database | undefined;
     const onRequest = ({ method }: { method: string }) => void (method === "POST" && other?.exec("BEGIN IMMEDIATE"));
