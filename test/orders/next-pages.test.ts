@@ -18,7 +18,7 @@ interface Page {
   status?: number;
 }
 
-/** A service whose batch `b-1` comes in pages, by the query that asks for each; `""` asks for the first. Undone by `serve({})`. */
+/** A service whose batch `b-1` comes in pages, by the query that asks for each; `""` asks for the first. Once it is confirmed there is nothing more. Undone by `serve({})`. */
 async function start(confirmForm: "batch_id" | "order_ids" = "batch_id") {
   return servePages(await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm } } }));
 }
@@ -30,18 +30,20 @@ function servePages<T extends TestBridge>(t: T) {
   const asked: string[] = [];
   service.handle = (request) => {
     const [path, query = ""] = request.path.split("?");
+    if (path?.endsWith("/confirm") === true && "" in pages)
+      pages = { "": { ids: [], beside: { batch_id: undefined } } };
     if (request.method !== "GET" || path !== PATH || !("" in pages)) return handle(request);
     asked.push(query);
     const page = pages[
       /^(?:p|page|(?:limit=2&)?offset)=[01](?:&limit=2)?$/.test(query) && !(query in pages) ? "" : query
     ] ?? { ids: [], status: 404 };
     const records = page.ids.map((id) => service.newestText(id)).join(",");
-    const members = JSON.stringify({ batch_id: "b-1", ...page.beside });
+    const members = JSON.stringify({ batch_id: "b-1", ...page.beside, orders: "" });
     return {
       ...handle({ ...request, path: `${PATH}/updates?since=2099-01-01T00:00:00Z` }),
       status: page.status ?? 200,
       headers: { "content-type": "application/json", ...page.headers },
-      body: Buffer.from(`${members.slice(0, -1)},"orders":[${records}]}`),
+      body: Buffer.from(members.replace(/""}$/, () => `[${records}]}`)),
     };
   };
   const serve = (next: Record<string, Page>) => {
