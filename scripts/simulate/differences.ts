@@ -126,11 +126,19 @@ function isMetInLog({ auditor, service, versions, forms, stuckAnswers }: World, 
 function isOlderThanUnlisted({ auditor, service, versions }: World, id: string, payload: string): boolean {
   if (!versions.isMisleading(id) || auditor.prepare(READ_OLDER).get(id) === undefined) return false;
   const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
-  // When an order was created is often the time of its first version too.
-  const field = `"updated_at":${JSON.stringify(updated_at)}`;
   const isListed = ({ kind, servedIds, responseBody }: (typeof service.ledger.entries)[number]) =>
-    kind === "updates" && servedIds.includes(id) && responseBody?.includes(field) === true;
+    kind === "updates" && servedIds.includes(id) && bears(responseBody ?? "null", id, updated_at);
   return !service.ledger.entries.some(isListed);
+}
+
+/** Whether a record of the order in that answer bears the timestamp. Other records may bear it as well. */
+function bears(body: string, id: string, timestamp: unknown): boolean {
+  let isFound = false;
+  JSON.parse(body, (_key, value) => {
+    isFound ||= String(value?.order_id).toLowerCase() === id && value.updated_at === timestamp;
+    return value;
+  });
+  return isFound;
 }
 
 /**
