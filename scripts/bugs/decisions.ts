@@ -102,6 +102,18 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     { in: "#mark", find: "Math.max(nowMs, clock.nowMs(), reachedMs ?? 0)", replace: "nowMs" },
     "src/daemon/prune-history.ts",
   ),
+  tested(
+    "test/feeds/push-tables.test.ts",
+    "a key of nineteen digits looked up as text alone",
+    { in: "formsOf", find: "\\d{1,19}", replace: "\\d{1,18}" },
+    "src/feeds/feed-source.ts",
+  ),
+  tested(
+    "test/cli/sync-preview.test.ts",
+    "a row of a view looked up by its key as text alone",
+    { in: "findRows", find: "key.map(formsOf)", replace: "key.map((text) => [text])" },
+    "src/feeds/feed-source.ts",
+  ),
 ];
 
 const OF_PERSONS: readonly PlantedBug[] = [

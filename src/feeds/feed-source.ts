@@ -8,7 +8,7 @@ import { onlyRow } from "../database/only-row.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { type StoredText, storedText } from "../database/stored-text.ts";
-import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow } from "./feed.ts";
+import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow, type SourceRules } from "./feed.ts";
 import { paddedKey } from "./feed-rows.ts";
 
 /** Text that no JavaScript string can carry (not UTF-8, or half a surrogate pair): a key of it finds its row again only by its bytes. */
@@ -66,25 +66,43 @@ export function countSourceRows(store: Store, rules: FeedRules, limit: number): 
  * one, `a` and `A` are two, whatever types and collations the columns have.
  */
 export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): SourceRow[] {
+  const from = quoteName(rules.table);
   const wanted = key.map((value) => (value instanceof RawText || value === null ? undefined : value));
   const texts = wanted.every((value) => value !== undefined) ? keyTexts(rules, rowOf(rules.keys, wanted)) : undefined;
-  const forms = key.map((value, index) => (texts === undefined ? [value] : formsOf(texts[index] ?? "")));
+  if (texts !== undefined)
+    return findRows(rules, texts, ({ where, values, limit }) =>
+      readRows(store, rules.columns, {
+        sql: (list) => `SELECT ${list} FROM ${from} WHERE ${where} LIMIT ?`,
+        values: [...values, limit],
+      }),
+    );
+  const where = rules.keys.map((column, index) => `${keyColumn(column)} = ${markOf(key[index] ?? null)}`).join(" AND ");
+  return readRows(store, rules.columns, {
+    sql: (list) => `SELECT ${list} FROM ${from} WHERE ${where} LIMIT ?`,
+    values: [...key.map(bindOf), LOOKALIKES],
+  });
+}
+
+/** What to look for where a key is given as text. */
+export interface KeySearch {
+  where: string;
+  values: readonly ColumnValue[];
+  limit: number;
+}
+
+/** The rows whose key has this text, whatever types and collations the columns have: `1`, `1.0` and `'1'` are one, `a` and `A` are two. */
+export function findRows(
+  rules: SourceRules,
+  key: readonly string[],
+  read: (search: KeySearch) => SourceRow[],
+): SourceRow[] {
+  const forms = key.map(formsOf);
   const where = rules.keys
-    .map((column, index) => {
-      const marks = (forms[index] ?? []).map(markOf);
-      return `${keyColumn(column)} ${marks.length === 1 ? `= ${marks[0]}` : `IN (${marks.join(", ")})`}`;
-    })
+    .map((column, index) => `${keyColumn(column)} IN (${(forms[index] ?? []).map(() => "?").join(", ")})`)
     .join(" AND ");
-  const values = forms.flat().map(bindOf);
   for (let limit = LOOKALIKES; ; limit *= 10) {
-    const rows = readRows(store, rules.columns, {
-      sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
-      values: [...values, limit],
-    });
-    const same =
-      texts === undefined
-        ? rows
-        : rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === texts[index]));
+    const rows = read({ where, values: forms.flat(), limit });
+    const same = rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === key[index]));
     // Rows under another form of the key may stand before the ones that are meant.
     if (same.length > 1 || rows.length < limit) return same;
   }
@@ -102,8 +120,9 @@ export function keyColumn(name: string): string {
 function formsOf(text: string): ColumnValue[] {
   const number = text.trim() === "" ? Number.NaN : Number(text);
   if (!Number.isFinite(number)) return [text];
-  const integer = /^-?(0|[1-9]\d{0,17})$/.test(text) ? BigInt(text) : text;
-  return [text, integer, keyText(number) === text ? number : text];
+  const integer = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+  const isStored = integer !== undefined && BigInt.asIntN(64, integer) === integer && integer.toString() === text;
+  return [text, isStored ? integer : text, keyText(number) === text ? number : text];
 }
 
 /** Where a reading of a table goes on: the values of what orders it, after which the next row comes. */

@@ -237,7 +237,7 @@ export function parentOf(rules: FeedRules, row: SourceRow | undefined): string |
 }
 
 /** The key of a row as text, in the order of the key columns; undefined where a column cannot name anything. */
-export function keyTexts(rules: FeedRules, row: SourceRow): string[] | undefined {
+export function keyTexts(rules: Pick<FeedRules, "keys">, row: SourceRow): string[] | undefined {
   const texts = rules.keys.map((column) => keyText(row[column] ?? null));
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }

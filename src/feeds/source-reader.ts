@@ -15,7 +15,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "./feed.ts";
-import { rowOf } from "./feed-source.ts";
+import { findRows, rowOf } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 import { readQuotedText } from "./quoted-text.ts";
 
@@ -90,15 +90,16 @@ export class SourceReader {
     return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
   }
 
-  /** The rows of one key, at most two; text that no string carries comes as a Buffer. Reads through everything where the source has no index that helps. */
+  /** The rows of one key; text that no string carries comes as a Buffer. Reads through everything where the source has no index that helps. */
   find(key: readonly string[]): SourceRow[] {
-    const { columns, keys } = this.#rules;
+    const { columns } = this.#rules;
     const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
-    const where = keys.map((column) => `CAST(${quoteName(column)} AS TEXT) = ?`).join(" AND ");
-    return this.#attempt(() => {
-      const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT 2`).all(...key);
-      return (rows as ColumnValue[][]).map((values) => this.#exactRow(columns, values));
-    });
+    return this.#attempt(() =>
+      findRows(this.#rules, key, ({ where, values, limit }) => {
+        const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT ?`).all(...values, limit);
+        return (rows as ColumnValue[][]).map((row) => this.#exactRow(columns, row));
+      }),
+    );
   }
 
   close(): void {

@@ -122,6 +122,24 @@ describe("sync FEED --only KEY", () => {
     expect(sent(shop)).toBe(before);
   });
 
+  it("finds the row of a view whatever number its key is", async () => {
+    const table = { table: "for_sale", key: ["sku"], available: "n", record: { sku: "{sku|string}", quantity: "{n}" } };
+    const shop = await startShop({ settings: { imports: { stocks: { ...table, delete_after: "1s" } } } });
+    await shop.command("sync", "orders");
+    shop.write("CREATE TABLE goods (sku, n)");
+    shop.write("CREATE VIEW for_sale AS SELECT sku, n FROM goods");
+    shop.write("INSERT INTO goods VALUES (4600000000017.0, 5), (2.50, 6), (1234567890123456789, 7)");
+    await shop.command("sync");
+    shop.write("UPDATE goods SET n = n + 10");
+    for (const key of ["4600000000017", "2.5", "1234567890123456789"]) {
+      expect((await shop.command("sync", "stocks", "--only", key)).out).toMatch(/: sent/);
+      expect(shop.rows(`SELECT sent ->> 'quantity' AS n FROM stock_sent WHERE sku = '${key}'`)).toEqual([
+        { n: { "4600000000017": 15, "2.5": 16 }[key] ?? 17 },
+      ]);
+    }
+    expect(shop.rows("SELECT count(*) AS n FROM stock_sent WHERE state <> 'sent'")).toEqual([{ n: 0 }]);
+  });
+
   itWhole(
     "takes a key that holds a slash for the row that there is, asks where there are several, and knows none",
     async () => {

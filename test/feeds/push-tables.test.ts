@@ -72,6 +72,23 @@ describe("the feed's table", () => {
     expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "456", warehouse: "", quantity: 0 }]);
   });
 
+  it.each(["1000000000000000001", "-1234567890123456789", "9223372036854775807", "-9223372036854775808"])(
+    "without types finds the row of the integer key %s again",
+    async (key) => {
+      const stocks = { ...GOODS.imports.stocks, record: { sku: "{sku|string}", quantity: "{available|number}" } };
+      const { erp, run, minutes, level } = await startFeeds({ settings: { imports: { stocks } }, arm: [] });
+      erp.exec(`CREATE TABLE goods (sku, n); INSERT INTO goods VALUES (${key}, 7)`);
+      await run("stocks");
+      expect(level(key)).toBe(7);
+      erp.exec("UPDATE goods SET n = 9");
+      await run("stocks");
+      expect(level(key)).toBe(9);
+      erp.exec("DELETE FROM goods");
+      await minutes(4);
+      expect(level(key)).toBe(0);
+    },
+  );
+
   it("with no primary key gets an index, and two rows of one key are quarantined by name", async () => {
     const { erp, run, quarantined, level, rows } = await startFeeds();
     erp.exec("DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT, quantity, reserved)");
