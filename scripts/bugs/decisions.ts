@@ -154,7 +154,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/orders/next-pages.test.ts",
     "a page that is read again taken for the same",
     { in: "#readOnce", find: "before?.bodies.has(digestOf(page))", replace: "before !== undefined" },
-    "src/orders/store-batches.ts",
+    "src/orders/read-batch-pages.ts",
   ),
   tested(
     "test/statuses/status-refused.test.ts",

@@ -4,7 +4,6 @@
  * After a crash between the parts of a giant batch its body is still there, and is read first.
  */
 
-import { createHash } from "node:crypto";
 import { digestInSlices } from "../answers/digest.ts";
 import {
   type BatchRow,
@@ -40,7 +39,6 @@ import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { firstPosition } from "../pass/first-position.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
-import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -51,19 +49,15 @@ import { newestInSlices } from "../records/newest-records.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
-import { fetchBatch } from "../service/orders.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { type BatchPages, BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
+import { BatchPagesReader, type ReadPages } from "./read-batch-pages.ts";
 import { RepeatedBatches } from "./repeated-batches.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
 const ORDERS_PER_COMMIT = 200;
 const BYTES_PER_COMMIT = 2 * 1024 * 1024;
-/** Pages of one batch: more than a batch of any size has. */
-const PAGES_MAX = 200;
-/** Of counted pages, after the first time: orders that leave a batch are few. */
-const READINGS_MAX = 4;
 
 /** The row under which the body of a batch is kept while it is stored. */
 interface KeptAs {
@@ -88,15 +82,6 @@ interface Origin {
   confirmFollows: boolean;
   /** The body is in the journal. */
   isJournaled?: boolean;
-}
-
-interface ReadPages extends BatchPages {
-  /** Ids of them, however the service writes them. */
-  orders: Set<string>;
-  /** Digests of the records of each page. */
-  bodies: Set<string>;
-  /** The first page as it was served again under another name, which is the one to confirm. */
-  renamed: ServiceAnswer | undefined;
 }
 
 export class StoreBatches {
@@ -208,86 +193,15 @@ export class StoreBatches {
     return (await this.#storeRead(read, origin, pass)) ?? "unread";
   }
 
-  /**
-   * Stores the other pages of a batch, as parts of it.
-   * @throws BridgeError `answer_shape` where one of them cannot be read; what keeps all requests waiting is thrown as it is.
-   */
+  /** Stores the other pages of a batch, as parts of it. */
   async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages> {
-    const { length: size } = first.records;
-    try {
-      return await this.#readPages(first, next, pass);
-    } catch (error) {
-      if (stopsPass(error)) throw error;
-      throw new BridgeError("answer_shape", m.orders.nextPageUnread({ size, reason: asError(error).text }), {
-        cause: error,
-        hint: m.orders.compareAnswer({ area: "orders" }),
-      });
-    }
-  }
-
-  /**
-   * What leaves a batch moves up all that follows it, so that the first of the next page stands on a page that was read already: counted
-   * pages are read until they hold the same orders twice.
-   */
-  async #readPages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages> {
-    let before = await this.#readOnce({ batch: first, first, query: next }, pass);
-    for (let readings = 0; first.again !== undefined; readings++) {
-      if (readings === READINGS_MAX) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      const now = await this.#readOnce({ batch: first, before, query: first.again }, pass);
-      if (now.orders.size === before.orders.size && isIn(before.orders, now.orders)) return now;
-      before = now;
-    }
-    return before;
-  }
-
-  /** Reads a page and all that follow it. Undefined `first`: it is the first page, of which the service may make another batch. */
-  async #readOnce(
-    {
-      batch,
-      before,
-      ...reading
-    }: { batch: ReadBatch; before?: ReadPages; first?: ReadBatch; query: Query | undefined },
-    pass: PullPass,
-  ): Promise<ReadPages> {
-    let { first, query } = reading;
-    const seen = new Set<string>();
-    const read = { size: 0, ids: new Set<string>(), orders: new Set<string>(), bodies: new Set<string>() };
-    const add = (page: ReadBatch) => {
-      seen.add(page.fingerprint);
-      read.bodies.add(digestOf(page));
-      read.size += page.records.length;
-      for (const record of page.records) {
-        const id = record.ok ? record.orderId : record.reference;
-        if (id !== null) read.orders.add(id);
-        if (record.idLiteral !== null) read.ids.add(record.idLiteral);
-      }
+    const pages = {
+      store: async (page: ReadBatch, answer: ServiceAnswer) => await this.#storePage(page, answer, pass),
+      wait: (answer: ServiceAnswer | undefined) => {
+        this.#waiting = answer;
+      },
     };
-    if (first !== undefined) add(first);
-    let renamed: ServiceAnswer | undefined;
-    while (query !== undefined) {
-      if (seen.size > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
-      const answer: ServiceAnswer = await fetchBatch(this.#context.client, query, pass.signal);
-      if (answer.oldBy !== undefined) throw new BridgeError("answer_unreadable", m.orders.pageOld);
-      // Until it is known to be of this batch, it is as any other answer that may not be served again.
-      if (first === undefined) this.#waiting = answer;
-      const page = await this.#reader.readPage(answer, pass.signal);
-      if (first === undefined && page !== undefined && isAnother(page, batch))
-        throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      if (page !== undefined && seen.has(page.fingerprint))
-        throw new BridgeError("answer_shape", m.orders.pageRepeated);
-      const isStored = page === undefined || before?.bodies.has(digestOf(page));
-      if (!isStored) await this.#storePage(page, answer, pass);
-      this.#waiting = undefined;
-      if (page === undefined) break;
-      if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
-      // A batch of its own, which is served as one.
-      if (first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId)) break;
-      if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;
-      add(page);
-      first ??= page;
-      query = page.next;
-    }
-    return { ...read, renamed };
+    return await new BatchPagesReader(this.#context, this.#reader, pages, pass.signal).read(first, next);
   }
 
   async #storePage(page: ReadBatch, { date, askedAt }: ServiceAnswer, pass: PullPass): Promise<void> {
@@ -491,22 +405,6 @@ export class StoreBatches {
     const first = firstPosition(loadOldestUnreadDate(store) ?? date, newest, { nowMs: clock.nowMs(), timezone });
     if (first !== undefined) saveWatermark(store, "updates", first, at);
   }
-}
-
-function isIn(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
-  return [...some].every((id) => all.has(id));
-}
-
-function digestOf({ records }: ReadBatch): string {
-  const sum = createHash("sha256");
-  for (const { hash } of records) sum.update(hash);
-  return sum.digest("hex");
-}
-
-/** Whether what was served for the first page of a batch is another batch. */
-function isAnother(page: ReadBatch, batch: ReadBatch): boolean {
-  const ids = new Set(batch.records.map(({ idLiteral }) => idLiteral));
-  return page.batchId !== batch.batchId && page.batchId !== null && !page.records.some((one) => ids.has(one.idLiteral));
 }
 
 /** Whether the confirm of a batch that was stored before covers what was not in it then. A later timestamp alone opens no confirmed one. */
