@@ -205,7 +205,7 @@ export function staleOrders(world: World): Difference[] {
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id) && !isReadAfterUnit(world, id);
     const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
-    const isOurs = forms.next === "none" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
+    const isOurs = forms.next !== "cursor" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
     const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
     return [
       {

@@ -23,7 +23,7 @@ import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
-import { type Asked, instantOf, isLater, isToken, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
+import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { noteFormer } from "./learn-form.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
@@ -175,7 +175,8 @@ export class ReadPages {
         continue;
       }
       // A token that was named counts once it was asked and answered: until then the position is a time.
-      if (hasTokens && token !== undefined && this.#mayFollow(token, asked.since, new Set()))
+      const isNamed = hasTokens && token !== undefined && token !== asked.since;
+      if (isNamed && !isLargest(token, page, pass) && this.#mayFollow(token, asked.since, new Set()))
         return page.fresh === 0 && !this.#completeness.saysMore(pass.metadata)
           ? true
           : await this.#readByToken(pass, token, asked);
@@ -356,6 +357,15 @@ export class ReadPages {
     if (doubt !== undefined) throw doubt;
     return { page: { timestamps, fresh }, token, servedAt: serviceNow };
   }
+}
+
+/**
+ * Whether a named position is the page's largest timestamp. It is followed as any timestamp is: a full page of it would lead nowhere, and behind an
+ * exclusive one the rest of its changes would be left out.
+ */
+function isLargest(token: string, { timestamps }: Page, { learned, rules }: Pass): boolean {
+  const ns = isToken(token, learned.form, rules.timezone) ? undefined : instantOf(token, rules.timezone);
+  return ns !== undefined && raiseHigh(undefined, timestamps, undefined).high?.ns === ns;
 }
 
 /** The service does not take this `since`, whatever it answers to others. */

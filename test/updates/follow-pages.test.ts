@@ -18,7 +18,7 @@ async function startBurst(service: SandboxOptionsPatch, spreadMs: number, count:
   const updates = { pageLimit: 100, carry: "whole", ...service.updates } as const;
   const test = await startFollowed(count, {
     service: { ...service, updates },
-    settings: { updates: { carry: "whole" } },
+    settings: { updates: { carry: "whole", next: updates.next ? `$.${updates.next.join(".")}` : null } },
   });
   const start = Math.ceil(test.clock.nowMs() / 1_000) * 1_000;
   for (const [index, id] of test.ids.entries()) {
@@ -66,10 +66,15 @@ describe("a thousand changes within thirty seconds, a hundred in a page", () => 
 });
 
 describe("more changes of one timestamp than a page holds", () => {
-  itSome(1)(["inclusive", "exclusive"] as const)(
-    "raise an alarm, are found order by order, and later changes are followed on: %s",
-    async (boundary) => {
-      const test = await startBurst({ updates: { boundary } }, 1, 300);
+  itSome(1)([
+    ["inclusive", null],
+    ["inclusive", ["next"]],
+    ["exclusive", null],
+    ["exclusive", ["next"]],
+  ] as const)(
+    "raise an alarm, are found order by order, and later changes are followed on: %s, the next time named at %s",
+    async (boundary, next) => {
+      const test = await startBurst({ updates: { boundary, next } }, 1, 300);
       const first = test.watermark();
       await test.poll();
       expect(alarms(test)).toEqual([
