@@ -342,6 +342,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/updates/learn-form.ts",
   ),
   tested(
+    "test/updates/follow-pages.test.ts",
+    "a named position that is the page's largest timestamp is followed as a token",
+    { find: "!isLargest(token, page, pass) && ", replace: "" },
+    "src/updates/read-pages.ts",
+  ),
+  tested(
+    "test/updates/first-position.test.ts",
+    "following begins at the Date of a pull that came after others without one",
+    { of: "loadFirstDate", does: "return undefined;" },
+    "src/batches/kept-rows.ts",
+  ),
+  tested(
     "test/updates/follow-limits.test.ts",
     "a look by the service's positions begins anew wherever it was asked to wait",
     { in: "#readByToken", find: "from !== undefined && (", replace: "from === null && (" },

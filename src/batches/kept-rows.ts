@@ -31,10 +31,9 @@ export function loadUnreadBody(store: Store, mapping: string): UnreadBody | unde
     .get(mapping);
 }
 
-/** The service's time when the oldest body that is still unread was delivered. */
-export function loadOldestUnreadDate(store: Store): string | undefined {
-  const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND service_date IS NOT NULL ORDER BY id LIMIT 1";
-  return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? undefined;
+/** The `Date` of the first answer with orders of an account: null where it had none or its body is read. Undefined where there is no such answer. */
+export function loadFirstDate(store: Store, account: string | null): string | null | undefined {
+  return select(store, batches, ["serviceDate"], "WHERE account IS ? ORDER BY id LIMIT 1").get(account)?.serviceDate;
 }
 
 export function countUnread(store: Store): { count: number; bytes: number } {

@@ -22,8 +22,8 @@ import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
 import {
   deleteUnread,
+  loadFirstDate,
   loadKeptUnder,
-  loadOldestUnreadDate,
   loadUnreadBody,
   markUnreadTried,
   markUnreadUntried,
@@ -396,13 +396,17 @@ export class StoreBatches {
     return { row, seenBefore: false, isServed: true };
   }
 
-  /** Where following begins: the service's time at the first pull, or earlier where an older answer is still unread. */
-  #saveFirstWatermark({ date, at }: Pick<Origin, "date" | "at">): void {
+  /**
+   * Where following begins: the service's time at the first pull. Orders of a pull without a `Date` may have changed before the next one, so that
+   * following begins at the beginning then.
+   */
+  #saveFirstWatermark({ date, at, account }: Pick<Origin, "date" | "at" | "account">): void {
     const { store, clock } = this.#context;
     if (loadWatermark(store, "updates") !== undefined) return;
-    const newest = loadNewestTimestamp(store);
+    const pulled = loadFirstDate(store, account ?? null);
     const { timezone } = this.#rules.plan;
-    const first = firstPosition(loadOldestUnreadDate(store) ?? date, newest, { nowMs: clock.nowMs(), timezone });
+    const times = { nowMs: clock.nowMs(), timezone };
+    const first = firstPosition(pulled === undefined ? date : (pulled ?? undefined), loadNewestTimestamp(store), times);
     if (first !== undefined) saveWatermark(store, "updates", first, at);
   }
 }

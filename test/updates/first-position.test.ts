@@ -19,7 +19,8 @@ it("leaves the first position that a pull set while the first pass was reading",
   const id = t.sandbox.service.createOrder();
   await t.run("orders");
   t.sandbox.service.changeOrder(id, { status: "paid" });
-  expect(loadWatermark(t.bridge.store, "updates")).toBeUndefined();
+  // The service at another address has served none of what is stored.
+  t.bridge.store.db.exec("UPDATE batches SET account = 'former'");
   t.sandbox.service.setOptions({ dateHeader: true });
   t.sandbox.service.createOrder();
   t.clock.advance(60_000);
@@ -27,6 +28,22 @@ it("leaves the first position that a pull set while the first pass was reading",
   await t.run("updates");
   const position = loadWatermark(t.bridge.store, "updates") ?? "";
   expect(Date.parse(position)).toBe(Math.floor(t.clock.nowMs() / 1000) * 1000);
+});
+
+it("sets none where an order may have changed since an answer without a Date had it", async () => {
+  const t = await startTestBridge();
+  t.sandbox.service.setOptions({ dateHeader: false });
+  const id = t.sandbox.service.createOrder();
+  await t.run("orders");
+  t.sandbox.service.changeOrder(id, { status: "paid" });
+  t.sandbox.service.setOptions({ dateHeader: true });
+  t.sandbox.service.createOrder();
+  t.clock.advance(3_600_000);
+  await t.run("orders");
+  expect(loadWatermark(t.bridge.store, "updates")).toBeUndefined();
+  await t.run("updates");
+  expect(t.rows(`SELECT status FROM orders WHERE order_id = '${id}'`)).toEqual([{ status: "paid" }]);
+  expect(loadWatermark(t.bridge.store, "updates")).toBeDefined();
 });
 
 const DATE = "Mon, 02 Mar 2026 12:00:00 GMT";
