@@ -114,6 +114,18 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     { in: "findRows", find: "key.map(formsOf)", replace: "key.map((text) => [text])" },
     "src/feeds/feed-source.ts",
   ),
+  tested(
+    "test/completeness/lost-values.test.ts",
+    "a status compared letter by letter",
+    { of: "fold", does: "return name;" },
+    "src/orders/status-names.ts",
+  ),
+  tested(
+    "test/completeness/lost-values.test.ts",
+    "a number among statuses believed",
+    { of: "isOddStatus", does: "return false;" },
+    "src/orders/status-names.ts",
+  ),
 ];
 
 const OF_PERSONS: readonly PlantedBug[] = [

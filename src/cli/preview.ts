@@ -14,6 +14,7 @@ import { checkNewTable } from "../feeds/source-reader.ts";
 import { openRows, proveSource, type SourceRows } from "../feeds/source-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { StatusNames } from "../orders/status-names.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { compileStatusRules } from "../statuses/plan-status.ts";
@@ -42,7 +43,7 @@ export function* previewSends(
   if (job === "orders") return yield* previewConfirms(store, PREVIEWED_MAX);
   const { statuses, orders } = loaded.config;
   if (job === "statuses" && statuses.path !== null) {
-    const cancelled = new Set(orders.statuses.cancelled);
+    const cancelled = new StatusNames(orders.statuses.cancelled);
     return yield* previewStatuses(
       store,
       compileStatusRules({ ...statuses, path: statuses.path, cancelled }),

@@ -44,6 +44,8 @@ interface Former extends Record<ValuePart, number> {
 export interface JudgedOrder {
   values: OrderValues;
   isCancelled: boolean;
+  /** The status is a number where those of the configuration are words, or the other way round: an enumeration that is written otherwise. */
+  isOddStatus: boolean;
   /** Its JSON text and the paths in it. */
   text: string;
   mapping: Pick<OrderMapping, "paths">;
@@ -57,17 +59,28 @@ const LACKS_SINGLE = [
   ...LINE_VALUES.map(LACKS_LINE_VALUE),
 ].join(", ");
 
-/** What the newest orders and this one lack although they should have it. */
-function loadFormer(store: Store, orderId: string, limit: number): Former[] {
+/** As {@link isNumber} has it. */
+const IS_NUMBER = "(trim(status) NOT GLOB '*[^0-9.+-]*' OR lower(trim(status)) IN ('true', 'false'))";
+
+/** Whether a status is no word: a number, or a truth value. */
+export function isNumber(status: string): boolean {
+  return /^([\d.+-]*|true|false)$/i.test(status.trim());
+}
+
+/**
+ * What the newest orders and this one lack although they should have it.
+ * @param areNumbers what their statuses should be; null: anything
+ */
+function loadFormer(store: Store, order: { orderId: string; limit: number; areNumbers: 0 | 1 | null }): Former[] {
   return store
     .prepare<Former>(
-      `SELECT order_id = @orderId AS isOwn, payload_source AS source, coalesce(trim(status), '') = '' AS status,
-         ${LACKS_SINGLE}, NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
+      `SELECT order_id = @orderId AS isOwn, payload_source AS source,
+         coalesce(trim(status), '') = '' OR coalesce(${IS_NUMBER} <> @areNumbers, 0) AS status, ${LACKS_SINGLE}, NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
            SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL) AS lines
        FROM orders o WHERE order_key IN (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT @limit)
          OR order_id = @orderId`,
     )
-    .all({ orderId, limit });
+    .all(order);
 }
 
 interface PartValues extends Pick<OrderValues, "number" | "status" | "total" | "currency"> {
@@ -82,18 +95,19 @@ function hasValue(values: PartValues, part: ValuePart): boolean {
 }
 
 /** Whether a record has what another one lacks. */
-export function hasPart(order: Pick<JudgedOrder, "values" | "text" | "mapping">, part: LostPart): boolean {
+export function hasPart(order: Omit<JudgedOrder, "isCancelled">, part: LostPart): boolean {
+  if (part === "status" && order.isOddStatus) return false;
   return part === "count" ? countsLines(order) : hasValue(order.values, part);
 }
 
 /** What the record lacks that an order has as a rule. */
-export function findLacking({ values, isCancelled, ...record }: JudgedOrder): LostPart[] {
+export function findLacking({ isCancelled, ...record }: JudgedOrder): LostPart[] {
   // Of a cancelled order, and of one that costs nothing, there may be nothing left.
-  const mayLackLines = isCancelled || isNothing(values.total);
+  const mayLackLines = isCancelled || isNothing(record.values.total);
   const main: readonly ValuePart[] = mayLackLines ? ["status"] : MAIN_PARTS;
   const parts: readonly ValuePart[] = isCancelled ? main : [...main, ...SINGLE_PARTS];
-  const lacking: LostPart[] = parts.filter((part) => !hasValue(values, part));
-  return isCancelled || !lacksCounted({ values, ...record }) ? lacking : [...lacking, "count"];
+  const lacking: LostPart[] = parts.filter((part) => !hasPart(record, part));
+  return isCancelled || !lacksCounted(record) ? lacking : [...lacking, "count"];
 }
 
 /** Whether an order loses something that it had, or lines without another total: the service may have to take that back. */
@@ -108,9 +122,11 @@ export function findLost(
   order: JudgedOrder & { orderId: string; source: OrderSource },
 ): LostPart | undefined {
   let lost = findLacking(order);
+  const { orderId, isOddStatus, values } = order;
+  const areNumbers = isOddStatus ? (isNumber(values.status ?? "") ? 0 : 1) : null;
   for (const { limit, withoutMax } of FORMER) {
     if (lost.length === 0) return undefined;
-    const former = loadFormer(store, order.orderId, limit);
+    const former = loadFormer(store, { orderId, limit, areNumbers });
     lost = lost.filter((part) => !isUsual(former, { part, withoutMax, ...order }));
   }
   return lost.find((part) => part !== "count" || wasCounted(store, order));

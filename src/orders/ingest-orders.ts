@@ -54,6 +54,7 @@ import {
 } from "./plan-order.ts";
 import { queueOrderRead } from "./queue-order.ts";
 import { queueSecondRead } from "./second-reads.ts";
+import { judgeStatus } from "./status-names.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
 export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
@@ -158,14 +159,17 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
   const { orderId } = record;
-  const lost = findLost(store, { orderId, source, values: read.values, isCancelled, text, mapping });
+  const judged = judgeStatus(read.values.status, options.rules.plan);
+  const lost = findLost(store, { orderId, source, values: read.values, ...judged, text, mapping });
   const counts =
     lost === undefined ||
     lost === options.believed ||
     isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
   if (!counts) {
     if (source !== "snapshot") queueWholeRead(options, record, hashContent(options, record));
-    return quarantine(options, record, LOST_WORDS[lost], record.orderId);
+    const { status } = read.values;
+    const isOdd = lost === "status" && judged.isOddStatus && status !== null;
+    return quarantine(options, record, isOdd ? m.orders.oddStatus({ status }) : LOST_WORDS[lost], record.orderId);
   }
   deleteFirstLook(store, record.orderId);
   const content = { source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };

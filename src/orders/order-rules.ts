@@ -3,6 +3,7 @@ import { type JsonPath, parsePath } from "../answers/json-path.ts";
 import { type ConfirmForm, compileConfirm, confirmNeedsBatchId } from "../confirm/confirm-form.ts";
 import { compileMapping, type LineField, type OrderField, type OrderMapping } from "../records/order-mapping.ts";
 import type { PlanRules } from "./plan-order.ts";
+import { StatusNames } from "./status-names.ts";
 
 /** The part of the configuration that says how orders are read, in its own names. */
 export interface OrderSettings {
@@ -92,8 +93,8 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
         updateFields.updated_at,
         ...settings.ignore,
       ].map(parsePath),
-      cancelled: new Set(settings.statuses.cancelled),
-      closed: new Set(settings.statuses.closed),
+      cancelled: new StatusNames(settings.statuses.cancelled),
+      closed: new StatusNames(settings.statuses.closed),
       statusPaths: [fields.status, updateFields.status].map(parsePath),
       linesPaths: [fields.lines, updateFields.lines].map(parsePath),
       timezone: settings.timezone,

@@ -16,7 +16,7 @@ import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import { mappingOfKind, type OrderRules } from "../orders/order-rules.ts";
-import { stateOfStatus } from "../orders/plan-order.ts";
+import { judgeStatus } from "../orders/status-names.ts";
 import { commit } from "../pass/commit.ts";
 import {
   type HeldUnnamed,
@@ -152,9 +152,10 @@ export class HeldRecords {
     if (row.kind === "change" && this.#rules.carry === "changes") return undefined;
     const read = readHeldRecord(this.#rules, row);
     if (read instanceof Message) return undefined;
-    const { isCancelled } = stateOfStatus(read.values.status, this.#rules.plan);
+    const { values, mapping } = read;
+    const judged = judgeStatus(values.status, this.#rules.plan);
     const text = textOf(read.bytes, read.record.span);
-    if (findLacking({ values: read.values, isCancelled, text, mapping: read.mapping }).length === 0) return undefined;
+    if (findLacking({ values, ...judged, text, mapping }).length === 0) return undefined;
     const stored = loadOrderMark(this.#context.store, read.record.orderId)?.updatedAt ?? null;
     const timestamp = readTimestampText(read.bytes, read.record.span, read.mapping);
     return isOlder(timestamp, stored, this.#rules.plan.timezone) ? undefined : read;

@@ -12,6 +12,7 @@ import type { Store } from "../database/store.ts";
 import { isUnnamed, mayBeOf } from "../orders/named-orders.ts";
 import { loadOrderMark, loadOrderNumber } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { isOddStatus } from "../orders/status-names.ts";
 import { loadHeldOf, loadHeldWith } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
@@ -107,7 +108,8 @@ function loadWords({ store }: Context, rules: OrderRules, orderId: string, at: s
   const words = loadKept(store, rules, { orderId, at }).map((kept) => {
     const record = { text: kept.text, mapping: rules[kept.source] };
     const updatedAt = fieldOf(record, "updated_at") ?? null;
-    return { ...kept, status: fieldOf(record, "status"), updatedAt };
+    const status = fieldOf(record, "status");
+    return { ...kept, status: isOddStatus(status ?? null, rules.plan) ? undefined : status, updatedAt };
   });
   // An answer for the order itself that names no status says nothing new of it.
   return words.filter(({ status, source }) => status !== undefined || source !== "snapshot");

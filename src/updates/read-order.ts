@@ -17,7 +17,7 @@ import { requestLaterReads } from "../orders/later-reads.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { stateOfStatus } from "../orders/plan-order.ts";
+import { judgeStatus } from "../orders/status-names.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead, type QueuedRead, requestRead } from "../pass/position-rows.ts";
@@ -259,8 +259,7 @@ export class OrderReader {
     const { snapshot: mapping, plan } = this.#rules;
     const read = readOrderValues(body, record.span, mapping);
     if ("reason" in read) return undefined;
-    const { isCancelled } = stateOfStatus(read.values.status, plan);
-    return { values: read.values, isCancelled, text: textOf(body, record.span), mapping };
+    return { values: read.values, ...judgeStatus(read.values.status, plan), text: textOf(body, record.span), mapping };
   }
 
   /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { STATUS_PATH } from "../support/statuses.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
@@ -71,6 +72,95 @@ const stateOf = ({ rows }: Followed, id: string) =>
 
 const lines = ({ rows }: Followed, id: string) =>
   rows("SELECT * FROM order_lines WHERE order_id = ? AND sku IS NOT NULL", id).length;
+
+/** As a deployment may write an enumeration for a while. */
+const WRITE: Record<string, (name: string) => string> = {
+  "a number": (name) => String(["new", "paid", "packed", "shipped", "delivered", "cancelled"].indexOf(name)),
+  "the text of a number": (name) =>
+    JSON.stringify(String(["new", "paid", "packed", "shipped", "delivered", "cancelled"].indexOf(name))),
+  "a truth value": (name) => String(name !== "cancelled"),
+};
+
+const writeStatus = (how: (name: string) => string) => (text: string) =>
+  text.replace(/"status":"([^"]*)"/, (_, name: string) => `"status":${how(name)}`);
+
+/** Asks for the status as an ERP that has read the first revision. */
+const askFor = (test: Followed, id: string, status: string) =>
+  test.bridge.store.db
+    .prepare("INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, ?, 1)")
+    .run(id, status);
+
+describe("a status that is written otherwise for a while", () => {
+  const settings = { statuses: { path: STATUS_PATH } };
+
+  itSome(1)(Object.keys(WRITE))("as %s is not stored, and nothing leaves for its order", async (how) => {
+    const test = await startFollowed(12, { settings });
+    const [id, other] = test.ids as [string, string];
+    const mend = lose(test, writeStatus(WRITE[how]!));
+    test.change(id, { status: "cancelled" });
+    test.change(other, { status: "paid" });
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    askFor(test, id, "shipped");
+    await test.run("statuses");
+    expect(test.statusOf(id)).toEqual({ status: "new", revision: 1 });
+    expect(test.rows("SELECT state FROM status_requests")).toEqual([{ state: "pending" }]);
+    mend();
+    for (let polls = 0; polls < 65; polls++) await test.poll();
+    await test.run("statuses");
+    expect([test.statusOf(id).status, test.statusOf(other).status]).toEqual(["cancelled", "paid"]);
+    expect(test.rows("SELECT state FROM status_requests")).toEqual([{ state: "refused" }]);
+    expect(test.sandbox.ledger.ofKind("status")).toEqual([]);
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+  });
+
+  it("in other letters says the same", async () => {
+    const test = await startFollowed(3, { settings });
+    const [id] = test.ids as [string];
+    lose(
+      test,
+      writeStatus((name) => JSON.stringify(` ${name.toUpperCase()}`)),
+    );
+    test.change(id, { status: "cancelled" });
+    await test.poll();
+    expect(test.rows("SELECT is_cancelled, is_open FROM orders WHERE order_id = ?", id)).toEqual([
+      { is_cancelled: 1, is_open: 0 },
+    ]);
+    askFor(test, id, "shipped");
+    await test.run("statuses");
+    expect(test.rows("SELECT state FROM status_requests")).toEqual([{ state: "refused" }]);
+  });
+
+  it("as a word is not stored where statuses are numbers", async () => {
+    const numbers = { statuses: { cancelled: ["5"], closed: ["4", "5"] } };
+    const test = await startFollowed(0, { settings: { orders: numbers } });
+    const mend = lose(test, writeStatus(WRITE["a number"]!));
+    const { service } = test.sandbox;
+    const [id] = Array.from({ length: 6 }, () => service.createOrder()) as [string];
+    await test.run("orders");
+    test.clock.advance(60_000);
+    mend();
+    test.change(id, { status: "cancelled" });
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("0");
+    lose(test, writeStatus(WRITE["a number"]!));
+    for (let polls = 0; polls < 65; polls++) await test.poll();
+    expect(test.rows("SELECT status, is_cancelled FROM orders WHERE order_id = ?", id)).toEqual([
+      { status: "5", is_cancelled: 1 },
+    ]);
+  });
+
+  it("is stored as it is where the service has always written it so", async () => {
+    const test = await startFollowed(0);
+    lose(test, writeStatus(WRITE["a number"]!));
+    const { service } = test.sandbox;
+    const [id] = Array.from({ length: 6 }, () => service.createOrder()) as [string];
+    await test.run("orders");
+    test.change(id, { status: "paid" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("1");
+    expect(test.rows("SELECT * FROM quarantine")).toEqual([]);
+  });
+});
 
 describe("what nearly every former order has", () => {
   itSome(1)(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {

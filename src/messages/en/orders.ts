@@ -22,6 +22,8 @@ export const orders = {
   unnamedBatch: "No record of this batch has an id by which a confirm could name it.",
   noConfirm: ({ reason }: { reason: Said }) => `The confirm cannot be written for this batch: ${reason}.`,
   lostStatus: "the record has no status, which nearly every former order had",
+  oddStatus: ({ status }: { status: string }) =>
+    `the record has the status ${status}: a number where nearly every former order had a word, or a word where it had a number`,
   lostLines: "the record has no lines with an article, which nearly every former order had",
   lostValue: ({ field }: { field: string }) => `the record has no ${field}, which nearly every former order had`,
   lostLineValue: ({ field }: { field: string }) =>
