@@ -220,6 +220,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "lie", lie: { body: "named otherwise", ageMs: OTHERWISE.indexOf("time") } } },
   },
   {
+    ...one(
+      "a cancellation overlooked once the order was moved on from it",
+      "src/statuses/requested-order-rows.ts",
+      "if (order === undefined) return undefined;\n  const events",
+      'if (order === undefined || !cancelled.has(order.status ?? "")) return undefined;\n  const events',
+    ),
+    draws: { step: { do: "move on" } },
+  },
+  {
     name: "batches of records without ids, whose keys come in another order each time, asked for without a pause",
     edits: [
       {

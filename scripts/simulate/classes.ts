@@ -112,6 +112,7 @@ const HOSTILE_KINDS: Classes = {
     "skew",
     "forget confirms",
     "cancel",
+    "move on",
     "anew",
     "one id",
     "move",
@@ -151,6 +152,7 @@ const HOSTILE_MET: Classes = {
   elsewhere: ["orders", "updates", "status", "import"],
   "one id": ["nil", "known"],
   cancelled: ["before it is stored"],
+  "moved on": ["refunded", "new"],
   "named otherwise": [
     ...OTHERWISE.map((how) => `updates ${how}`),
     ...OTHERWISE.filter((how) => how !== "time").map((how) => `orders ${how}`),

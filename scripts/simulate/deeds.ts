@@ -103,6 +103,8 @@ export function act(world: World, deed: Deed) {
       return createUnderOneId(world, deed);
     case "cancel":
       return cancelOrder(world, deed);
+    case "move on":
+      return moveOn(world, deed);
     case "wait":
       return;
     case "lie":
@@ -280,6 +282,26 @@ function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }
       erp.ask(id, "accepted");
       world.life?.trigger(({ runner }) => runner.name === "statuses");
     });
+  });
+}
+
+function moveOn(
+  { service, versions, time, coverage }: World,
+  { order, to, afterMs }: Extract<Deed, { do: "move on" }>,
+) {
+  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
+  const id = living[order % Math.max(1, living.length)];
+  if (id === undefined) return;
+  const give = (status: string) => {
+    service.changeOrder(id, { status });
+    versions.note(id);
+  };
+  give("cancelled");
+  time.at(afterMs, () => {
+    // Not where it was changed or deleted meanwhile.
+    if (service.statusOf(id) !== "cancelled") return;
+    coverage.count("moved on", to);
+    give(to);
   });
 }
 

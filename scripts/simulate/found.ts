@@ -38,6 +38,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x40fe, shares: { usual: 0.03, hostile: 0.06 }, draw: moved },
   { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
   { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
+  { tag: 0x3f0d, shares: { usual: 0.02, hostile: 0.05 }, draw: movedOn },
   { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
   { tag: 0x5a74, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_BY_COUNTS) },
   { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst },
@@ -264,6 +265,30 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(2),
       ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/** A customer cancels while a status for the order waits, and the service moves the order on by itself before statuses go again. */
+function movedOn(random: Random, forms: Forms): Apart | undefined {
+  if (forms.retention || forms.limited === "status") return undefined;
+  const order = integerBetween(random, 0, 3);
+  const status = pickOne(random, [429, 503] as const);
+  // So long all statuses wait.
+  const lie = { status, body: "refusal", of: "all", when: "before", ageMs: 0, retryAfter: "600" } as const;
+  return {
+    forms,
+    steps: [
+      orders(4),
+      ...idle(2),
+      { after: 0, do: "lie", lie: { on: "status", ...lie, span: { ms: MINUTE + 30 * SECOND } } },
+      { after: 0, do: "ask", order, status: "accepted" },
+      pass(),
+      { after: 0, do: "move on", order, to: pickOne(random, ["refunded", "new"]), afterMs: 2 * PASS },
+      ...(random() < 0.5 ? [change(random)] : []),
+      ...idle(4),
+      { after: 10 * MINUTE, do: "wait" },
+      pass(),
     ],
   };
 }

@@ -81,6 +81,8 @@ export type Deed =
    * an answer has said so, while the next page of the changes or the read of the order is slow.
    */
   | { do: "cancel"; order: number; askedAfterMs: number; slow: "updates" | "snapshot"; slowMs: number; isOpen?: true }
+  /** A customer cancels an order, and so much later the service gives it another status by itself, or somebody restores it. */
+  | { do: "move on"; order: number; to: "refunded" | "new"; afterMs: number }
   /** A tool of the ERP's makes a table anew: it renames the old one, makes the new one, copies the rows and drops the old one. */
   | { do: "anew"; table: SharedTable }
   /** New orders bear one id: the nil UUID, or that of an order which is known. Half of them are made so much later. */

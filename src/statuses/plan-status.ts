@@ -45,7 +45,7 @@ export interface WantedStatus {
   isTooLarge: boolean;
   /** The first column whose bytes are no text in UTF-8: what was read of it is not what was written. */
   notUtf8: string | null;
-  /** Another client has cancelled the order since the request was made, and it is cancelled now. */
+  /** Another client has cancelled the order since the request was made. */
   cancelledSince?: { status: string | null; at: string } | undefined;
   /** What the service has said of the order, and what is not stored because the order could not be read since. */
   kept?: readonly KeptWord[];

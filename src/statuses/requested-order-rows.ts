@@ -38,7 +38,10 @@ interface KnownOrder {
   isKnown: 0 | 1;
 }
 
-/** When, and as what, the order of a request was cancelled after the revision that the ERP has seen; one that it has not got counts as none. */
+/**
+ * When, and as what, the order of a request was cancelled after the revision that the ERP has seen, whatever status it has by now: a service moves
+ * a cancelled order on by itself (`refunded`, `archived`). A revision that the order has not got counts as none.
+ */
 export function loadCancelledSince(
   store: Store,
   id: bigint,
@@ -55,7 +58,7 @@ export function loadCancelledSince(
          SELECT max(p.seq) FROM order_event_rows p WHERE p.order_key = k.order_key AND p.revision <= k.revision)`,
     )
     .get(id);
-  if (order === undefined || !cancelled.has(order.status ?? "")) return undefined;
+  if (order === undefined) return undefined;
   const events = loadEventsSince(store, id, order);
   const known = order.known === 0 ? null : order.isKnown === 1 ? order.statusKnown : undefined;
   return findCancellation({ known, events }, cancelled);

@@ -28,7 +28,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect(effects()).toEqual([]);
     expect(request(id)).toMatchObject({ state: "refused", http_status: null });
     expect(request(id).last_error).toMatch(
-      /^the order was cancelled after this request was made: "cancelled" since .*; insert a new request/,
+      /^the order was cancelled after this request was made: "cancelled" at .*; insert a new request/,
     );
     expect(order(ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
     expect(sandbox.service.statusOf(ids[0]!)).toBe("cancelled");
@@ -85,16 +85,23 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
   });
 
-  it("is sent where the order has another status again", async () => {
-    const bridge = await startStatusBridge();
-    const { ids, sandbox, run, clock, sendFor, states, effects } = bridge;
-    await waitWhile(bridge, "cancelled");
-    clock.advance(60_000);
-    sandbox.service.changeOrder(ids[0]!, { status: "accepted" });
-    await run("updates");
-    await sendFor(20);
-    expect([states(), effects()]).toEqual([["sent"], ["packed"]]);
-  });
+  it.each(["refunded", "new"])(
+    "is refused where the order was moved on or restored since (%s), and a request made afterwards is sent",
+    async (status) => {
+      const bridge = await startStatusBridge();
+      const { ids, ask, sandbox, run, clock, request, sendFor, states, effects } = bridge;
+      const id = await waitWhile(bridge, "cancelled");
+      clock.advance(60_000);
+      sandbox.service.changeOrder(ids[0]!, { status });
+      await run("updates");
+      await sendFor(20);
+      expect([states(), effects()]).toEqual([["refused"], []]);
+      expect(request(id).last_error).toMatch(/^the order was cancelled after this request was made: "cancelled" at /);
+      ask(ids[0]!, "packed");
+      await sendFor(1);
+      expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
+    },
+  );
 
   it("is sent where it cancels the order itself, in other words", async () => {
     const settings = {
@@ -200,6 +207,10 @@ describe("findCancellation", () => {
     ["cancelled", "new", [event("new", "off")], "off"],
     ["cancelled and changed again", "new", [event("new", "off"), event("off", "off")], "off"],
     ["by the ERP itself", "new", [event("new", "off", true)], undefined],
+    ["cancelled and moved on", "new", [event("new", "off"), event("off", "refunded")], "off"],
+    ["cancelled and restored", "new", [event("new", "off"), event("off", "new")], "off"],
+    ["by the ERP itself, and moved on", "new", [event("new", "off", true), event("off", "refunded")], undefined],
+    ["known as cancelled, moved on", "off", [event("off", "refunded")], undefined],
     ["by the ERP itself, in other words later", "new", [event("new", "off", true), event("off", "void")], undefined],
     ["known as cancelled, in other words now", "off", [event("off", "void")], undefined],
     ["known as cancelled, opened and cancelled again", "off", [event("off", "new"), event("new", "void")], "void"],

@@ -55,9 +55,9 @@ const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM 
   WHERE state IN ('sent', 'refused')`;
 const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed`;
 
-/** Somebody else has cancelled the order since that revision of it, and it is stored so. */
+/** Somebody else has cancelled the order since that revision of it, as it is stored, whatever it is by now. */
 const WAS_CANCELLED = `SELECT 1 FROM orders o JOIN order_events e ON e.order_id = o.order_id
-  WHERE o.order_id = ? AND o.is_cancelled AND e.kind = 'cancelled' AND e.source <> 'own' AND e.revision > ?
+  WHERE o.order_id = ? AND e.kind = 'cancelled' AND e.source <> 'own' AND e.revision > ?
     AND NOT EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = o.order_id AND s.status_sent = e.new_status)`;
 
 const STORED = "SELECT status, service_updated_at AS timestamp FROM orders WHERE order_id = ?";

@@ -29,7 +29,7 @@ export const statuses = {
   changed: ({ before, now, sent }: { before: string; now: string; sent: string }) =>
     `changed meanwhile: the order was ${before} and is ${now} now; whether ${sent} was there in between is not known`,
   cancelledSince: ({ status, at }: { status: string; at: string }) =>
-    `the order was cancelled after this request was made: ${status} since ${at}; insert a new request if it is to be sent all the same`,
+    `the order was cancelled after this request was made: ${status} at ${at}; insert a new request if it is to be sent all the same`,
   kept: ({ status, since }: { status: string; since: string }) =>
     `the service has named the status ${status} for this order (waiting to be read since ${since}), and the order was not read since; the request waits for that`,
   keptUnread: ({ since }: { since: string }) =>
