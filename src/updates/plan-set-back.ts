@@ -5,7 +5,7 @@ export interface LostVersion {
   lostMs: number;
   /** The newest time by the same clock of what the service still has: of the order, or of the one before it. */
   keptMs: number;
-  /** When this became known, by this machine's clock. */
+  /** When this became known, by the service's clock where it is known: this machine's may be set in between. */
   atMs: number;
 }
 
@@ -17,7 +17,7 @@ export interface SetBack {
     keptMs: number;
     /** By the service's clock: what is lost of before then is lost by the same. */
     lostBeforeMs: number;
-    /** By this machine's clock. */
+    /** When this was noticed, by the same. */
     atMs: number;
     /** A person has seen it. */
     isSeen?: true;

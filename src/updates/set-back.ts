@@ -62,10 +62,12 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   const nowMs = clock.nowMs();
   const serviceMs = client.serviceNow === undefined ? nowMs : Date.parse(client.serviceNow);
   const before = loadSetBack(store);
-  const after = noteLost(before, { ...version, atMs: nowMs }, { serviceMs });
+  const after = noteLost(before, { ...version, atMs: serviceMs }, { serviceMs });
   saveSetBack(store, after);
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
-  const since = isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS);
+  // By a clock that is wrong nothing shows what was acknowledged after the copy: all goes once more.
+  const isRight = Math.abs(nowMs - serviceMs) <= MARGIN_MS;
+  const since = isRight ? isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS) : "";
   const at = isoTime(nowMs);
   invalidateAcknowledged(store, FEED_NAMES, { since, at, because: m.updates.restored });
   requestSentSince(store, since, at);

@@ -11,6 +11,7 @@ import { inWhole, itSome, itWhole } from "../support/whole.ts";
 const whole = inWhole("updates/stale-replica");
 
 const HOUR_MS = 3_600_000;
+const YEARS_MS = 30 * 365 * 24 * HOUR_MS;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 
 /** A shop with a day behind it: stock and orders of the morning, and what was changed in the last hours. */
@@ -143,6 +144,26 @@ describe("a service that was restored to an earlier copy", () => {
     stockSent();
     await live(6);
     expect(stockSent()).toEqual(["S-1"]);
+  });
+
+  it.each([
+    ["ahead", YEARS_MS],
+    ["back", -YEARS_MS],
+  ])("is known where this machine's clock is set %s by years between its orders", async (_, ms) => {
+    const { ids, change, poll, run, stockSent, goBack, live, clock, sandbox } = await startShop();
+    change(ids[0]!, { status: "paid" });
+    change(ids[1]!, { status: "packed" });
+    await poll();
+    goBack(0);
+    await run("reconcile");
+    await live(6);
+    clock.jump(ms);
+    sandbox.service.setOptions({ clockOffsetMs: -ms });
+    goBack(1);
+    await run("reconcile");
+    stockSent();
+    await live(6);
+    expect(stockSent()).toContain("S-1");
   });
 
   itWhole("is not believed because of one order", async () => {
