@@ -396,9 +396,9 @@ function newestFirst(seed: number, forms: Forms): Forms {
   const random = seededRandom(seed ^ 0x6b33);
   for (let turn = 0; turn < 4; turn++) random();
   if (forms.next !== "none" || seed % FLOOD_EVERY === 7 || random() > 0.3) return forms;
-  // Two or three changes in any order often look as if the oldest came first.
+  // Two to four changes in any order often look as if the oldest came first.
   const isShuffled = forms.page >= 5 && random() < 0.4;
-  const page = forms.page < 10 && random() < 0.5 ? pickOne(random, [4, 7, 9]) : forms.page;
+  const page = forms.page < 10 && random() < 0.5 ? pickOne(random, isShuffled ? [7, 9] : [4, 7, 9]) : forms.page;
   return {
     ...forms,
     keeps: "newest",
