@@ -17,7 +17,16 @@ import { type Asked, type FollowRules, type High, instantOf, type Page } from ".
 import { latestTime } from "./latest-time.ts";
 import { type Learned, learnForm, learnFromOrders } from "./learn-form.ts";
 import { loadLearned } from "./learned-rows.ts";
-import { type Anchor, fallsTo, isRising, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
+import {
+  type Anchor,
+  CUT_MIN,
+  fallsTo,
+  isRising,
+  mayBeLimit,
+  mayLackAny,
+  mayLackOldest,
+  withoutEarlier,
+} from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
 /** Bounds a pass in requests and in memory. The next one goes on from there at once. */
@@ -105,6 +114,8 @@ export interface Gap {
   servedAt: string | undefined;
   /** What says beside it that more is due. */
   lacks: readonly Lack[];
+  /** It rises as one whose oldest come first, which a few do by chance as well: only known changes that it left out show that it was cut. */
+  mayBeChance?: boolean;
 }
 
 /** A pass that has read nothing yet. */
@@ -151,18 +162,25 @@ export function beginPass(
 }
 
 /** Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest. */
-export function notePage(pass: Pass, { page: served, askedNs, servedAt, lacks }: Omit<Gap, "coveredNs">): void {
+export function notePage(
+  pass: Pass,
+  { page: served, askedNs, servedAt, lacks }: Omit<Gap, "coveredNs" | "mayBeChance">,
+): void {
   const { coveredNs, high, gap } = pass;
   const page = { ...served, timestamps: withoutEarlier(served.timestamps, askedNs) };
-  if (coveredNs !== undefined && mayLackAny(page.timestamps, Math.max(pass.pageMax, pass.learned.pageMax)))
+  const { length } = page.timestamps;
+  const pageMax = Math.max(pass.pageMax, pass.learned.pageMax);
+  if (coveredNs !== undefined && mayLackAny(page.timestamps, pageMax))
     pass.mixed ??= { page, askedNs, coveredNs, servedAt, lacks };
   const isInOrder = isRising(page.timestamps);
+  const mayBeChance = isInOrder && length < CUT_MIN && mayBeLimit(length, { ...pass.learned, pageMax });
   // Of a page that falls to what is covered only older ones are missing.
   if (!isInOrder && !fallsTo(page.timestamps, coveredNs)) pass.lacks = [...pass.lacks, ...lacks];
-  if (page.timestamps.length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;
+  if (length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;
   if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
   if (coveredNs === undefined) return;
-  if (mayLackOldest(page.timestamps, coveredNs)) pass.gap ??= { page, askedNs, coveredNs, servedAt, lacks };
+  if (mayLackOldest(page.timestamps, coveredNs, mayBeChance))
+    pass.gap ??= { page, askedNs, coveredNs, servedAt, lacks, mayBeChance };
   if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
 }
 

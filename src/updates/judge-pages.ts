@@ -104,6 +104,7 @@ export class JudgePages {
     const { timestamps } = gap.page;
     const isFew = timestamps.length < CUT_MIN;
     const isFull = () =>
+      gap.mayBeChance !== true &&
       mayBeLimit(timestamps.length, { ...learned, pageMax: Math.max(pass.pageMax, learned.pageMax) });
     // Where nothing is known to be in an answer, an earlier one shows at least whether the service answers more than so few.
     const fromNs = oldest?.ns ?? (isFew && isFull() ? gap.askedNs - ANCHOR_VALID_NS : undefined);
@@ -138,6 +139,8 @@ function isDoubtful({ gap, mixed, lacks, changes, high, token }: Pass): boolean 
   if (token !== undefined) return false;
   return (
     lacks.some(({ atLeast }) => atLeast > changes.records) ||
-    [gap, mixed].some((each) => each !== undefined && (high?.ns ?? each.coveredNs + 1n) > each.coveredNs)
+    [gap?.mayBeChance ? undefined : gap, mixed].some(
+      (each) => each !== undefined && (high?.ns ?? each.coveredNs + 1n) > each.coveredNs,
+    )
   );
 }

@@ -42,16 +42,19 @@ export function addAnchor(anchors: Anchor[], anchor: Anchor): void {
 }
 
 /**
- * Whether a page may have been cut at its old end: its timestamps do not rise, and none of them reaches down to what is covered.
+ * Whether a page may have been cut at its old end: its timestamps do not rise, unless by chance, and none of them reaches down to what is covered.
  *
+ * @param mayBeChance it holds a few changes, and may be as full as the service's limit
  * @example
  * mayLackOldest([5n, 4n, 3n], 1n); // true: where are those between 1 and 3?
  * mayLackOldest([5n, 3n, 1n], 1n); // false: it goes down to what was known before
  * mayLackOldest([3n, 4n, 5n], 1n); // false: the oldest come first, so a limit has cut the newest
+ * mayLackOldest([3n, 4n, 5n], 1n, true); // true: or they are the newest three, in any order
  */
 export function mayLackOldest(
   timestamps: readonly (Pick<ServedTimestamp, "instantNs"> | undefined)[],
   coveredNs: bigint,
+  mayBeChance = false,
 ): boolean {
   let first: bigint | undefined;
   let last: bigint | undefined;
@@ -64,7 +67,7 @@ export function mayLackOldest(
     first ??= ns;
     last = ns;
   }
-  return first !== undefined && !(isRising && last !== first);
+  return first !== undefined && (mayBeChance || !(isRising && last !== first));
 }
 
 /** Fewer are in some order by chance, and a question about them costs more than it shows. */

@@ -194,6 +194,17 @@ describe("a service that answers a few of the newest changes", () => {
     expect(withStatus(test, "cancelled")).toBe(60);
   });
 
+  it("loses none where the newest stand in a page as if the oldest came first, which a few do by chance", async () => {
+    const test = await start(30, { ...FEW, order: "ascending", pageLimit: 4 });
+    await settleIn(test);
+    await test.poll(3_600_000);
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect(held(test)).toBe("cut");
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(30);
+  });
+
   itWhole("loses none where changes were seen that have not moved the position", async () => {
     const updates = { ...FEW, pageLimit: 2, created: true };
     const test = await startFollowed(60, { service: { precision: "s", updates } });
@@ -262,6 +273,7 @@ describe("a quiet service that answers a few changes at a time, newest first, an
 describe("nothing is missing, and nothing is told or read", () => {
   const whole: readonly (readonly [string, Updates])[] = [
     ["oldest first, so many a page", { order: "ascending", pageLimit: 20 }],
+    ["oldest first, a few a page", { order: "ascending", pageLimit: 4 }],
     ["the oldest, newest of them first", { order: "descending", pageLimit: 20 }],
     ["the oldest in any order", { order: "shuffled", pageLimit: 20 }],
     ["the oldest, boundary not counted in", { order: "descending", pageLimit: 20, boundary: "exclusive" }],

@@ -38,6 +38,13 @@ describe("whether a page may lack its oldest changes", () => {
   ] as const)("%s: %j", (_, timestamps, expected) => {
     expect(mayLackOldest(page(...timestamps), 5n)).toBe(expected);
   });
+
+  it.each([
+    ["it rises above what is covered, which may be chance", [7, 8, 9], true],
+    ["it rises from there", [5, 8, 9], false],
+  ] as const)("of a few: %s: %j", (_, timestamps, expected) => {
+    expect(mayLackOldest(page(...timestamps), 5n, true)).toBe(expected);
+  });
 });
 
 describe("changes from before what was asked for", () => {
