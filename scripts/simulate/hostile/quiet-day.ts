@@ -76,8 +76,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   const owed = world.auditor.prepare("SELECT order_id FROM owed_reads").pluck();
   // What a restored service has lost shows in its orders, also in those of which it had said something lasting before.
   const isShown = (id: string) => world.restored.some(({ orders }) => orders.includes(id));
-  const isOwed = () =>
-    (owed.all() as string[]).some((id) => (isShown(id) || !isNamed(world, id)) && !isBad(world, id));
+  const isOwed = () => (owed.all() as string[]).some((id) => (isShown(id) || !isNamed(world, id)) && !isBad(world, id));
   // A status waits as long for the read of an order that has become absurd: a day of such answers, each asked for an hour after the one before.
   const isWaiting = () => waitingStatuses(world).some((id) => world.versions.odd.has(orderOfRequest(world, id)));
   const rounds = world.forms.limited === "none" ? ROUNDS_PER_HOUR : ROUNDS_PER_HOUR_LIMITED;
