@@ -55,6 +55,8 @@ export class OrderInvariants {
   readonly #isUnsafe: boolean;
   /** The version that is stored of each order, as far as it was looked at. */
   readonly #stored = new Map<string, number>();
+  /** Orders that are stored without something that no answer told of them. */
+  readonly #lacking = new Set<string>();
   /** Orders that the service thinks the bridge has, and that it can not have. Only under unsafe readings. */
   readonly losses = new Set<string>();
   /** Ids, as they were written, of batches and orders that reached the bridge whole. */
@@ -203,7 +205,7 @@ export class OrderInvariants {
     if (!served.includes(payload) && !versions.isOfLost(payload)) {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
-    if (this.#isBelievedSoon(payload)) {
+    if (this.#isBelievedSoon(id, payload)) {
       return fail(16, `order ${id} is stored without what all orders have lost within the hour`);
     }
     if (!hash("sha256", payload, "buffer").equals(payload_hash)) return fail(5, `order ${id}: its hash is another's`);
@@ -222,16 +224,22 @@ export class OrderInvariants {
     this.#stored.set(id, version.seq);
   }
 
-  /** Lines, or a status, that all orders have under another name from one moment on: of some orders it is known that they had them. */
-  #isBelievedSoon(payload: string): boolean {
+  /**
+   * Lines, or a status, that all orders have under another name from one moment on: of some orders it is known that they had them. Not where
+   * another order was stored without while too few were known: it shows that some orders of the shop have none.
+   */
+  #isBelievedSoon(id: string, payload: string): boolean {
     const { versions, time } = this.#scene;
+    this.#lacking.delete(id);
     if (time.elapsedMs - versions.lostSinceMs > SOON_MS || versions.hadOdd || !versions.isOfLost(payload)) return false;
     const { total, unnumbered, items, status, ...others } = JSON.parse(payload) as LostRecord;
     const hasLost = total === null || unnumbered !== undefined || items?.some(({ price }) => price === null);
     const hasElsewhere = "state" in others || "positions" in others;
     // Of a cancelled order there may be nothing left.
     if (status === "cancelled" || !(hasLost || hasElsewhere)) return false;
-    return (this.#sql("usual").pluck().get() as number) >= USUAL_MIN;
+    const isFirst = this.#lacking.size === 0;
+    this.#lacking.add(id);
+    return isFirst && (this.#sql("usual").pluck().get() as number) >= USUAL_MIN;
   }
 
   /** A deployment or a proxy says it once, and so does a replica that lags behind. */
