@@ -277,6 +277,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "a refusal of a status believed while the order's confirm is still sent",
+      "src/confirm/confirm-rows.ts",
+      "orderId, serviceId) === 1;",
+      "orderId, serviceId) === 2;",
+    ),
+    draws: { forms: { confirmedOnly: true } },
+  },
+  {
+    ...one(
       "a link to the next page of a batch that leads elsewhere taken for none",
       "src/service/client.ts",
       '[...url.searchParams] : "elsewhere";',

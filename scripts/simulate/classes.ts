@@ -127,6 +127,7 @@ const HOSTILE_KINDS: Classes = {
   "form pages": [2, 3],
   "form link": LINKS,
   "form leaves": [1, 2],
+  "form confirmedOnly": ["true", "false"],
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
@@ -153,6 +154,7 @@ const HOSTILE_MET: Classes = {
   "one id": ["nil", "known"],
   cancelled: ["before it is stored"],
   "moved on": ["refunded", "new"],
+  refused: ["before the confirm"],
   "named otherwise": [
     ...OTHERWISE.map((how) => `updates ${how}`),
     ...OTHERWISE.filter((how) => how !== "time").map((how) => `orders ${how}`),

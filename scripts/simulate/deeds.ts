@@ -171,7 +171,9 @@ function actAsErp(world: World, deed: ErpDeed) {
     case "anew":
       return asErp(world, () => erp.makeAnew(deed.table));
     case "ask": {
-      const orderId = versions.ids[deed.order % Math.max(1, versions.ids.length)];
+      const open = deed.isOpen === true ? versions.ids.filter(isOpenIn(world)) : [];
+      const ids = open.length > 0 ? open : versions.ids;
+      const orderId = ids[deed.order % Math.max(1, ids.length)];
       if (orderId !== undefined) erp.ask(orderId, deed.status);
     }
   }
@@ -264,13 +266,17 @@ export function changeOrder(
   versions.note(id, timestampMs);
 }
 
-function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }: Extract<Deed, { do: "cancel" }>) {
-  const { service, versions, erp, time, forms } = world;
+/** Whether an order is one of a batch that is formed and not confirmed. */
+function isOpenIn({ service, forms }: World): (id: string) => boolean {
   const isServed = (each: { handedOut: boolean }) => each.handedOut || forms.formedMs !== null;
   const open = service.orders().flatMap((each) => (isServed(each) && !each.confirmed ? each.id : []));
-  const living = versions.ids.filter(
-    (id) => service.statusOf(id) !== undefined && (isOpen !== true || open.includes(id)),
-  );
+  return (id) => open.includes(id);
+}
+
+function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }: Extract<Deed, { do: "cancel" }>) {
+  const { service, versions, erp, time } = world;
+  const isMeant = isOpen === true ? isOpenIn(world) : () => true;
+  const living = versions.ids.filter((id) => service.statusOf(id) !== undefined && isMeant(id));
   const id = living[order % Math.max(1, living.length)];
   if (id === undefined) return;
   service.changeOrder(id, { status: "cancelled" });

@@ -46,6 +46,8 @@ export interface Forms {
   readonly gone: 404 | 410;
   readonly transitions: boolean;
   readonly statusRefusal: 409 | 422;
+  /** An order takes a status only once it is confirmed. */
+  readonly confirmedOnly: boolean;
   /** An order has the time of each status that was set. */
   readonly timed: boolean;
   readonly importAnswer:
@@ -195,6 +197,7 @@ export function chooseForms(random: Random): Forms {
     pages: null,
     link: LINKS[0],
     leaves: 0,
+    confirmedOnly: false,
     encoding: "UTF-8",
     timed: false,
     emptySince: one("refused", "beginning"),
@@ -262,6 +265,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       transitions: forms.transitions ? TRANSITIONS : null,
       refusal: forms.statusRefusal,
       timed: forms.timed,
+      confirmedOnly: forms.confirmedOnly,
     },
     importAnswer: forms.importAnswer,
     limits: {

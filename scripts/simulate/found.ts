@@ -47,6 +47,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x0c4e, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledOtherwise },
   { tag: 0x5a96, shares: { usual: 0.03, hostile: 0.08 }, draw: leftOutAsUsual },
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
+  { tag: 0x409c, shares: { usual: 0.03, hostile: 0.06 }, draw: notConfirmed },
   { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
   // Of the few files in UTF-16 alone.
@@ -504,6 +505,34 @@ function moved(random: Random, forms: Forms): Apart | undefined {
       ...(random() < 0.5 ? [{ after: 20 * SECOND, do: "ask", order: 4, status: "accepted" } as const] : []),
       pass(),
       { after: ms + MINUTE, do: "wait" },
+    ],
+  };
+}
+
+/** An order takes no status before it is confirmed, and its confirm fails for a while; other orders take theirs. */
+function notConfirmed(random: Random, forms: Forms): Apart | undefined {
+  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
+  if (!namesBatch) return undefined;
+  const ms = pickOne(random, [4 * MINUTE, 20 * MINUTE]);
+  const lie = { status: 503, body: "refusal", of: "all", when: "before", ageMs: 0, retryAfter: null } as const;
+  const ask = (order: number, after: number) => ({ after, do: "ask", order, status: "accepted" }) as const;
+  const askOpen = (order: number): Step => ({ ...ask(order, 0), isOpen: true });
+  return {
+    forms: { ...forms, confirmedOnly: true, batchSize: 2 },
+    steps: [
+      orders(2),
+      ...idle(2),
+      { after: 0, do: "lie", lie: { on: "confirm", ...lie, span: { ms } } },
+      orders(2),
+      pass(),
+      askOpen(0),
+      ask(0, 20 * SECOND),
+      pass(),
+      ask(1, 70 * SECOND),
+      pass(),
+      askOpen(1),
+      { after: ms, do: "wait" },
+      ...idle(2),
     ],
   };
 }

@@ -58,7 +58,8 @@ export type Deed =
   | { do: "rewrite" | "rollback"; feed: FeedName }
   | { do: "lock"; ms: number }
   | { do: "take" }
-  | { do: "ask"; order: number; status: string }
+  /** Where `isOpen`, for an order of a batch that is handed out and not confirmed, if there is one. */
+  | { do: "ask"; order: number; status: string; isOpen?: true }
   | { do: "net"; on: Asked; fate: Fate }
   | { do: "crash"; at: CrashPoint; skip: number; reboot: boolean }
   | { do: "stop" | "night" }

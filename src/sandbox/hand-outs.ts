@@ -178,7 +178,10 @@ export class HandOuts {
     if (!named.known && options.confirmUnknown !== 200) {
       return refuse(options.confirmUnknown, "there is no such batch or order to confirm");
     }
-    if (options.confirmsForgotten) return answerText(200, '{"ok":true}');
+    if (options.confirmsForgotten) {
+      for (const order of named.orders) order.wasForgotten = true;
+      return answerText(200, '{"ok":true}');
+    }
     const batches = named.batches.filter((batch) => !batch.confirmed);
     const orders = named.orders.filter((order) => !order.confirmed);
     if (batches.length === 0 && orders.length === 0) {

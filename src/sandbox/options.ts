@@ -243,6 +243,8 @@ const OPTIONS = group({
     transitions: z.record(z.string(), texts).nullable().default(null),
     /** The answer to a status that the order may not take. */
     refusal: z.literal([409, 422]).default(422),
+    /** Whether an order whose confirm was never answered well takes none: 409. */
+    confirmedOnly: z.boolean().default(false),
     /** Whether an order has the time of each status that was set: `packed_at`. */
     timed: z.boolean().default(false),
   }),

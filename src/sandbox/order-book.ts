@@ -20,6 +20,8 @@ export interface StoredOrder {
   readonly versions: OrderVersion[];
   handedOut: boolean;
   confirmed: boolean;
+  /** A confirm of it was answered well, and forgotten. */
+  wasForgotten?: true;
   deleted: boolean;
 }
 

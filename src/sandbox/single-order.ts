@@ -27,13 +27,15 @@ export function planSnapshot(orderId: string, site: Site): Plan {
 
 /** The status change: refused in words where the transition is not allowed, a no-op where the order has it already. */
 export function planStatus(request: SandboxRequest, orderId: string, site: Site): Plan {
-  const { key, transitions, refusal, timed } = site.options.status;
+  const { key, transitions, refusal, timed, confirmedOnly } = site.options.status;
   const body = readBody(request);
   if ("refusal" in body) return body.refusal;
   const node = nodeAt(body.node, key);
   if (node?.kind !== "string") return refuse(400, `the body lacks the text ${key.join(".")}`);
   const order = findOrder(orderId, site);
   if ("status" in order) return order;
+  if (confirmedOnly && !order.confirmed && order.wasForgotten !== true)
+    return refuse(409, "the order was not confirmed yet");
   const { status: current, extra } = newestVersion(order).content;
   const wanted = node.value;
   const same = wanted === current;

@@ -59,6 +59,19 @@ describe("the status change", () => {
     expect((await post(sandbox, `/${id}/status`, { state: "paid" })).status).toBe(400);
   });
 
+  it("takes no status before the order is confirmed where it is told so, and takes it after a confirm that it forgets", async () => {
+    const sandbox = await sandboxFor({ options: { status: { confirmedOnly: true } } });
+    for (const confirmsForgotten of [false, true]) {
+      sandbox.service.setOptions({ confirmsForgotten });
+      const id = sandbox.service.createOrder();
+      const status = async () => (await post(sandbox, `/${id}/status`, { status: "paid" })).status;
+      const batch = await get(sandbox);
+      expect(await status()).toBe(409);
+      await post(sandbox, "/confirm", { batch_id: batch.json.batch_id });
+      expect(await status()).toBe(200);
+    }
+  });
+
   it("writes when a status was set where it is told to", async () => {
     const sandbox = await sandboxFor({ options: { status: { timed: true } } });
     const id = sandbox.service.createOrder({ extra: { comment: '"ring"' } });

@@ -51,8 +51,13 @@ const UNSURE_FOR_MS = 23 * 3_600_000;
 /** How often a request that waits in a queue may be carried out: it is repeated after an hour and after a day. */
 const QUEUED_MAX = 3;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
-const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began FROM status_requests
+const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began, http_status AS httpStatus FROM status_requests
   WHERE state IN ('sent', 'refused')`;
+/** What the service answers of an order that is not confirmed. */
+const NOT_CONFIRMED = 409;
+/** An order that is known from changes alone may have been confirmed long ago. */
+const CONFIRM_IS_OWED = `SELECT 1 FROM batches, json_each(order_ids) mine
+  WHERE state = 'stored' AND lower(mine.value) = ?`;
 const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed`;
 
 /** Somebody else has cancelled the order since that revision of it, as it is stored, whatever it is by now. */
@@ -83,6 +88,8 @@ export class StatusInvariants {
   readonly #leftOfSame = new Set<number>();
   readonly #effects = new Map<number, Effect>();
   readonly #knownWhenSent = new Map<number, Known | undefined>();
+  /** Requests whose last answer was that their order was not confirmed yet, while the bridge still sent the confirm. */
+  readonly #refusedEarly = new Set<number>();
   /** Requests that the service itself has refused. */
   readonly refused = new Set<number>();
   /** Requests that took effect out of a queue after the service had refused them. */
@@ -168,6 +175,13 @@ export class StatusInvariants {
       const isRefusal = told.status >= 400 && told.status < 500 && told.status !== 408;
       if (isRefusal || told.isTrue) this.#unanswered.delete(number);
       if (isRefusal && (fate === undefined || fate.kind === "slow")) this.refused.add(number);
+      const isEarly = told.status === NOT_CONFIRMED && told.body.includes("was not confirmed yet");
+      const owed = isEarly
+        ? this.#scene.auditor.prepare(CONFIRM_IS_OWED).get((route.orderId ?? "").toLowerCase())
+        : undefined;
+      if (owed !== undefined) this.#scene.coverage.count("refused", "before the confirm");
+      if (owed !== undefined) this.#refusedEarly.add(number);
+      else this.#refusedEarly.delete(number);
     }
     const orderId = (route.orderId ?? "").toLowerCase();
     if (route.kind === "status" && this.#unanswered.has(numberOf(request.body.toString("utf8")))) {
@@ -314,7 +328,12 @@ export class StatusInvariants {
 
   /** At the end: whatever counts as sent has left, and what took effect does not count as refused. */
   listWrong(): string[] {
-    const rows = this.#scene.auditor.prepare(SETTLED).all() as { comment: string; state: string; began: number }[];
+    const rows = this.#scene.auditor.prepare(SETTLED).all() as {
+      comment: string;
+      state: string;
+      began: number;
+      httpStatus: number | null;
+    }[];
     const unshown = this.#scene.auditor.prepare(UNSHOWN).pluck().all() as string[];
     const wrong = unshown.map((comment) => `${comment} counts as not shown by its order, which has the status`);
     const settled = rows.flatMap(({ comment, state, began }) => {
@@ -327,7 +346,14 @@ export class StatusInvariants {
       // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
       return this.#sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
     });
-    return [...wrong, ...settled];
+    // While its confirm is still sent such a refusal says nothing of the order; that it is gone, or was cancelled, is another reason.
+    const early = rows.flatMap(({ comment, state, httpStatus }) => {
+      const isEarly = this.#refusedEarly.has(Number(comment.replace("request ", "")));
+      return isEarly && state === "refused" && httpStatus === NOT_CONFIRMED
+        ? [`${comment} is refused because its order was not confirmed`]
+        : [];
+    });
+    return [...wrong, ...settled, ...early];
   }
 
   /** The service has lost what it accepted since. */
