@@ -147,6 +147,7 @@ describe("the versions of an order", () => {
     versions.note(id);
     expect(versions.latenessMs(id)).toBe(DAY_MS);
     expect(versions.isStatusNew(id)).toBe(false);
+    expect(versions.madeMs(id)).toBe(nowMs - 60_000);
     service.changeOrder(id, { status: "new" });
     versions.note(id);
     expect(versions.latenessMs(id)).toBe(0);

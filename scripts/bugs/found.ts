@@ -398,12 +398,28 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
     "src/feeds/former-rows.ts",
   ),
-  tested(
-    "test/feeds/push-other-rules.test.ts",
-    "a row that was acknowledged as gone elsewhere is not sent here as gone",
-    { in: "loadKnownKeys", find: 'rules.scope === "whole"', replace: "rules.feedId > 0" },
-    "src/feeds/feed-outbox.ts",
-  ),
+  {
+    name: "a row that was acknowledged as gone elsewhere is not sent here as gone",
+    edits: [
+      {
+        file: "src/feeds/feed-outbox.ts",
+        in: "loadKnownKeys",
+        find: 'rules.scope === "whole"',
+        replace: "rules.feedId > 0",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "other path" } },
+  },
+  {
+    ...one(
+      "what another address has acknowledged counts at this one",
+      "src/feeds/feed-rows.ts",
+      "epoch = epoch + (address IS NOT NULL AND address <> @address)",
+      "epoch = epoch",
+    ),
+    draws: { step: { do: "other path" } },
+  },
   tested(
     "test/cli/approve.test.ts",
     "an approval covers rows that nobody was shown",

@@ -99,6 +99,10 @@ export function act(world: World, deed: Deed) {
       turnOff(world, "record refused");
       reload(world, { isMoved: true });
       return void world.time.at(deed.ms, () => reload(world, {}));
+    case "other path":
+      turnOff(world, "record refused");
+      reload(world, { otherPath: true });
+      return void world.time.at(deed.ms, () => reload(world, {}));
     case "one id":
       return createUnderOneId(world, deed);
     case "cancel":

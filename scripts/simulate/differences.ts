@@ -115,7 +115,7 @@ function isMetInLog({ auditor, service, versions, forms, stuckAnswers }: World, 
   const asked = since.find(
     ({ kind, status, seq }) => kind === "updates" && (status === 200 || status === 204) && !stuckAnswers.has(seq),
   );
-  const isMetAtOnce = Math.max(met?.at ?? 0, asked?.at ?? 0) >= newest.madeMs;
+  const isMetAtOnce = Math.max(met?.at ?? 0, asked?.at ?? 0) >= (versions.madeMs(id) ?? 0);
   return met !== undefined && isMetAtOnce && isBefore(newest.timestamp, String(updated_at));
 }
 
@@ -148,7 +148,7 @@ function bears(body: string, id: string, timestamp: unknown): boolean {
 function isMetInBatch({ service, versions, forms }: World, id: string): boolean {
   if (forms.twice !== "older" || !versions.isMisleading(id)) return false;
   const met = service.ledger.entries.find(({ servedIds }) => servedIds.includes(id));
-  return met !== undefined && met.kind === "orders" && met.at >= (versions.newest(id)?.madeMs ?? 0);
+  return met !== undefined && met.kind === "orders" && met.at >= (versions.madeMs(id) ?? 0);
 }
 
 /** A page of fewer changes than ten is full of records without a timestamp: nothing tells it from the feed's end, or from when to go on. */

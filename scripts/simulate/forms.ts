@@ -290,7 +290,12 @@ export interface Changed {
   readonly unit?: boolean;
   /** Rows of stocks are named by the same columns in another order. */
   readonly otherKey?: boolean;
+  /** Stocks go to another path. */
+  readonly otherPath?: boolean;
 }
+
+/** Stocks are taken there too, and nothing is known there of what they were given elsewhere. */
+export const OTHER_PATH = "/api/v1/import/levels";
 
 const LEVELS: Record<Forms["level"], object> = {
   quantity: { quantity: "{available|number}" },
@@ -332,6 +337,7 @@ export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<stri
       stocks: {
         ...feed,
         scope: forms.whole ? "whole" : "changed",
+        ...(changed.otherPath ? { path: OTHER_PATH } : {}),
         ...(changed.otherKey ? { key: ["warehouse", "sku"] } : {}),
         ...(changed.unit || forms.level !== "quantity"
           ? {

@@ -49,6 +49,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
   { tag: 0x409c, shares: { usual: 0.03, hostile: 0.06 }, draw: notConfirmed },
   { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
+  { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
   // Of the few files in UTF-16 alone.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
@@ -533,6 +534,30 @@ function notConfirmed(random: Random, forms: Forms): Apart | undefined {
       askOpen(1),
       { after: ms, do: "wait" },
       ...idle(2),
+    ],
+  };
+}
+
+/** Articles go while the service is at another address, or stocks go to another path, where that is acknowledged; then all is as before. */
+function goneElsewhere(random: Random, forms: Forms): Apart {
+  const ms = pickOne(random, [5 * MINUTE, 20 * MINUTE]);
+  const key = integerBetween(random, 0, 3);
+  const go = (at: number): Step =>
+    random() < 0.7 ? { after: 0, do: "remove", feed: "stocks", key: at } : write(at, "zero");
+  const isMoved = !isUnsafe(forms) && random() < 0.5;
+  return {
+    forms,
+    steps: [
+      ...[0, 1, 2, 3].map((at) => write(at)),
+      ...idle(2),
+      isMoved ? { after: 0, do: "move", to: "nothing", ms } : { after: 0, do: "other path", ms },
+      ...(random() < 0.6 ? idle(1) : []),
+      go(key),
+      ...(random() < 0.5 ? [go(key + 1)] : []),
+      ...idle(4),
+      ...(random() < 0.3 ? [write(key + 2)] : []),
+      { after: ms, do: "wait" },
+      ...idle(1),
     ],
   };
 }

@@ -4,6 +4,7 @@ import { integerBetween, type Random } from "../../src/sandbox/random.ts";
 import { type Route, routeOf } from "../../src/sandbox/routes.ts";
 import type { SandboxService } from "../../src/sandbox/service.ts";
 import type { SimulatedTime } from "./clock.ts";
+import { OTHER_PATH } from "./forms.ts";
 import { isOfBefore, type Lie, type LieBody, queuedForMs } from "./hostile/grammar.ts";
 import { asSent, needsService } from "./hostile/lies.ts";
 import type { Asked, Fate } from "./schedule.ts";
@@ -29,6 +30,8 @@ export interface Sent {
   readonly number: number;
   readonly life: Life;
   readonly origin: string;
+  /** It goes to where the service is moved to, or where stocks go for a while. */
+  readonly isElsewhere: boolean;
   readonly route: Route;
   readonly request: SandboxRequest;
   readonly atMs: number;
@@ -106,18 +109,22 @@ export class SimulatedNetwork extends Dispatcher {
       body: Buffer.from(body),
     };
     const { time, service } = this.#line;
+    const origin = String(options.origin);
+    const isOtherPath = options.path === OTHER_PATH;
     const sent: Sent = {
       number: this.#line.nextNumber(),
       life: this.#life,
-      origin: String(options.origin),
-      route: routeOf(request.method, request.path, service.options),
+      origin,
+      isElsewhere: isOtherPath || (origin !== ORIGIN && origin === this.#life.origin),
+      route: routeOf(request.method, isOtherPath ? service.options.imports.stocks.path : request.path, service.options),
       request,
       atMs: time.elapsedMs,
       fate: undefined,
     };
     const exchange = new Exchange(this.#line, sent, handler);
     if (this.#life.isDead) return true;
-    if (sent.route.kind !== "unknown" && sent.origin === ORIGIN) sent.fate = this.#line.takeFate(sent.route.kind, sent);
+    if (sent.route.kind !== "unknown" && sent.origin === ORIGIN && !isOtherPath)
+      sent.fate = this.#line.takeFate(sent.route.kind, sent);
     // Without a connection no request begins.
     const isConnected = !UNCONNECTED.has(sent.fate?.kind);
     if (isConnected && !exchange.begin()) return true;
@@ -167,9 +174,9 @@ class Exchange {
   }
 
   travel() {
-    const { fate, origin, life } = this.#sent;
+    const { fate, isElsewhere } = this.#sent;
     const upMs = integerBetween(this.#line.random, 5, 60);
-    if (origin !== ORIGIN && origin === life.origin) {
+    if (isElsewhere) {
       this.#line.time.at(upMs, () => this.#answer(this.#line.answerElsewhere(this.#sent), undefined));
       return;
     }

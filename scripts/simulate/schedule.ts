@@ -90,6 +90,8 @@ export type Deed =
   | { do: "one id"; what: "nil" | "known"; count: number; laterMs: number }
   /** The service is moved to another address, where it has nothing of what it had or is not ready yet, and back: a person takes both over. */
   | { do: "move"; to: "nothing" | "not ready"; ms: number }
+  /** Stocks go to another path for a while. */
+  | { do: "other path"; ms: number }
   /** The same with the table of a feed, by a copy. */
   | { do: "remake"; feed: FeedName }
   /** The ERP makes its table of stocks anew, with an index in the order of a NOCASE of its own. */

@@ -181,6 +181,17 @@ export class Versions {
   }
 
   /**
+   * When what the order is now was made, by the service's clock; undefined where it has no version. A status that the order had already
+   * makes a version that repeats the one before it, and shows nothing new to anybody.
+   */
+  madeMs(orderId: string): number | undefined {
+    const versions = this.#orders.get(orderId) ?? [];
+    const newest = versions.at(-1);
+    const other = versions.findLastIndex((each) => newest !== undefined && !isSame(each, newest));
+    return versions[other + 1]?.madeMs;
+  }
+
+  /**
    * The versions that a record may show, oldest first; without lines or without a status it leaves them open. Versions of one
    * content and timestamp cannot be told apart.
    */

@@ -132,6 +132,7 @@ export class World implements Scene, Line, CommitHooks {
   /** With which the database was opened last. */
   #secret: string | undefined;
   #address = ORIGIN;
+  #stocksPath: string | null | undefined;
   #requests = 0;
   #ticks = 0;
   /** Ticks are so many times rarer: hours go by without every minute being played. */
@@ -229,6 +230,8 @@ export class World implements Scene, Line, CommitHooks {
     const { loaded } = this;
     const { client_secret, base_url } = loaded.config.service;
     if (base_url !== this.#address) this.#onMoved();
+    const { path } = loaded.config.imports.stocks;
+    if (path !== this.#stocksPath) this.#onOtherPath();
     const life = new ProgramLife({
       number,
       loaded,
@@ -250,6 +253,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#life = life;
     this.#secret = client_secret;
     this.#address = base_url;
+    this.#stocksPath = path;
     // What a program that died in its commit had written is gone.
     this.#seen = { event: null, mark: null };
     if (this.#connection === undefined) this.database.onStart(life.store.db);
@@ -266,6 +270,12 @@ export class World implements Scene, Line, CommitHooks {
     this.pushes.forgetLeftOut();
     this.position.onMoved();
     this.emptiness.onMoved();
+  }
+
+  /** Nor does what was learned of the answers to stocks at another path. */
+  #onOtherPath(): void {
+    this.#accepted.delete(placeOf({ kind: "import", feed: "stocks" }));
+    this.pushes.forgetLeftOut();
   }
 
   #tick(): void {
@@ -472,10 +482,10 @@ export class World implements Scene, Line, CommitHooks {
   }
 
   onSent(sent: Sent): void {
-    const { route, request, fate, number, life, origin } = sent;
+    const { route, request, fate, number, life } = sent;
     const what = `${request.method} ${request.path} ${request.body.toString("utf8")}`;
     this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);
-    if (origin !== ORIGIN && origin === life.origin) {
+    if (sent.isElsewhere) {
       this.#onSentElsewhere(sent);
       return;
     }
@@ -487,7 +497,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#dies("request", ` of ${route.kind}`);
   }
 
-  answerElsewhere({ request, number }: Sent): SandboxResponse {
+  answerElsewhere({ request, number, origin }: Sent): SandboxResponse {
     const starting = Buffer.from('{"error":"starting"}');
     const notReady = { status: 500, headers: {}, body: starting, delivery: { kind: "plain" } } as const;
     this.#elsewhere ??= new SandboxService({
@@ -496,15 +506,17 @@ export class World implements Scene, Line, CommitHooks {
       random: seededRandom(this.seed ^ 0xe15e),
       options: serviceOptions(this.forms),
     });
-    const response = this.isElsewhereReady ? this.#elsewhere.handle(request) : notReady;
+    const isOtherPath = origin === ORIGIN;
+    const { path } = isOtherPath ? this.service.options.imports.stocks : request;
+    const response = isOtherPath || this.isElsewhereReady ? this.#elsewhere.handle({ ...request, path }) : notReady;
     this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);
     return response;
   }
 
   #onSentElsewhere(sent: Sent): void {
-    const { route } = sent;
-    if (!this.isElsewhereReady) this.statuses.onSentBlind(sent);
-    this.coverage.count("elsewhere", route.kind);
+    const { route, origin } = sent;
+    if (origin !== ORIGIN && !this.isElsewhereReady) this.statuses.onSentBlind(sent);
+    this.coverage.count("elsewhere", origin === ORIGIN ? "other path" : route.kind);
     if (route.kind === "confirm") this.fail(8, "a confirm leaves for a place that has served nothing");
     if (route.kind === "unknown") this.fail(11, "a request for nothing that there is");
   }
@@ -520,7 +532,7 @@ export class World implements Scene, Line, CommitHooks {
 
   onTold(sent: Sent, told: Told): void {
     this.trace(`#${sent.number} < ${told.kind === "answer" ? told.status : `nothing, effect ${told.effect}`}`);
-    if (sent.origin !== ORIGIN) {
+    if (sent.isElsewhere || sent.origin !== ORIGIN) {
       this.position.onTold(sent, told);
       this.statuses.noteDuration(sent, told);
       return;
