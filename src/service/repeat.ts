@@ -1,4 +1,6 @@
 import pRetry from "p-retry";
+import { m } from "../messages/messages.ts";
+import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import { ServiceError } from "./service-error.ts";
 
@@ -10,8 +12,18 @@ const WAIT_FACTOR = 3;
 /**
  * Runs a request that has no effect on the service again after a passing failure. A failure that names a time to
  * wait (`Retry-After`), a refusal and an answer that was read are not repeated: they are for the job to decide.
+ * @throws BridgeError `stopped` also where the wait is cut off
  */
-export function repeatSafely<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+export async function repeatSafely<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await repeat(clock, signal, ask);
+  } catch (error) {
+    if (!signal.aborted || !(error instanceof Error) || error.name !== "AbortError") throw error;
+    throw new BridgeError("stopped", m.service.stoppedAsking, { cause: error });
+  }
+}
+
+function repeat<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   return pRetry(ask, {
     retries: REPEATS_MAX,
     // Its own waits follow setTimeout and Math.random, so no simulated time could pass them and no seed repeat them: the wait is

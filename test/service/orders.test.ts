@@ -56,4 +56,14 @@ describe("what is repeated after a passing failure", () => {
       expect(urls).toHaveLength(1);
     }
   });
+
+  it("is over with a stop, which is no failure of the request", async () => {
+    const stop = new AbortController();
+    const { urls, client } = await recorder(() => {
+      setTimeout(() => stop.abort(), 50);
+      return 502;
+    });
+    await expect(fetchUpdates(client, "0", stop.signal)).rejects.toMatchObject({ code: "stopped" });
+    expect(urls).toHaveLength(1);
+  });
 });
