@@ -454,6 +454,12 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/look-in-updates.ts",
   ),
   tested(
+    "test/updates/unnamed-changes.test.ts",
+    "changes that name no order wait for ever where the service does not go back to them",
+    { in: "#fillBack", find: "await this.#cuts.readAll(pass.signal);", replace: "" },
+    "src/updates/follow-updates.ts",
+  ),
+  tested(
     "test/updates/set-back.test.ts",
     "what a restored service has lost looked for by this machine's clock, whatever it shows",
     {

@@ -29,6 +29,7 @@ export type MetaKey =
   | "backfill"
   | "mirror_on"
   | "look_back"
+  | "orders_read"
   | "revision_floor"
   | "unanswered"
   | "journal_mark"

@@ -110,7 +110,10 @@ export function loadHeldOrders(
     .all(range);
 }
 
-export type HeldUnnamed = Pick<QuarantinedRecord, "id" | "kind" | "reference" | "payload" | "firstSeenAt">;
+export type HeldUnnamed = Pick<
+  QuarantinedRecord,
+  "id" | "kind" | "reference" | "payload" | "firstSeenAt" | "lastSeenAt"
+>;
 
 /** Held records of these kinds that name no order, the newest first. */
 export function loadHeldUnnamed(
@@ -119,7 +122,7 @@ export function loadHeldUnnamed(
   range: { before: number; limit: number },
 ): HeldUnnamed[] {
   const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
-  const names = ["id", "kind", "reference", "payload", "firstSeenAt"] as const;
+  const names = ["id", "kind", "reference", "payload", "firstSeenAt", "lastSeenAt"] as const;
   return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 
@@ -182,10 +185,18 @@ export function loadNewestOrders(store: Store, limit: number): StoredCopy[] {
 
 /** The record is stored as this order: released, with a trace of it. */
 export function releaseStored(store: Store, id: number, orderId: string): boolean {
+  return release(store, id, (reason) => m.quarantine.storedSince({ reason, id: orderId }));
+}
+
+/** The change names no order, and all were read since it came: released, with a trace of it. */
+export function releaseRead(store: Store, id: number): boolean {
+  return release(store, id, (reason) => m.quarantine.ordersReadSince({ reason }));
+}
+
+function release(store: Store, id: number, why: (reason: Message) => Message): boolean {
   const held = findRow(store, quarantine, { id, state: "held" });
   if (held === undefined) return false;
-  const reason = m.quarantine.storedSince({ reason: store.messageOf(held.reason), id: orderId });
-  updateRows(store, quarantine, { id }, { state: "released", reason: store.textOf(reason) });
+  updateRows(store, quarantine, { id }, { state: "released", reason: store.textOf(why(store.messageOf(held.reason))) });
   return true;
 }
 

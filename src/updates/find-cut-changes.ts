@@ -5,12 +5,13 @@
  */
 
 import { acceptLacks } from "../completeness/check-completeness.ts";
+import { saveMeta } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { expediteRead, loadWatermark, requestRead, saveWatermark } from "../pass/position-rows.ts";
+import { expediteRead, loadWatermark, requestRead, saveWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadToCompare } from "./control-rows.ts";
 import {
@@ -22,23 +23,44 @@ import {
   loadCut,
   saveCut,
 } from "./cut-rows.ts";
-import { type FollowRules, mayMove } from "./follow.ts";
+import { type FollowRules, instantOf, mayMove } from "./follow.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
+import { endLookBack } from "./look-back.ts";
 import { noteFewWhole } from "./page-cover.ts";
 import { deleteTie, loadTie } from "./tie-rows.ts";
 
 /** Reads that wait at one time, so that those of new changes are not kept waiting. */
 const READS_AHEAD = 100;
+/** Changes that name no order come again and again from some services. */
+const READ_ALL_EVERY_MS = 12 * 3_600_000;
 /** Closed orders seldom change: of more of them `reconcile` looks at some every night. */
 const CLOSED_MAX = 2_000;
 
 export class FindCutChanges {
   readonly #context: JobContext;
   readonly #follow: FollowRules;
+  /** Monotonic. */
+  #readAllAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: JobContext, follow: FollowRules) {
     this.#context = context;
     this.#follow = follow;
+  }
+
+  /** For changes that are held, name no order and cannot be asked for again: orders are read as for what a page has left out. */
+  async readAll(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    if (clock.monotonicMs() < this.#readAllAtMs) return;
+    this.#readAllAtMs = clock.monotonicMs() + READ_ALL_EVERY_MS;
+    await commit(this.#context, signal, () => {
+      const text = loadWatermark(store, UPDATES_STREAM) ?? "";
+      const high = { text, ns: instantOf(text, this.#follow.timezone) ?? 0n };
+      const begun = { size: 0, stage: "open", after: 0, again: false, isShown: false, high } as const;
+      const standing = loadCut(store);
+      const cut = standing === undefined ? begun : { ...standing, again: true };
+      saveCut(store, { ...cut, since: isoTime(clock.nowMs()) });
+      endLookBack(store);
+    });
   }
 
   /** Inside the transaction that stores what the page held. */
@@ -96,7 +118,7 @@ export class FindCutChanges {
   /** One stage is over: the other one, the first once more, or the end. */
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
-    const { stage, again, high, covered, lacks, isFound, tieNs } = cut;
+    const { since, stage, again, high, covered, lacks, isFound, tieNs } = cut;
     const isFew = isOfFew(cut);
     const closedMax = isFew ? READS_AHEAD : CLOSED_MAX;
     if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, closedMax) });
@@ -105,6 +127,7 @@ export class FindCutChanges {
     deleteCut(store);
     if (tieNs !== undefined && (loadTie(store)?.toNs ?? tieNs) <= tieNs) deleteTie(store);
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
+    if (!isFew) saveMeta(store, "orders_read", since);
     if (isFew) {
       const learned = loadLearned(store);
       saveLearned(store, { ...learned, fewWhole: noteFewWhole(learned.fewWhole, cut.size) });

@@ -2,17 +2,20 @@
  * Orders of held records that have no usable id, but hold one somewhere else or in another form, or the number of a stored order. Their batch
  * was confirmed, so the service does not hand them out again: each of these orders is asked for, and an answer that is the record's order
  * is stored and releases it, in one transaction. Of a change every stored order that it may be of is read (`apply-change.ts` has requested
- * that when it came), and one that is not older than the change releases it. After a crash the same records are looked at again.
+ * that when it came), and one that is not older than the change releases it; one that names none at all is over once orders were read for it
+ * (`find-cut-changes.ts`). After a crash the same records are looked at again.
  */
 
 import { textOf } from "../answers/json-text.ts";
 import { findOrderIds } from "../answers/uuid.ts";
+import { loadMeta } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import type { IngestResult } from "../orders/ingest-orders.ts";
 import { findStoredOrders } from "../orders/named-orders.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
 import { mappingOfKind, type OrderRules } from "../orders/order-rules.ts";
-import { type HeldUnnamed, loadHeldUnnamed, releaseStored } from "../pass/held-rows.ts";
+import { commit } from "../pass/commit.ts";
+import { type HeldUnnamed, loadHeldUnnamed, releaseRead, releaseStored } from "../pass/held-rows.ts";
 import { reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadQueuedRead } from "../pass/position-rows.ts";
@@ -64,7 +67,8 @@ export class FindUnnamed {
     const { store, clock, log, isStopping } = this.#context;
     if (clock.monotonicMs() < this.#lookAtMs) return;
     this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
-    const pass = { reads: new ReadPass(this.#context, this.#reader, { signal }), left: READS_PER_LOOK, signal };
+    const reads = new ReadPass(this.#context, this.#reader, { signal });
+    const pass = { reads, left: READS_PER_LOOK, readSince: loadMeta(store, "orders_read") ?? "", signal };
     let found = 0;
     for (let looked = 0; looked < RECORDS_PER_LOOK && pass.left > 0; looked += RECORDS_PER_TURN) {
       const held = loadHeldUnnamed(store, ORDER_KINDS, { before: this.#before, limit: RECORDS_PER_TURN });
@@ -90,11 +94,15 @@ export class FindUnnamed {
   async #find(record: HeldUnnamed, pass: FindPass): Promise<"found" | "none" | "ill"> {
     const { store, clock } = this.#context;
     const wait = this.#waits.get(record.id) ?? { tries: 0, untilMs: 0 };
-    if (record.payload === null || clock.monotonicMs() < wait.untilMs) return "none";
+    const isRead = record.kind === "change" && record.lastSeenAt < pass.readSince;
+    if (record.payload === null || (!isRead && clock.monotonicMs() < wait.untilMs)) return "none";
     const text = record.payload;
     const held = { text, mapping: mappingOfKind(this.#rules, record.kind) };
     const stored = findStoredOrders(store, held);
     const named = [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
+    if (isRead && stored.length + named.length === 0)
+      await commit(this.#context, pass.signal, () => releaseRead(store, record.id));
+    if (clock.monotonicMs() < wait.untilMs) return "none";
     const others = named.filter(({ orderId }) => !stored.some((order) => order.orderId === orderId));
     // A change that names stored orders is one of theirs; otherwise any order that it names may be its own.
     const orders = (record.kind === "change" && stored.length > 0 ? stored : [...stored, ...others])
@@ -188,5 +196,7 @@ export class FindUnnamed {
 interface FindPass {
   reads: ReadPass;
   left: number;
+  /** Orders were read since then, all that are open and the newest of the others. */
+  readSince: string;
   signal: AbortSignal;
 }

@@ -246,7 +246,10 @@ export class FollowUpdates implements Job {
     } catch (error) {
       if (stopsPass(error)) throw error;
       if (isPositionRefused(error)) {
-        if (isOwn) return true;
+        if (isOwn) {
+          await this.#cuts.readAll(pass.signal);
+          return true;
+        }
         throw new BridgeError("request_refused", m.updates.backfillTooFar({ from: pass.backfill ?? "" }), {
           hint: m.updates.backfillNearer,
           cause: error,

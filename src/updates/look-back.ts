@@ -1,6 +1,7 @@
 /*
  * Changes that name no order: the position moves over them, so that one bad record never keeps the others waiting, but the changes of that time
- * are asked for again, ever more seldom, until they name their orders or a week is over. Written in the transaction that quarantines the first
+ * are asked for again, ever more seldom, until they name their orders or a week is over; where the service does not go back so far, every order is
+ * read instead (`find-cut-changes.ts`). Written in the transaction that quarantines the first
  * of them; each time is a backfill, and what it brings is stored like any other change.
  */
 
@@ -65,6 +66,11 @@ export function settleLookBack(
   const isOver = Date.parse(at) - Date.parse(standing.since) > GIVEN_UP_MS;
   if (isNamed || isOver) deleteMeta(store, "look_back");
   return isNamed ? releaseUnnamed(store, "change", standing.since) : 0;
+}
+
+/** The service does not go back so far: every order is read instead. Inside the transaction that begins that. */
+export function endLookBack(store: Store): void {
+  deleteMeta(store, "look_back");
 }
 
 function dueAfter(at: string, step: number): string {

@@ -12,7 +12,7 @@ const quarantined = "SELECT state, reason FROM quarantine ORDER BY id";
 /** One order is cancelled and its change served like this; others are changed far beyond the overlap, and theirs are served as ever. */
 async function cancelUnder(
   as: (change: Change, number: string) => Change,
-  updates: { history?: "log"; carry?: "whole" } = {},
+  updates: { history?: "log"; carry?: "whole"; sinceAgeMax?: number } = {},
 ) {
   const settings = updates.carry === undefined ? {} : { settings: { updates: { carry: updates.carry } } };
   const test = await startWithRewritten(4, { service: { updates }, ...settings });
@@ -182,6 +182,33 @@ describe("changes that name no order at all", () => {
     expect(statusOf(id).status).toBe("cancelled");
     expect(rows(quarantined)).toEqual([{ state: "released", reason: expect.stringContaining("each with its order") }]);
     expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
+  });
+
+  it("are over once every order was read, where the service does not go back so far", async () => {
+    const { polls, id, statusOf, rows, end, snapshots } = await cancelUnder(nameless, { sinceAgeMax: HOUR_MS });
+    await polls(75);
+    end();
+    await polls(40);
+    expect(statusOf(id).status).toBe("cancelled");
+    expect(rows(quarantined)).toEqual([
+      { state: "released", reason: expect.stringContaining("every open order was read") },
+    ]);
+    expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill', 'cut')")).toEqual([]);
+    const asked = snapshots(id);
+    await polls(60);
+    expect(snapshots(id)).toBe(asked);
+  });
+
+  itWhole("are searched for twice a day at most, where the service names none for ever", async () => {
+    const { id, rows, snapshots, change, clock, run } = await cancelUnder(nameless, { sinceAgeMax: HOUR_MS });
+    const asked = snapshots(id);
+    for (let times = 0; times < 24 * 6; times++) {
+      if (times % 6 === 0) change(id, { status: ["packed", "paid"][(times / 6) % 2]! });
+      clock.advance(10 * MINUTE_MS);
+      await run("updates");
+    }
+    expect(snapshots(id) - asked).toBeLessThanOrEqual(3);
+    expect(rows(quarantined)).toContainEqual(expect.objectContaining({ state: "held" }));
   });
 
   itWhole.each([

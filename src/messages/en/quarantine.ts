@@ -53,6 +53,8 @@ export const quarantine = {
   rowReadAgain: "the row is read again",
   rowSentAgain: "the row is sent again",
   storedSince: ({ reason, id }: { reason: Said; id: string }) => `${reason}; stored since as order ${id}`,
+  ordersReadSince: ({ reason }: { reason: Said }) =>
+    `${reason}; since then every open order was read, and the newest of the others`,
   servedSince: ({ reason }: { reason: Said }) =>
     `${reason}; all changes of that time were served since, each with its order`,
 };

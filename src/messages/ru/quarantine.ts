@@ -39,5 +39,6 @@ export const quarantine = {
   rowReadAgain: "строка будет прочитана заново",
   rowSentAgain: "строка будет отправлена снова",
   storedSince: ({ reason, id }) => `${reason}; с тех пор записана как заказ ${id}`,
+  ordersReadSince: ({ reason }) => `${reason}; с тех пор прочитаны все открытые заказы и новейшие из остальных`,
   servedSince: ({ reason }) => `${reason}; с тех пор все изменения за это время получены, каждое со своим заказом`,
 } satisfies typeof en;
