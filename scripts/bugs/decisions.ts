@@ -454,6 +454,12 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/look-in-updates.ts",
   ),
   tested(
+    "test/confirm/late-orders.test.ts",
+    "the end of a search for changes passes orders that are confirmed meanwhile",
+    { in: "#findStart", find: "[loadReached(store), ", replace: "[" },
+    "src/confirm/late-orders.ts",
+  ),
+  tested(
     "test/updates/unnamed-changes.test.ts",
     "changes that name no order wait for ever where the service does not go back to them",
     { in: "#fillBack", find: "await this.#cuts.readAll(pass.signal);", replace: "" },

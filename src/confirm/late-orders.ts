@@ -9,7 +9,14 @@ import type { BatchRow } from "../batches/batch-rows.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
-import { hasFollowed, loadWatermark, requestRead, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
+import {
+  hasFollowed,
+  loadReached,
+  loadWatermark,
+  requestRead,
+  TIME_STREAM,
+  UPDATES_STREAM,
+} from "../pass/position-rows.ts";
 
 /** Where changes begin to be asked for: `overlapMs` before the position. */
 export interface ChangesFrom {
@@ -68,7 +75,7 @@ export class LateOrders {
     return late.slice(0, Math.max(room, 0));
   }
 
-  /** Inside the transaction in which a pass over changes has moved the position. */
+  /** Inside the transaction in which a pass over changes has moved the position, or where it goes once a search is over. */
   savePassed(at: string): void {
     const batches = DURING_PASS.get(this.#context.store) ?? [];
     const fromNs = batches.length === 0 ? undefined : this.#findStart();
@@ -98,8 +105,8 @@ export class LateOrders {
     const { store } = this.#context;
     if (!hasFollowed(store)) return undefined;
     const { timezone, overlapMs } = this.#from;
-    const position = [UPDATES_STREAM, TIME_STREAM]
-      .map((stream) => readTimestamp(loadWatermark(store, stream) ?? null, timezone))
+    const position = [loadReached(store), loadWatermark(store, UPDATES_STREAM), loadWatermark(store, TIME_STREAM)]
+      .map((text) => readTimestamp(text ?? null, timezone))
       .find((time) => time !== undefined);
     return position === undefined ? undefined : position.instantNs - BigInt(overlapMs) * 1_000_000n;
   }

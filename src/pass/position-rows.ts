@@ -4,6 +4,7 @@
  * again, and they are recognised. SQL is what is run for every record, and what says more than drizzle can (CASE,
  * strftime, json_each).
  */
+import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { columnList, deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
@@ -19,6 +20,11 @@ export const SWEEP_STREAM = "sweep";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
   return findRow(store, watermarks, { stream })?.value;
+}
+
+/** Where the position goes once a search for changes that were left out is over (`updates/cut-rows.ts`): newer changes alone are asked for as ever. */
+export function loadReached(store: Store): string | undefined {
+  return loadMetaJson<{ high: { text: string } }>(store, "cut")?.high.text;
 }
 
 /** `value` is verbatim what the service sent. The same value again is no write. */

@@ -97,9 +97,9 @@ export class StorePass {
           // before it, and `planPosition` has left it where a page was cut.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
             saveWatermark(store, UPDATES_STREAM, watermark, pass.at);
-          if (isLast && watermark !== undefined) this.#late.savePassed(pass.at);
           if (isLast && ahead !== undefined) saveAhead(store, ahead);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
+          if (isLast && (watermark ?? cut) !== undefined) this.#late.savePassed(pass.at);
           if (isLast && anchors !== undefined) saveAnchors(store, anchors);
           if (isLast && covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, pass.at);
           if (isLast && swept !== undefined) saveWatermark(store, SWEEP_STREAM, swept, pass.at);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { boundedPass } from "../support/bounded-pass.ts";
 import type { Settings } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 
@@ -54,20 +55,22 @@ describe("an order whose confirm comes late", () => {
     expect(owed(test)).toEqual([late]);
   });
 
-  it("is read where the position moves after its confirm, by an answer from before", async () => {
-    let meanwhile: (() => Promise<unknown>) | undefined;
+  /** `meanwhile` runs while the next answer of changes is on its way. */
+  async function startWithin(count: number, updates: SandboxOptionsPatch["updates"] = {}) {
+    const next: { meanwhile?: (() => Promise<unknown>) | undefined } = {};
     const onAnswer = async ({ path }: { path: string }) => {
       if (!path.includes("/updates")) return;
-      const act = meanwhile;
-      meanwhile = undefined;
+      const act = next.meanwhile;
+      next.meanwhile = undefined;
       await act?.();
     };
-    const service = {
-      handOut: "next",
-      redeliverAfterMs: null,
-      updates: { scope: "confirmed", carry: "whole" },
-    } as const;
-    const test = await startFollowed(1, { sandbox: { onAnswer }, service });
+    const scoped = { ...updates, scope: "confirmed", carry: "whole" } as const;
+    const service = { handOut: "next", redeliverAfterMs: null, updates: scoped } as const;
+    return { test: await startFollowed(count, { sandbox: { onAnswer }, service }), next };
+  }
+
+  it("is read where the position moves after its confirm, by an answer from before", async () => {
+    const { test, next } = await startWithin(1);
     const [known] = test.ids as [string];
     await test.poll();
     const late = test.sandbox.service.createOrder();
@@ -76,12 +79,34 @@ describe("an order whose confirm comes late", () => {
     test.change(late, { status: "cancelled" });
     test.change(known, { status: "paid" }, 20 * MINUTE);
     test.sandbox.faults.clear();
-    meanwhile = () => test.run("orders");
+    next.meanwhile = () => test.run("orders");
     await test.poll(10 * MINUTE);
     expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
     await test.poll();
     expect(test.statusOf(late).status).toBe("cancelled");
     expect([owed(test), test.snapshots(late)]).toEqual([[], 1]);
+  });
+
+  it("is read where a search for changes ends after its confirm, and moves the position", async () => {
+    const { test, next } = await startWithin(30, { keeps: "newest", order: "descending", pageLimit: 12 });
+    const searching = () => test.rows("SELECT value FROM meta WHERE key = 'cut'").length > 0;
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll();
+    const late = test.sandbox.service.createOrder();
+    test.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
+    await test.run("orders");
+    test.clock.advance(60 * MINUTE);
+    for (const id of test.ids) test.change(id, { status: "assembling" });
+    await boundedPass(test, 10);
+    expect([searching(), test.statusOf(late).status]).toEqual([true, "new"]);
+    test.change(late, { status: "cancelled" });
+    test.change(test.ids[0]!, { status: "paid" }, 20 * MINUTE);
+    test.sandbox.faults.clear();
+    next.meanwhile = () => test.run("orders");
+    await test.poll(10 * MINUTE);
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    expect([searching(), test.statusOf(late).status]).toEqual([false, "cancelled"]);
   });
 
   it("is not read where its changes are still asked for", async () => {
