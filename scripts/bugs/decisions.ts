@@ -126,6 +126,12 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     { of: "isOddStatus", does: "return false;" },
     "src/orders/status-names.ts",
   ),
+  tested(
+    "test/health/unlisted-changes.test.ts",
+    "changes that no list names go untold",
+    { of: "noteUnlisted", does: "return;" },
+    "src/updates/unlisted-changes.ts",
+  ),
 ];
 
 const OF_PERSONS: readonly PlantedBug[] = [

@@ -35,6 +35,7 @@ export type MetaKey =
   | "journal_mark"
   | "copies"
   | "copy_names"
+  | "unlisted_changes"
   | RestKey;
 
 /** Where reading changes goes on: of following, and of the sweep. */

@@ -33,6 +33,7 @@ const SUBJECTS: Partial<Record<Code, string>> = {
   large_confirms: "orders",
   unnamed_batches: "orders",
   late_reads: "updates",
+  unlisted_changes: "updates",
   unsent_statuses: "statuses",
   unsettled_statuses: "statuses",
   refused_statuses: "statuses",

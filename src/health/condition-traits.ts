@@ -67,6 +67,8 @@ export interface Params extends Record<HoldCode, Hold> {
   late_confirms: Count;
   /** `why`: what came of the oldest at last, where that may be shown. */
   late_reads: Count & { why: Message | null };
+  /** Orders whose status has changed, and which the list of changes does not name. */
+  unlisted_changes: Count;
   /** They wait although the service is sent none. */
   unsent_statuses: Count;
   /** Sent long ago, and what became of them is not known. */
@@ -206,6 +208,7 @@ export const CONDITIONS = {
   unnamed_batches: trait("error", { alert: "batches without ids", command: QUARANTINE }),
   late_confirms: trait("error"),
   late_reads: trait("error", { settleMs: AFTER_A_PASS, alert: "late reads" }),
+  unlisted_changes: trait("error", { alert: "unlisted changes" }),
   orders_untaken: trait("error", { unhealthy: "untaken", settleMs: AFTER_A_PASS, alert: "erp reads" }),
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
   former_rows: trait("error", { alert: "rows of a former key $", command: "erp-bridge approve $ --former list" }),

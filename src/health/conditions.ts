@@ -213,6 +213,8 @@ export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, f
 
 /** One order alone may have been set back by a person, or have a status of its own. */
 const UNSHOWN_ORDERS = 2;
+/** One may have changed while the list was asked for. */
+const UNLISTED_ORDERS = 2;
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
@@ -258,13 +260,16 @@ function ofStatuses(facts: Facts, nowMs: number): Condition[] {
 
 /** While the flow that reads stands still, its own condition covers this. */
 function ofReads(facts: Facts, now: Now): Condition[] {
-  const { times = [], why = null } = facts.owedReads ?? {};
+  const { owedReads: { times = [], why = null } = {}, unlisted } = facts;
+  const isSilent = unlisted !== undefined && unlisted.count >= UNLISTED_ORDERS;
+  const silent = isSilent ? [make("unlisted_changes", "updates", unlisted.since, { count: unlisted.count })] : [];
   const late = findLate(times, now.nowMs);
   const flow = facts.flows.find(({ flow: name }) => name === "updates");
   const isTold =
     !now.isRunning ||
     (flow !== undefined && (ofFlow(flow, facts, now).length > 0 || holdsThatStop(flow, facts).length > 0));
-  return late === undefined || isTold ? [] : [make("late_reads", "updates", late.since, { count: late.count, why })];
+  const isLate = late !== undefined && !isTold;
+  return isLate ? [make("late_reads", "updates", late.since, { count: late.count, why }), ...silent] : silent;
 }
 
 /** What has waited for long. `times`: since when each of it waits, the oldest first. */

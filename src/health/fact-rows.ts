@@ -23,6 +23,7 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
+import type { UnlistedChanges } from "../updates/unlisted-changes.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
 import { loadNotices, loadPageSilent } from "./notices.ts";
@@ -217,6 +218,13 @@ function isOff({ area }: { area: string }, flows: Facts["flows"]): boolean {
 
 const NONE = { count: 0, since: null };
 
+function loadUnlisted(store: Store): NonNullable<Facts["unlisted"]> {
+  const found = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
+  if (found === undefined) return NONE;
+  const position = onlyValue<string | null>(store, "SELECT max(value) FROM watermarks WHERE stream = 'updates'");
+  return position === found.position ? { count: found.count, since: found.since } : NONE;
+}
+
 /** What cannot be read because another program has changed the bridge's tables or views is left out, and `changed` names these. */
 export function loadFacts(store: Store): Facts {
   const changed = loadChanged(store);
@@ -249,6 +257,7 @@ export function loadFacts(store: Store): Facts {
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
+    unlisted: read(() => loadUnlisted(store), NONE),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()
       .map(({ name }) => name),

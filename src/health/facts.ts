@@ -50,6 +50,8 @@ export interface Facts {
   unsettledRequests?: readonly string[];
   /** Orders that lack a status which the service has accepted, and since when. */
   unshown?: { orders: number; since: string | null };
+  /** Orders whose change of status the nightly comparison has found, and which the list of changes does not name. */
+  unlisted?: { count: number; since: string | null };
   /** Feeds whose last acceptance was shown by the status code alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;

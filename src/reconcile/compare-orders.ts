@@ -18,6 +18,7 @@ import type { AnswerRecord } from "../records/read-records.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { Candidate } from "../updates/control-rows.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";
+import { noteUnlisted } from "../updates/unlisted-changes.ts";
 import { loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
 
 /** `skipped`: another job deals with it. `returned`: it was marked as removed and is there; `gone`: it is not. */
@@ -69,11 +70,16 @@ export class CompareOrders {
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
     if (record.ok && mark !== undefined && "values" in values && !isDamaged && mark.payloadSource !== "snapshot")
       if (this.#saysTheSame(mark, { record, body, values: values.values })) return "same";
+    const before = mark === undefined || isDamaged ? undefined : loadStoredOrder(store, mark.orderKey).status;
     const taken = isDamaged && mark !== undefined ? this.#reader.heal(answer, at) : this.#reader.store(answer, at);
     if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
     if (isDamaged) releaseQuarantined(store, ["payload"], record.orderId);
     if (isUnchanged(taken)) return isDamaged ? "healed" : "same";
-    return !isDamaged && mark !== undefined && mark.removedAt !== null ? "returned" : "differ";
+    if (mark !== undefined && mark.removedAt !== null) return isDamaged ? "differ" : "returned";
+    const { timezone } = this.#rules.plan;
+    if (before !== undefined && before !== values.values.status)
+      noteUnlisted(this.#context, { timestamp: this.#reader.timestampOf(answer), timezone, at });
+    return "differ";
   }
 
   /** Whether a record of another source and the snapshot agree, as far as both speak; and whether they still do. */

@@ -208,6 +208,12 @@ export const conditionsEn = {
     next: "What was answered: SELECT order_id, since, last_error FROM owed_reads. They are read again by themselves, each at least once an hour; if it stays, show the answers to the service's support.",
     recovery: () => "late reads: nothing is left of it.",
   },
+  unlisted_changes: {
+    text: ({ count, since }: Counted) =>
+      `The list of changes is silent: ${counted(count, "order")} changed status and ${count === 1 ? "was" : "were"} not listed within an hour. The first was found ${since}.`,
+    next: "Until the list names changes again, orders are up to date only after each comparison. Show the service's support what GET /orders/updates answers and the orders that the comparison found: SELECT order_id, at, kind FROM order_events ORDER BY seq DESC. Compare more often until then (reconcile.schedule).",
+    recovery: () => "unlisted changes: the list of changes names changes again.",
+  },
   refused_statuses: counts(
     (n) => `${counted(n, "status request")} refused.`,
     "Insert a new request, or delete the refused one. Why: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
