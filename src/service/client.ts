@@ -391,7 +391,9 @@ export class ServiceClient {
       return this.#error("timed_out", request, m.service.notAnswered, because);
     }
     if (effect === "none") {
-      return this.#error("unreachable", request, m.service.notReached({ code }), because);
+      const refused = refusedByProxy(cause);
+      const what = refused === undefined ? m.service.notReached({ code }) : m.service.proxyRefused({ status: refused });
+      return this.#error("unreachable", request, what, because);
     }
     if (code === "UND_ERR_HEADERS_OVERFLOW" || code.startsWith("HPE_")) {
       return this.#error("answer_unreadable", request, m.service.notHttp({ code }), because);
@@ -419,6 +421,12 @@ export class ServiceClient {
 /** Undefined where a request is about more than one record. */
 function recordOf({ target, path, record }: ServiceRequest): string | undefined {
   return record ?? (target === "order" ? path : undefined);
+}
+
+/** The status with which a proxy has refused the tunnel: undici has it in its sentence alone. */
+function refusedByProxy(cause: unknown): number | undefined {
+  const found = cause instanceof Error ? /^Proxy response \((\d{3})\)/.exec(cause.message) : null;
+  return found === null ? undefined : Number(found[1]);
 }
 
 function codeOf(error: unknown): string {

@@ -146,6 +146,15 @@ describe("a network that lets nothing out directly", () => {
     expect(service.asked).toEqual(["/api/v1/1c/orders"]);
   });
 
+  it.each([403, 407, 429])("is told of by what the proxy answers: %i", async (status) => {
+    const proxy = createHttpServer();
+    proxy.on("connect", (_, socket) => socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`));
+    const client = clientOf("https://service.test", { proxy: `http://127.0.0.1:${await listening(proxy)}` });
+    const error = await ask(client);
+    expect(error).toMatchObject({ code: "unreachable", effect: "none" });
+    expect(String(error)).toContain(`was refused by the proxy (${status})`);
+  });
+
   it("is passed as the environment says, and not for the hosts that it leaves out", async () => {
     const service = await startService(makeCertificate("service.test"));
     const proxy = await startProxy(service.port);

@@ -23,6 +23,7 @@ export const service = {
   notFinished: ({ seconds }: { seconds: number }) => `was not finished within ${seconds} s`,
   noConnection: "found no connection in time",
   notAnswered: "was not answered in time",
+  proxyRefused: ({ status }: { status: number }) => `was refused by the proxy (${status})`,
   notReached: ({ code }: { code: string }) => `did not reach the service (${code})`,
   notHttp: ({ code }: { code: string }) => `was answered with something that is not HTTP as it should be (${code})`,
   cutOff: ({ code }: { code: string }) => `was cut off on the way (${code})`,

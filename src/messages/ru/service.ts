@@ -21,6 +21,7 @@ export const service = {
   notFinished: ({ seconds }) => `не завершён за ${seconds} с`,
   noConnection: "соединение не установлено вовремя",
   notAnswered: "нет ответа вовремя",
+  proxyRefused: ({ status }) => `отклонён прокси (${status})`,
   notReached: ({ code }) => `не дошёл до сервиса (${code})`,
   notHttp: ({ code }) => `ответ не соответствует HTTP (${code})`,
   cutOff: ({ code }) => `соединение оборвалось (${code})`,
