@@ -385,18 +385,38 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/former-rows.test.ts",
     "a row that stays is not sent again where the one that was sent last for its article goes",
-    { in: "handOver", find: "if (own === undefined) return;", replace: "if (own !== undefined) return;" },
-    "src/feeds/former-rows.ts",
+    {
+      in: "isLast",
+      find: "return own.sentAt <= sentAt || own.sentAt > at;",
+      replace: "return own.sentAt > at;",
+    },
+    "src/feeds/handed-rows.ts",
+  ),
+  tested(
+    "test/feeds/former-rows.test.ts",
+    "what a deleted row has sent is forgotten where the row that names its article was never accepted",
+    {
+      in: "isLast",
+      find: "if (sentAt === null) return false;",
+      replace: "if (sentAt === null || own.record === null) return false;",
+    },
+    "src/feeds/handed-rows.ts",
+  ),
+  tested(
+    "test/feeds/former-rows.test.ts",
+    "articles that go to zero in rows with other keys are not counted by the guard",
+    { in: "planOf", find: "return [Number(isDrop), priority];", replace: "return [0 * Number(isDrop), priority];" },
+    "src/feeds/handed-rows.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
     "a deleted row whose request was not answered takes off sale what another row names",
     {
       in: "loadDueGone",
-      find: "(o.doubt_record IS NOT NULL OR s.gone = 0)",
-      replace: "o.doubt_record IS NULL AND s.gone = 0",
+      find: "coalesce(s.record, o.doubt_record) IS NOT NULL",
+      replace: "o.doubt_record IS NULL AND s.record IS NOT NULL",
     },
-    "src/feeds/former-rows.ts",
+    "src/feeds/handed-rows.ts",
   ),
   {
     name: "a row that was acknowledged as gone elsewhere is not sent here as gone",

@@ -74,7 +74,8 @@ const SOURCES = `### Where rows may come from, and what that costs
 - Where a row's new record names another article than the one that was sent (the ERP has written another article into the row,
   has given its id to another one, or the template was changed), the former article goes away as any row does: with \`on_delete\`,
   after \`delete_after\` and counted by the guard, unless a row of the source names it by then. Until then
-  \`erp-bridge approve FEED --former list\` shows it. Nor does a deleted row send anything whose article another row names; where the
+  \`erp-bridge approve FEED --former list\` shows it. Nor does a deleted row send anything whose article another row names: what the site
+  has of it counts as that row's, which the guard counts where it goes to zero, and which goes away with it should it never be accepted. Where the
   deleted one was sent last, the other one goes again, also with \`on_delete: ignore\` (not in \`images\`; from a view, a query or
   another file after the nightly \`compare\`). Of two rows that name one article at the same time the one that was sent last
   counts: \`check\` says so where the record has only a part of the key.

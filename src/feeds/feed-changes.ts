@@ -27,8 +27,9 @@ import {
   type SourceKind,
 } from "./feed-triggers.ts";
 import { isSentViewCurrent, saveSentView } from "./feed-views.ts";
+import { handOverWaiting, spareNamed } from "./hand-over.ts";
 import { recheckRefused } from "./images/recheck-refused.ts";
-import { rekeyFeed, settleFormer, spareNamed } from "./rekey-feed.ts";
+import { rekeyFeed, settleFormer } from "./rekey-feed.ts";
 import { ScanSource } from "./scan-source.ts";
 
 /** How long what was read through counts as seen while its backlog drains. */
@@ -50,6 +51,8 @@ export class FeedChanges {
   #scannedUntilMs = 0;
   /** Where the look at the files of refused rows goes on. */
   #refusedAfter = 0;
+  /** Rows that wait have been given what the site has of their articles since the last change. */
+  #isHandedOver = false;
   /** Rows that were away by then have been looked at before the guard counted them. */
   #sparedUpToMs = Number.MIN_SAFE_INTEGER;
 
@@ -88,8 +91,15 @@ export class FeedChanges {
 
   /** Brings the outbox up to date. @param only the one key that is looked at */
   async absorb(pass: FeedPass, only?: readonly string[]): Promise<void> {
+    const wasHandedOver = this.#isHandedOver;
+    this.#isHandedOver = false;
     if (only === undefined) await this.#absorbAll(pass);
     else await this.#absorbOne(pass, only);
+    // Rows that are gone are not counted as changed where they send nothing.
+    if (!wasHandedOver || this.#rules.keepsShared || (pass.counts["changed"] ?? 0) > 0)
+      await handOverWaiting(this.#context, this.#rules, pass.signal);
+    this.#isHandedOver = true;
+    if (this.#rules.sharesArticles && only === undefined) await this.#spareNamed(pass);
     if (this.#rules.scope !== "whole" || !this.#isEmpty) await this.release(pass.signal);
   }
 
@@ -145,7 +155,6 @@ export class FeedChanges {
       await settleFormer(this.#context, rules, pass.signal);
     if (this.#kind === "tracked") await this.#absorbTable(pass);
     else await this.#readThrough(pass);
-    if (rules.sharesArticles) await this.#spareNamed(pass);
   }
 
   async #absorbOne(pass: FeedPass, key: readonly string[]): Promise<void> {

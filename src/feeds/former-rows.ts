@@ -6,8 +6,7 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
-import { INVALID_EPOCH, paddedKey, sameKey, UNSHOWN } from "./feed-rows.ts";
-import { markKeyDirty } from "./feed-source.ts";
+import { paddedKey, UNSHOWN } from "./feed-rows.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 import { isLive } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
@@ -27,7 +26,7 @@ export interface FormerRow {
 }
 
 /** What the site has of a row that goes. */
-type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
+export type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
 
 /** Of several rows that have left one article the one counts that was sent last. */
 export function saveFormer(
@@ -79,72 +78,6 @@ export function leaveReplaced(
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
 }
 
-/** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
-type DueRow = LeftRow & {
-  id: number;
-  deletion: string | null;
-  flightRecord: string | null;
-  flightUntilMs: number | null;
-};
-
-/** Rows that are away since a span of time; with `limits` those alone that the guard lets go and that wait for nothing else beyond `byMs`. */
-export interface DueSpan {
-  afterMs: number;
-  upToMs: number;
-  limits?: { byMs: number; dropRound: number };
-}
-
-/** Rows that wait to go away and have become due. */
-export function loadDueGone(
-  store: Store,
-  rules: FeedRules,
-  { afterMs, upToMs, limits }: DueSpan,
-  afterId: number,
-  limit: number,
-): DueRow[] {
-  return store
-    .prepare<DueRow>(
-      `SELECT o.id, coalesce(s.record, o.doubt_record) AS record, coalesce(s.sent_at, '') AS sentAt, coalesce(s.live, 0) AS live,
-         o.doubt_record AS flightRecord, o.doubt_until_ms AS flightUntilMs,
-         iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
-       FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
-         LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND ${sameKey("s", "o")}
-       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND (o.doubt_record IS NOT NULL OR s.gone = 0)
-         AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
-         AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
-    )
-    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
-}
-
-/**
- * Of rows that name one article the site has what was sent last. A row that goes, and was sent no earlier than the one that stays, leaves
- * that one what the site has: as of an epoch that has passed, so that it goes again and the guard counts what it takes away. Equal times may
- * be of one request. A time after `at` is of a clock that was set back, and says nothing.
- */
-export function handOver(
-  store: Store,
-  rules: FeedRules,
-  key: readonly string[],
-  { record, sentAt, live, at }: LeftRow & { at: string },
-): void {
-  const own = store
-    .prepare<number>(
-      `SELECT live FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND gone = 0
-         AND record <> ? AND (sent_at <= ? OR sent_at > ?)`,
-    )
-    .pluck()
-    .get(rules.feedId, ...paddedKey(key), record, sentAt, at);
-  if (own === undefined) return;
-  store
-    .prepare(
-      `UPDATE feed_sent SET record = ?, sent_at = ?, live = ?, epoch = ${INVALID_EPOCH}
-       WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?`,
-    )
-    .run(record, sentAt, live, rules.feedId, ...paddedKey(key));
-  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(live - own, rules.feedId);
-  markKeyDirty(store, rules, key);
-}
-
 /** What a request of unknown outcome may have put on the site, for another row that names the article: it counts as sent when the request is over. */
 export function leaveFlight(store: Store, rules: FeedRules, { record, at }: { record: string; at: string }): void {
   saveLeft(store, rules, { record, sentAt: at, live: Number(isLive(rules, { record, gone: false })), at });
@@ -167,32 +100,8 @@ export function leaveKept(
   if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at });
 }
 
-/** The site has what a row that is gone would send. */
-export function settleGone(store: Store, rules: FeedRules, id: number): void {
-  store
-    .prepare(
-      `UPDATE feed_sent SET gone = 1 WHERE feed_id = @feed AND (k0, k1, k2, k3) IN
-         (SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id = @id)`,
-    )
-    .run({ feed: rules.feedId, id });
-  store.prepare("DELETE FROM feed_outbox WHERE id = ?").run(id);
-}
-
-/** Nothing is sent of a row that is gone. */
-export function dropGone(store: Store, rules: FeedRules, id: number): void {
-  const live = store
-    .prepare<number>(
-      `DELETE FROM feed_sent WHERE feed_id = @feed AND (k0, k1, k2, k3) IN
-         (SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id = @id) RETURNING live`,
-    )
-    .pluck()
-    .get({ feed: rules.feedId, id });
-  store.prepare("DELETE FROM feed_outbox WHERE id = ?").run(id);
-  if (live === 1)
-    store.prepare("UPDATE feeds SET live_count = max(0, live_count - 1) WHERE feed_id = ?").run(rules.feedId);
-}
-
-function saveLeft(
+/** What the site has of a row that goes, for another row that names the article. */
+export function saveLeft(
   store: Store,
   rules: FeedRules,
   row: { record: string; sentAt: string; live: number; at: string },

@@ -78,7 +78,12 @@ function nothingToSend(outbox: OutboxState | undefined): RowPlan {
   return { kind: outbox === undefined ? "keep" : "settled" };
 }
 
-function prioritize(rules: FeedRules, record: string, known: FeedKeyState): { isDrop: boolean; priority: number } {
+/** Whether a record takes off sale what the site has, and how urgent it is. */
+export function prioritize(
+  rules: FeedRules,
+  record: string,
+  known: FeedKeyState,
+): { isDrop: boolean; priority: number } {
   const level = parseDecimal(levelOf(rules, record) ?? "");
   if (level === undefined) return { isDrop: false, priority: PRIORITY.rest };
   if (level.coefficient <= 0n) return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };

@@ -96,9 +96,17 @@ export function isOtherArticle(identity: readonly Place[], a: string, b: string)
 
 /** The same in SQL, for columns that hold a record each; true also for some that {@link isOtherArticle} denies. */
 export function isOtherInSql(identity: readonly Place[], a: string, b: string): string {
-  const textOfPlace = (column: string, steps: Place) => [column, ...steps.map((step) => `'${step}'`)].join(" -> ");
-  const differ = identity.map((steps) => `(${textOfPlace(a, steps)}) <> (${textOfPlace(b, steps)})`);
+  const differ = identity.map((steps) => `(${jsonAt(a, steps)}) <> (${jsonAt(b, steps)})`);
   return differ.length === 0 ? "0" : `(${differ.join(" OR ")})`;
+}
+
+/** What names the article of a record, in SQL; NULL where a property is missing. Equal texts are of one article, others may be. */
+export function articleInSql(identity: readonly Place[], record: string): string {
+  return identity.map((steps) => `(${jsonAt(record, steps)})`).join(" || char(10) || ");
+}
+
+function jsonAt(record: string, steps: Place): string {
+  return [record, ...steps.map((step) => `'${step}'`)].join(" -> ");
 }
 
 /** What a template has at a place. */

@@ -7,7 +7,7 @@ import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type FeedRules, isSameRecord, renderDeletion } from "./feed.ts";
+import { type FeedRules, renderDeletion } from "./feed.ts";
 import {
   forgetFormerNames,
   leaveMoved,
@@ -20,27 +20,21 @@ import {
   saveRekey,
 } from "./feed-rekey.ts";
 import { loadFormerLevels } from "./feed-rows.ts";
-import { markKeyDirty } from "./feed-source.ts";
-import { type FormerKey, recordKeyOf } from "./former-key.ts";
+import type { FormerKey } from "./former-key.ts";
 import { type Rename, withNames } from "./former-names.ts";
 import {
   countFormerWaiting,
-  type DueSpan,
   deleteFormer,
-  dropGone,
   type FormerRow,
-  handOver,
   hasDueFormer,
   isDue,
-  leaveFlight,
   listFormerKeys,
   listFormerRows,
-  loadDueGone,
   queueFormer,
   saveFormerState,
-  settleGone,
 } from "./former-rows.ts";
-import { isOtherArticle, textAt } from "./record-identity.ts";
+import { handedAt } from "./hand-over.ts";
+import { type Handed, handOver } from "./handed-rows.ts";
 
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
@@ -108,17 +102,16 @@ export async function endRekey(
 /** Rows of former keys that go away: a person said so, or their article has not come back. */
 export async function settleFormer(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  const nowMs = clock.nowMs();
-  const awayBefore = isoTime(nowMs - rules.deleteAfterMs);
+  const awayBefore = isoTime(clock.nowMs() - rules.deleteAfterMs);
   if (!hasDueFormer(store, rules, awayBefore)) return;
   for (const from of listFormerKeys(store, rules.feedId)) {
     await withNames(context, rules, from, signal, async (rename) => {
       let after: string | undefined;
       await commitUntilDone(context, signal, () => {
         const rows = listFormerRows(store, rules, { from, after, limit: ROWS_PER_COMMIT });
-        for (const row of rows)
-          if (isDue(row, awayBefore))
-            settleRow(context, rules, row, { from, rename, at: isoTime(nowMs), nowMs: clock.monotonicMs() });
+        const due = rows.filter((row) => isDue(row, awayBefore));
+        const named = due.flatMap((row) => settleRow(context, rules, row, { from, rename }));
+        handOver(store, rules, named, handedAt(context));
         after = rows.at(-1)?.keyText;
         return rows.length;
       });
@@ -126,65 +119,32 @@ export async function settleFormer(context: JobContext, rules: FeedRules, signal
   }
 }
 
-/**
- * Rows that are about to go away while another row of the source names their article: an ERP that fills its table anew gives other ids.
- * The article is that row's; nothing is sent of the one that is gone. See {@link handOver}.
- */
-export async function spareNamed(
-  context: JobContext,
-  rules: FeedRules,
-  due: DueSpan,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store } = context;
-  if (loadDueGone(store, rules, due, 0, 1).length === 0) return;
-  await withNames(context, rules, recordKeyOf(rules, "{}").from, signal, async (rename) => {
-    let afterId = 0;
-    await commitUntilDone(context, signal, () => {
-      const rows = loadDueGone(store, rules, due, afterId, ROWS_PER_COMMIT);
-      for (const { id, record, deletion, flightRecord, flightUntilMs, ...sent } of rows) {
-        // What was acknowledged of another article than the request in flight has gone from its row already.
-        if (flightRecord !== null && isOtherArticle(rules.identity, record, flightRecord)) continue;
-        const isSaid = rules.identity.every((steps) => textAt(record, steps) !== undefined);
-        const naming = isSaid ? rename(recordKeyOf(rules, record).key, record) : undefined;
-        if (naming?.kind === "named" && naming.isPresent) {
-          dropGone(store, rules, id);
-          const nowMs = context.clock.nowMs();
-          const leftMs = Math.max(0, (flightUntilMs ?? 0) - context.clock.monotonicMs());
-          if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at: isoTime(nowMs + leftMs) });
-          else handOver(store, rules, naming.key, { record, ...sent, at: isoTime(nowMs) });
-        } else if (deletion !== null && sent.live === 0 && isSameRecord(deletion, record)) settleGone(store, rules, id);
-      }
-      afterId = rows.at(-1)?.id ?? afterId;
-      return rows.length;
-    });
-  });
-}
-
-/** The source may have the article by now, under a name that was not known before: then it is that row. */
+/** Gives what the site has of the row where the source has its article by now, under a name that was not known before: then it is that row. */
 function settleRow(
-  { store }: JobContext,
+  { store, clock }: JobContext,
   rules: FeedRules,
   row: FormerRow,
-  { from, rename, at, nowMs }: { from: FormerKey; rename: Rename; at: string; nowMs: number },
-): void {
+  { from, rename }: { from: FormerKey; rename: Rename },
+): Handed[] {
   const naming = rename(row.key, row.record);
   if (naming.kind === "named" && naming.isPresent) {
     deleteFormer(store, rules, from, row.key);
-    handOver(store, rules, naming.key, { ...row, at });
-    markKeyDirty(store, rules, naming.key);
-    return;
+    return [{ ...row, key: naming.key, flightRecord: null, flightUntilMs: null }];
   }
   if (rules.keepsShared && from.of === "record") {
     deleteFormer(store, rules, from, row.key);
-    return;
+    return [];
   }
   if (row.state === "away" && naming.kind === "waiting") {
     saveFormerState(store, rules, from, { key: row.key, state: "waiting" });
-    return;
+    return [];
   }
   const deletion = renderDeletion(rules, row.record, loadFormerLevels(store, rules));
   // Nothing is sent of a row that is gone, and nothing of this one.
   if (deletion === undefined) saveFormerState(store, rules, from, { key: row.key, state: "kept" });
-  else queueFormer(store, rules, from, { ...row, deletion, at, nowMs });
+  else {
+    const [at, nowMs] = [isoTime(clock.nowMs()), clock.monotonicMs()];
+    queueFormer(store, rules, from, { ...row, deletion, at, nowMs });
+  }
+  return [];
 }

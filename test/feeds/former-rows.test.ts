@@ -333,6 +333,19 @@ describe("an article that its row names no longer", () => {
     },
   );
 
+  it("shows what its own row says where another one, deleted, was in a request of unknown outcome", async () => {
+    const test = await startGoods();
+    test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 7)");
+    await test.run("stocks");
+    expect(test.rows("SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL")).toEqual([{ k0: "8" }]);
+    test.erp.exec("DELETE FROM goods WHERE id = 8");
+    await test.minutes(30);
+    expect([test.levels("a"), former(test), test.rows("SELECT id FROM feed_outbox")]).toEqual([[5, 7, 5], [], []]);
+    const [counted, live] = liveCounts(test);
+    expect(counted).toEqual(live);
+  });
+
   it("shows what its own row says where two others named it and now name something else, of which one was sent later", async () => {
     const test = await startGoods();
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 9)");
@@ -371,6 +384,20 @@ describe("an article that its row names no longer", () => {
       expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
     },
   );
+
+  it("stays on sale where a row that cannot be read names it while the guard holds its own", async () => {
+    const test = await startGoods({ guard: { percent: 30, from: 2 } });
+    test.erp.exec("DELETE FROM goods WHERE id < 4");
+    await test.minutes(15);
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (11, 'a', NULL)");
+    await test.minutes(5);
+    test.bridge.store.write(() => approveGuarded(test.bridge.store, "stocks"));
+    await test.minutes(5);
+    expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([[5], [5, 0], [5, 0]]);
+    test.erp.exec("UPDATE goods SET quantity = 3");
+    await test.minutes(2);
+    expect(test.levels("a")).toEqual([5, 3]);
+  });
 
   describe.each([
     ["a table", {}],
@@ -470,5 +497,82 @@ describe("an article that its row names no longer", () => {
     await test.minutes(15);
     expect(["A1", "A2", "A3", "z"].map((sku) => test.level(sku))).toEqual([0, 4, 0, 9]);
     expect([test.levels("A2"), former(test), conditions(test)]).toEqual([[5, 4], [], []]);
+  });
+
+  const liveCounts = (test: PushedFeeds) => [
+    test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'"),
+    test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1"),
+  ];
+  /** The ERP gives new ids each time; of an article alone, or with its number. */
+  const reload = ({ erp }: PushedFeeds, rows: Record<string, number | null>) => {
+    erp.exec(
+      "BEGIN; CREATE TABLE IF NOT EXISTS ids (last); INSERT INTO ids SELECT 10 WHERE NOT EXISTS (SELECT 1 FROM ids); DELETE FROM goods",
+    );
+    for (const [article, quantity] of Object.entries(rows)) {
+      erp.exec("UPDATE ids SET last = last + 1");
+      erp.prepare("INSERT INTO goods (id, article, quantity) SELECT last, ?, ? FROM ids").run(article, quantity);
+    }
+    erp.exec("COMMIT");
+  };
+  const hold = ({ sandbox }: PushedFeeds) =>
+    sandbox.faults.add({ match: { path: "import" }, do: { kind: "status", status: 402 } });
+
+  describe.each([
+    ["a table", {}],
+    ["a query", { query: "SELECT * FROM goods" }],
+  ])("of %s", (_source, source) => {
+    it.each([
+      ["cannot be read", null],
+      ["was refused", 6],
+    ])("goes away with the row that names it and %s", async (_what, quantity) => {
+      const test = await startGoods(source);
+      test.sandbox.service.setOptions({ reject: { skus: ["a"], how: "422" } });
+      reload(test, { a: quantity, b: 5 });
+      await test.minutes(5);
+      // By another row, sooner than the first is tried again.
+      reload(test, { a: quantity, b: 5 });
+      await test.minutes(8);
+      expect([test.level("a"), test.level("b"), test.level("c")]).toEqual([5, 5, 0]);
+      test.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
+      reload(test, { b: 4 });
+      await test.minutes(15);
+      expect([test.level("a"), test.level("b"), test.rows("SELECT id FROM feed_outbox")]).toEqual([0, 4, []]);
+      const [counted, live] = liveCounts(test);
+      expect(counted).toEqual(live);
+    });
+
+    it("goes away where the ERP fills its table anew several times while the feed is held", async () => {
+      // Of the rows that wait one alone is in a request of unknown outcome.
+      const test = await startGoods({ ...source, chunk: 1 });
+      const fault = hold(test);
+      for (const rows of [{ b: 5, a: 5, c: 5 }, { b: 5, a: 5 }, { b: 5, a: 5 }, { b: 3 }]) {
+        reload(test, rows);
+        await test.minutes(25);
+      }
+      test.sandbox.faults.remove(fault);
+      await test.minutes(40);
+      expect(["a", "b", "c"].map((sku) => test.level(sku))).toEqual([0, 3, 0]);
+      const [counted, live] = liveCounts(test);
+      expect(counted).toEqual(live);
+    });
+
+    it("is counted by the guard where the ERP fills its table anew with other ids and without numbers", async () => {
+      const test = await startGoods({ ...source, guard: { percent: 30, from: 2 } });
+      reload(test, { a: 0, b: 0, c: 0, d: 0 });
+      await test.minutes(15);
+      expect([test.holds(), ...["a", "b", "c", "d"].map((sku) => test.level(sku))]).toEqual([
+        [{ area: "stocks", reason: "guard" }],
+        ...[5, 5, 5, 0],
+      ]);
+      test.bridge.store.write(() => approveGuarded(test.bridge.store, "stocks"));
+      await test.minutes(2);
+      expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([
+        [5, 0],
+        [5, 0],
+        [5, 0],
+      ]);
+      const [counted, live] = liveCounts(test);
+      expect(counted).toEqual(live);
+    });
   });
 });

@@ -1,0 +1,107 @@
+/* Gives what the site has of rows that go to the rows of the source that name their articles now: an ERP that fills its table anew gives other ids. */
+import { commitUntilDone } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type FeedRules, isSameRecord } from "./feed.ts";
+import { recordKeyOf } from "./former-key.ts";
+import { withNames } from "./former-names.ts";
+import { deleteFormer } from "./former-rows.ts";
+import {
+  type DueSpan,
+  dropGone,
+  type Handed,
+  type HandedAt,
+  handOver,
+  hasLeft,
+  type Left,
+  loadDueGone,
+  settleGone,
+  WaitingArticles,
+} from "./handed-rows.ts";
+import { isOtherArticle, textAt } from "./record-identity.ts";
+
+/** Rows handed over in one transaction. */
+const ROWS_PER_COMMIT = 500;
+/** Rows that are listed in one step. */
+const ROWS_PER_LIST = 5_000;
+
+export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
+  const [wallMs, nowMs] = [clock.nowMs(), clock.monotonicMs()];
+  return { at: isoTime(wallMs), atOf: (monotonicMs) => isoTime(wallMs + Math.max(0, monotonicMs - nowMs)) };
+}
+
+/** Rows that wait to be sent: before the guard counts what they take off sale, whatever key that was sent under. */
+export async function handOverWaiting(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  if (!(rules.leavesArticles || rules.keepsShared) || !hasLeft(store, rules)) return;
+  const waiting = new WaitingArticles(store, rules);
+  waiting.open();
+  try {
+    for (let last: number | undefined = 0; last !== undefined; last = waiting.list(last, ROWS_PER_LIST))
+      await clock.sleep(0, signal);
+    let afterId = 0;
+    await commitUntilDone(context, signal, () => {
+      const gone = waiting.loadGone(afterId, ROWS_PER_COMMIT);
+      giveGone(
+        context,
+        rules,
+        gone.filter((row) => isOfOne(rules, row)),
+      );
+      afterId = gone.at(-1)?.id ?? afterId;
+      return gone.length;
+    });
+    const { from } = recordKeyOf(rules, "{}");
+    let after = "";
+    await commitUntilDone(context, signal, () => {
+      const when = handedAt(context);
+      const former = waiting.loadFormer(after, when.at, ROWS_PER_COMMIT);
+      for (const { keyText } of former) deleteFormer(store, rules, from, JSON.parse(keyText) as string[]);
+      handOver(store, rules, former, when);
+      after = former.at(-1)?.keyText ?? after;
+      return former.length;
+    });
+  } finally {
+    waiting.close();
+  }
+}
+
+/** Rows that are about to go away while another row of the source names their article: nothing is sent of them. */
+export async function spareNamed(
+  context: JobContext,
+  rules: FeedRules,
+  due: DueSpan,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store } = context;
+  if (loadDueGone(store, rules, due, 0, 1).length === 0) return;
+  await withNames(context, rules, recordKeyOf(rules, "{}").from, signal, async (rename) => {
+    let afterId = 0;
+    await commitUntilDone(context, signal, () => {
+      const rows = loadDueGone(store, rules, due, afterId, ROWS_PER_COMMIT);
+      const named: (Handed & { id: number })[] = [];
+      for (const { deletion, ...row } of rows) {
+        const { id, record } = row;
+        if (!isOfOne(rules, row)) continue;
+        const isSaid = rules.identity.every((steps) => textAt(record, steps) !== undefined);
+        const naming = isSaid ? rename(recordKeyOf(rules, record).key, record) : undefined;
+        if (naming?.kind === "named" && naming.isPresent) named.push({ ...row, key: naming.key });
+        else if (deletion !== null && row.live === 0 && isSameRecord(deletion, record)) settleGone(store, rules, id);
+      }
+      giveGone(context, rules, named);
+      afterId = rows.at(-1)?.id ?? afterId;
+      return rows.length;
+    });
+  });
+}
+
+/** What was acknowledged of another article than that of a request in flight has gone from its row already. */
+function isOfOne(rules: FeedRules, { record, flightRecord }: Left): boolean {
+  return flightRecord === null || !isOtherArticle(rules.identity, record, flightRecord);
+}
+
+/** Nothing is sent of these rows. */
+function giveGone(context: JobContext, rules: FeedRules, named: readonly (Handed & { id: number })[]): void {
+  const ids = named.map(({ id }) => id);
+  dropGone(context.store, rules, ids);
+  handOver(context.store, rules, named, handedAt(context));
+}

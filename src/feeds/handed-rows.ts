@@ -1,0 +1,327 @@
+/*
+ * What is on the site is known by article. What a row that goes has sent, or may have sent, is never forgotten here but in the transaction
+ * that gives it to the row of the source that names the article now, whether that one was ever accepted or not: until it is, it goes away
+ * with that row as if it had sent it, and the guard counts what that row takes off sale.
+ */
+
+import type { Store } from "../database/store.ts";
+import type { FeedRules } from "./feed.ts";
+import { INVALID_EPOCH, keyInJson, sameKey, UNSHOWN } from "./feed-rows.ts";
+import { recordKeyOf } from "./former-key.ts";
+import { leaveFlight, saveLeft } from "./former-rows.ts";
+import { prioritize } from "./plan-feed.ts";
+import { articleInSql, isOtherArticle } from "./record-identity.ts";
+
+/** What the site has of an article by a row that goes. */
+export interface Left {
+  record: string;
+  /** Null where no request with the record was accepted. */
+  sentAt: string | null;
+  live: number;
+  /** What a request of unknown outcome may put there, until then. */
+  flightRecord: string | null;
+  flightUntilMs: number | null;
+}
+
+/** `key`: of the row that names the article. */
+export type Handed = Left & { key: readonly string[] };
+
+/** The present time, and the time of a monotonic one. */
+export interface HandedAt {
+  at: string;
+  atOf: (monotonicMs: number) => string;
+}
+
+/** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
+type GoneRow = Left & { id: number; deletion: string | null };
+
+/** Rows that are away since a span of time; with `limits` those alone that the guard lets go and that wait for nothing else beyond `byMs`. */
+export interface DueSpan {
+  afterMs: number;
+  upToMs: number;
+  limits?: { byMs: number; dropRound: number };
+}
+
+const GONE = `o.id, coalesce(s.record, o.doubt_record) AS record, s.sent_at AS sentAt, coalesce(s.live, 0) AS live,
+  o.doubt_record AS flightRecord, o.doubt_until_ms AS flightUntilMs`;
+
+/** Rows that wait to go away and have become due. */
+export function loadDueGone(
+  store: Store,
+  rules: FeedRules,
+  { afterMs, upToMs, limits }: DueSpan,
+  afterId: number,
+  limit: number,
+): GoneRow[] {
+  return store
+    .prepare<GoneRow>(
+      `SELECT ${GONE}, iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
+       FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
+         LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
+       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND coalesce(s.record, o.doubt_record) IS NOT NULL
+         AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
+         AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
+    )
+    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
+}
+
+/** Whether anything on sale waits to go away, or has left its row: for that alone rows are looked for that name its article. */
+export function hasLeft(store: Store, rules: FeedRules): boolean {
+  const sql = `SELECT ${Number(rules.sharesArticles)} AND EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_drops
+      WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND gone = 1)
+    OR EXISTS (SELECT 1 FROM feed_former WHERE feed_id = @feed AND former = @former)`;
+  return (
+    store
+      .prepare<number>(sql)
+      .pluck()
+      .get({ feed: rules.feedId, former: formerOf(rules) }) === 1
+  );
+}
+
+/** The articles of rows that wait to be sent, each with the key of one of them; in a temporary table. */
+export class WaitingArticles {
+  readonly #store: Store;
+  readonly #rules: FeedRules;
+  readonly #table: string;
+
+  constructor(store: Store, rules: FeedRules) {
+    this.#store = store;
+    this.#rules = rules;
+    this.#table = `temp.waiting_${rules.name}`;
+  }
+
+  open(): void {
+    this.close();
+    this.#store.db.exec(`CREATE TABLE ${this.#table} (article PRIMARY KEY, k0, k1, k2, k3) WITHOUT ROWID`);
+  }
+
+  close(): void {
+    this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#table}`);
+  }
+
+  /** Lists some rows, those after `afterId`. Gives the last of them; undefined: there is none. */
+  list(afterId: number, limit: number): number | undefined {
+    const { feedId, identity } = this.#rules;
+    const last = this.#store
+      .prepare<number | null>("SELECT max(id) FROM (SELECT id FROM feed_outbox WHERE id > ? ORDER BY id LIMIT ?)")
+      .pluck()
+      .get(afterId, limit);
+    if (last === null || last === undefined) return undefined;
+    const article = articleInSql(identity, "record");
+    this.#store
+      .prepare(
+        `INSERT OR IGNORE INTO ${this.#table} SELECT ${article}, k0, k1, k2, k3 FROM feed_outbox NOT INDEXED
+         WHERE id > ? AND id <= ? AND feed_id = ? AND gone = 0 AND record <> 'null' AND ${article} IS NOT NULL`,
+      )
+      .run(afterId, last, feedId);
+    return last;
+  }
+
+  /** Rows on sale that wait to go away and whose articles are listed. */
+  loadGone(afterId: number, limit: number): (Handed & { id: number })[] {
+    return this.#store
+      .prepare<KeyedLeft & { id: number }>(
+        `SELECT n.k0, n.k1, n.k2, n.k3, ${GONE}
+         FROM feed_outbox o LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
+           CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(s.record, o.doubt_record)")}
+         WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
+      )
+      .all(this.#rules.feedId, afterId, limit)
+      .map((row) => this.#handed(row));
+  }
+
+  /** Articles that have left their row by then and are listed. */
+  loadFormer(after: string, at: string, limit: number): (Handed & { keyText: string })[] {
+    return this.#store
+      .prepare<KeyedLeft & { keyText: string }>(
+        `SELECT n.k0, n.k1, n.k2, n.k3, f.key AS keyText, f.record, f.sent_at AS sentAt, f.live,
+           NULL AS flightRecord, NULL AS flightUntilMs
+         FROM feed_former f CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "f.record")}
+         WHERE f.feed_id = ? AND f.former = ? AND f.key > ? AND f.state = 'away' AND f.sent_at <= ? ORDER BY f.key LIMIT ?`,
+      )
+      .all(this.#rules.feedId, formerOf(this.#rules), after, at, limit)
+      .map((row) => this.#handed(row));
+  }
+
+  #handed<R extends KeyedLeft>({ k0, k1, k2, k3, ...row }: R) {
+    return { ...row, key: [k0, k1, k2, k3].slice(0, this.#rules.keys.length) };
+  }
+}
+
+type KeyedLeft = Left & { k0: string; k1: string; k2: string; k3: string };
+
+function formerOf(rules: FeedRules): string {
+  return JSON.stringify(recordKeyOf(rules, "{}").from);
+}
+
+/** Nothing is sent of rows that are gone. */
+export function dropGone(store: Store, rules: FeedRules, ids: readonly number[]): void {
+  if (ids.length === 0) return;
+  const values = { feed: rules.feedId, ids: JSON.stringify(ids) };
+  const sent = store
+    .prepare<number>(
+      `DELETE FROM feed_sent WHERE feed_id = @feed AND (k0, k1, k2, k3) IN
+         (SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id IN (SELECT value FROM json_each(@ids))) RETURNING live`,
+    )
+    .pluck()
+    .all(values);
+  store.prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value FROM json_each(@ids))").run(values);
+  countLive(store, rules, -sent.filter((live) => live === 1).length);
+}
+
+/** The site has what a row that is gone would send. */
+export function settleGone(store: Store, rules: FeedRules, id: number): void {
+  store
+    .prepare(
+      `UPDATE feed_sent SET gone = 1 WHERE feed_id = @feed AND (k0, k1, k2, k3) IN
+         (SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id = @id)`,
+    )
+    .run({ feed: rules.feedId, id });
+  store.prepare("DELETE FROM feed_outbox WHERE id = ?").run(id);
+}
+
+/** The row that names an article, in what was sent (`record` null: never) and in what waits (`id` null: nothing). */
+interface Target {
+  at: number;
+  record: string | null;
+  sentAt: string;
+  gone: number;
+  live: number;
+  id: number | null;
+  queued: string;
+  isQueuedGone: number;
+  flightRecord: string | null;
+}
+
+/**
+ * Gives what the site has to the rows that name the articles: as of an epoch that has passed, so that these go again. Of what was sent of
+ * one article the site has the last; what the row itself has sent since stands. Equal times may be of one request. A time after
+ * `at` is of a clock that was set back, and says nothing.
+ */
+export function handOver(store: Store, rules: FeedRules, all: readonly Handed[], when: HandedAt): void {
+  if (all.length === 0) return;
+  const handed = oneOfEach(all);
+  const given: { key: readonly string[]; left: Left; own: Target }[] = [];
+  const queued: unknown[] = [];
+  for (const own of loadTargets(store, rules, handed)) {
+    const left = handed[own.at];
+    if (left === undefined) continue;
+    const { key, flightRecord, flightUntilMs } = left;
+    const isTaken = isLast(rules, own, left, when.at);
+    if (isTaken && own.record !== null && own.gone === 0 && isOtherArticle(rules.identity, own.record, left.record))
+      saveLeft(store, rules, { record: own.record, sentAt: own.sentAt, live: own.live, at: when.at });
+    if (isTaken) given.push({ key, left, own });
+    if (own.id === null) {
+      // What may still come counts as sent when the request is over.
+      if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at: when.atOf(flightUntilMs ?? 0) });
+    } else queued.push([own.id, ...planOf(rules, own, { left, isTaken }), flightRecord, flightUntilMs ?? 0]);
+  }
+  saveGiven(store, rules, given);
+  saveChanged(store, queued);
+}
+
+/** Of what several rows leave to one, what was sent last, and the request that may come last. */
+function oneOfEach(all: readonly Handed[]): Handed[] {
+  const byKey = new Map<string, Handed>();
+  for (const one of all) {
+    const name = JSON.stringify(one.key);
+    const other = byKey.get(name);
+    if (other === undefined) {
+      byKey.set(name, one);
+      continue;
+    }
+    const last = (one.sentAt ?? "") > (other.sentAt ?? "") ? one : other;
+    const { flightRecord, flightUntilMs } =
+      other.flightRecord === null || (one.flightUntilMs ?? -1) > (other.flightUntilMs ?? 0) ? one : other;
+    byKey.set(name, { ...last, flightRecord, flightUntilMs });
+  }
+  return [...byKey.values()];
+}
+
+function loadTargets(store: Store, rules: FeedRules, handed: readonly Handed[]): Target[] {
+  return store
+    .prepare<Target>(
+      `SELECT r.at, s.record, s.sent_at AS sentAt, s.gone, s.live, o.id, o.record AS queued, o.gone AS isQueuedGone,
+         o.doubt_record AS flightRecord
+       FROM (SELECT key AS at, ${keyInJson(rules)} FROM jsonb_each(@keys)) r
+         LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "r")}
+         LEFT JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")}`,
+    )
+    .all({ feed: rules.feedId, keys: JSON.stringify(handed.map(({ key }) => key)) });
+}
+
+function isLast(rules: FeedRules, own: Target, { record, sentAt }: Left, at: string): boolean {
+  if (sentAt === null) return false;
+  if (own.record === null || isOtherArticle(rules.identity, own.record, record)) return true;
+  if (own.gone === 0 && own.record === record) return false;
+  return own.sentAt <= sentAt || own.sentAt > at;
+}
+
+/** Whether the row takes the article off sale by what waits, and how urgent that is. */
+function planOf(
+  rules: FeedRules,
+  { record, gone, live, queued, isQueuedGone, flightRecord }: Target,
+  { left, isTaken }: { left: Left; isTaken: boolean },
+): [isDrop: number, priority: number | null] {
+  if (queued === "null" || isQueuedGone === 1) return [0, null];
+  const own = record === null ? undefined : { record, gone: gone === 1, live: live === 1, current: false };
+  const sent = isTaken ? { ...left, gone: false, live: left.live === 1, current: false } : own;
+  const flight = left.flightRecord ?? flightRecord;
+  const outbox = { record: queued, gone: false, state: "waiting", flightRecord: flight, lastError: null } as const;
+  const { isDrop, priority } = prioritize(rules, queued, { sent, outbox });
+  return [Number(isDrop), priority];
+}
+
+/** A row that does not wait is read again. */
+function saveGiven(
+  store: Store,
+  rules: FeedRules,
+  given: readonly { key: readonly string[]; left: Left; own: Target }[],
+): void {
+  if (given.length === 0) return;
+  const rows = given.map(({ key, left: { record, sentAt, live }, own }) => [
+    ...[...key, record, sentAt, live],
+    Number(own.id === null),
+  ]);
+  const values = { feed: rules.feedId, rows: JSON.stringify(rows) };
+  const [record, sentAt, live, isDirty] = [0, 1, 2, 3].map((at) => `value ->> ${rules.keys.length + at}`);
+  store
+    .prepare(
+      `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
+       SELECT @feed, ${keyInJson(rules)}, ${record}, ${sentAt}, 0, ${live}, ${INVALID_EPOCH} FROM jsonb_each(@rows) WHERE true
+       ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
+         gone = 0, live = excluded.live, epoch = excluded.epoch`,
+    )
+    .run(values);
+  store
+    .prepare(
+      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)
+       SELECT @feed, ${keyInJson(rules)} FROM jsonb_each(@rows) WHERE ${isDirty} = 1 ON CONFLICT DO NOTHING`,
+    )
+    .run(values);
+  countLive(
+    store,
+    rules,
+    given.reduce((sum, { left, own }) => sum + left.live - (own.live ?? 0), 0),
+  );
+}
+
+/** Rows that wait: what takes an article off sale is counted by the guard, and waits until no request for it is under way any more. */
+function saveChanged(store: Store, queued: readonly unknown[]): void {
+  if (queued.length === 0) return;
+  store
+    .prepare(
+      `UPDATE feed_outbox SET drop_round = iif(r.isDrop, coalesce(drop_round, ${UNSHOWN}), drop_round),
+         priority = coalesce(r.priority, feed_outbox.priority), doubt_record = coalesce(doubt_record, r.flight),
+         doubt_until_ms = CASE WHEN r.flight IS NULL THEN doubt_until_ms WHEN doubt_record IS NULL THEN r.until
+           ELSE max(doubt_until_ms, r.until) END
+       FROM (SELECT value ->> 0 AS id, value ->> 1 AS isDrop, value ->> 2 AS priority, value ->> 3 AS flight, value ->> 4 AS until
+             FROM jsonb_each(?)) r WHERE feed_outbox.id = r.id`,
+    )
+    .run(JSON.stringify(queued));
+}
+
+function countLive(store: Store, rules: FeedRules, change: number): void {
+  if (change === 0) return;
+  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(change, rules.feedId);
+}
