@@ -460,6 +460,16 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/look-in-updates.ts",
   ),
   tested(
+    "test/orders/pull-bad-orders.test.ts",
+    "another order under a known id held as that order's where it lacks something",
+    {
+      in: "ingestGood",
+      find: "if (other !== undefined &&",
+      replace: "if (other !== undefined && read.values.status !== null &&",
+    },
+    "src/orders/ingest-orders.ts",
+  ),
+  tested(
     "test/confirm/late-orders.test.ts",
     "the end of a search for changes passes orders that are confirmed meanwhile",
     { in: "#findStart", find: "[loadReached(store), ", replace: "[" },

@@ -170,6 +170,12 @@ export class Versions {
     return this.#lost.some((body) => body.includes(payload));
   }
 
+  /** Whether a record is that invalid one, as it stands or as it was told with something lost. */
+  isOfBad(raw: string, payload: string): boolean {
+    const [, number = raw] = /"number":("[^"]*")/.exec(raw) ?? [];
+    return payload === raw || (payload.includes(number) && this.isOfLost(payload));
+  }
+
   newest(orderId: string): Version | undefined {
     return this.#orders.get(orderId)?.at(-1);
   }

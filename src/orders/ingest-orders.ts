@@ -156,6 +156,14 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     return result;
   }
   const text = textOf(options.bytes, record.span);
+  const loaded = mark === undefined ? undefined : loadStoredOrder(store, mark.orderKey);
+  const other = mark && loaded && { text: loaded.payload, mapping: options.rules[mark.payloadSource] };
+  // Before what it lacks is looked at: a good record of the known order releases what is held under its id.
+  if (other !== undefined && !isDamaged && isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)) {
+    const { number, createdAt } = read.values;
+    const said = { path: mapping.paths.order_id.text, number: number ?? "", createdAt: createdAt ?? "" };
+    return quarantine(options, record, m.orders.idOfOtherOrder(said), orderReference(record.orderId, said.number));
+  }
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
   const { orderId } = record;
@@ -173,7 +181,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   }
   deleteFirstLook(store, record.orderId);
   const content = { source, hash: record.hash, text, values: read.values, isCancelled, isOpen, at: options.at };
-  if (mark === undefined) {
+  if (mark === undefined || loaded === undefined) {
     saveNewOrder(store, { ...content, orderId: record.orderId, serviceId: record.serviceId });
     if (lost !== undefined) requestLaterReads(store, record.orderId, options.at);
     readAfterUnit(options, record, read.values);
@@ -181,14 +189,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     return "created";
   }
   const { orderKey } = mark;
-  const loaded = loadStoredOrder(store, orderKey);
   const stored = isDamaged ? { ...loaded, payload: text } : loaded;
-  const other = { text: stored.payload, mapping: options.rules[mark.payloadSource] };
-  if (!isDamaged && isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)) {
-    const { number, createdAt } = read.values;
-    const said = { path: mapping.paths.order_id.text, number: number ?? "", createdAt: createdAt ?? "" };
-    return quarantine(options, record, m.orders.idOfOtherOrder(said), orderReference(orderId, said.number));
-  }
   const contentHash = hashContent(options, record);
   const payloadContentHash = hashPayloadContent(mark, stored.payload);
   if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";

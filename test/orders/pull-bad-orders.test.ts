@@ -150,6 +150,21 @@ describe("different orders under one id", () => {
     expect(quarantined(t).map(({ state }) => state)).toEqual(["held", "held"]);
   });
 
+  it("are kept also where one of them lacks what all others have", async () => {
+    const t = await startTestBridge();
+    const other = bearer("A-2", "2026-03-01T11:05:00Z", "two").replace('"new"', "null");
+    serve(t, first, other);
+    await t.run("orders");
+    serve(
+      t,
+      first.replace('"new"', '"accepted"').replace('"updated_at":"2026-03-01T11:00', '"updated_at":"2026-03-01T11:30'),
+    );
+    await t.run("orders");
+    expect(t.rows("SELECT number, status FROM orders")).toEqual([{ number: "A-1", status: "accepted" }]);
+    const reason = expect.stringContaining("$.order_id is the id of another stored order");
+    expect(quarantined(t)).toEqual([{ reason, payload: other, state: "held" }]);
+  });
+
   it.each([
     ["to the second in both", "2026-03-01T11:00:00Z", "held", "A-1"],
     ["in another zone", "2026-03-01T14:00:00.000+03:00", "held", "A-1"],

@@ -428,7 +428,8 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
     if (exists && isUnsendable(kind, value)) return true;
     return lies.lasting().has(`${kind} ${reference}`) || (hadRefusedRecords && reference === KEYS[0]);
   }
-  if (versions.bad.has(reference ?? "") || [...versions.bad.values()].includes(payload ?? "")) return true;
+  if (versions.bad.has(reference ?? "")) return true;
+  if ([...versions.bad.values()].some((raw) => versions.isOfBad(raw, payload ?? ""))) return true;
   // What a lie took the id from may be an absurd record, which its order shows to this day. Or the order is refused to this day, and the
   // changes of that time as well: nothing shows whose record it is.
   const refused = lies.namedBy(({ on, span }) => on === "snapshot" && span === "for ever");

@@ -39,6 +39,7 @@ const SQL = {
     AND NOT EXISTS (SELECT 1 FROM order_lines l WHERE l.order_id = o.order_id AND l.price IS NULL)`,
   isStored: "SELECT 1 FROM orders WHERE order_id = ?",
   isQuarantined: "SELECT 1 FROM quarantine WHERE reference = ? OR payload = ?",
+  held: "SELECT payload FROM quarantine WHERE state = 'held' AND payload IS NOT NULL",
   lastEvent: "SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'",
   events: `SELECT DISTINCT o.order_id, o.payload, o.payload_hash, o.removed_at IS NOT NULL AS is_removed
     FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key WHERE e.seq > ?`,
@@ -98,9 +99,13 @@ export class OrderInvariants {
 
   /** Whether the order is on disk, in one way or the other. */
   isKept(orderId: string): boolean {
-    const bad = this.#scene.versions.bad.get(orderId);
+    const { versions } = this.#scene;
+    const bad = versions.bad.get(orderId);
     if (bad === undefined && this.#sql("isStored").get(orderId) !== undefined) return true;
-    return this.#sql("isQuarantined").get(orderId, bad ?? "") !== undefined;
+    if (this.#sql("isQuarantined").get(orderId, bad ?? "") !== undefined) return true;
+    return (
+      bad !== undefined && (this.#sql("held").pluck().all() as string[]).some((text) => versions.isOfBad(bad, text))
+    );
   }
 
   /** Deleted by the service before it was shown to anybody: nobody can have it any more. */
