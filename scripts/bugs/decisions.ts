@@ -465,7 +465,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     {
       in: "ingestGood",
       find: "if (other !== undefined &&",
-      replace: "if (other !== undefined && read.values.status !== null &&",
+      replace: 'if (other !== undefined && fieldOf(said, "status") !== undefined &&',
     },
     "src/orders/ingest-orders.ts",
   ),

@@ -149,20 +149,21 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     requestRead(store, record, options.at);
     return "owed";
   }
+  const text = textOf(options.bytes, record.span);
+  const said = { text, mapping };
+  const loaded = mark === undefined ? undefined : loadStoredOrder(store, mark.orderKey);
+  const other = mark && loaded && { text: loaded.payload, mapping: options.rules[mark.payloadSource] };
+  // First of all: a good record of the known order releases what is held under its id.
+  if (other !== undefined && !isDamaged && isOtherOrder(said, other, options.rules.plan.timezone)) {
+    const [number = "", createdAt = ""] = [fieldOf(said, "number"), fieldOf(said, "created_at")];
+    const reason = m.orders.idOfOtherOrder({ path: mapping.paths.order_id.text, number, createdAt });
+    return quarantine(options, record, reason, orderReference(record.orderId, number));
+  }
   const read = readOrderValues(options.bytes, record.span, mapping);
   if ("reason" in read) {
     const result = quarantine(options, record, read.reason, record.orderId);
     if (result === "quarantined" && mark !== undefined) readOrdersOf(options, record);
     return result;
-  }
-  const text = textOf(options.bytes, record.span);
-  const loaded = mark === undefined ? undefined : loadStoredOrder(store, mark.orderKey);
-  const other = mark && loaded && { text: loaded.payload, mapping: options.rules[mark.payloadSource] };
-  // Before what it lacks is looked at: a good record of the known order releases what is held under its id.
-  if (other !== undefined && !isDamaged && isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)) {
-    const { number, createdAt } = read.values;
-    const said = { path: mapping.paths.order_id.text, number: number ?? "", createdAt: createdAt ?? "" };
-    return quarantine(options, record, m.orders.idOfOtherOrder(said), orderReference(record.orderId, said.number));
   }
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;

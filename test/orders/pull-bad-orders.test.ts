@@ -150,9 +150,12 @@ describe("different orders under one id", () => {
     expect(quarantined(t).map(({ state }) => state)).toEqual(["held", "held"]);
   });
 
-  it("are kept also where one of them lacks what all others have", async () => {
+  it.each([
+    ["lacks what all others have", (record: string) => record.replace('"new"', "null")],
+    ["cannot be read", (record: string) => record.replace(/"items":.*/, '"items":7}')],
+  ])("are kept also where one of them %s", async (_name, as) => {
     const t = await startTestBridge();
-    const other = bearer("A-2", "2026-03-01T11:05:00Z", "two").replace('"new"', "null");
+    const other = as(bearer("A-2", "2026-03-01T11:05:00Z", "two"));
     serve(t, first, other);
     await t.run("orders");
     serve(
