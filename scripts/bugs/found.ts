@@ -315,7 +315,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "another order under the id of a stored one taken for a version of it",
       "src/orders/ingest-orders.ts",
-      "isOtherOrder({ text, mapping }, other, options.rules.plan.timezone)",
+      "isOtherOrder(said, other, options.rules.plan.timezone)",
       "record.hash.length === 0",
     ),
     draws: { step: { do: "one id", what: "known" } },
