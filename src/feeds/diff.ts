@@ -13,10 +13,11 @@ import { withoutGone } from "./acknowledged-rows.ts";
 import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "./feed.ts";
 import { loadKnownKeys } from "./feed-outbox.ts";
 import { type FoundRecord, loadDifferent } from "./feed-rows.ts";
+import { KeyReader, recordKeyOf } from "./former-key.ts";
 import { seeRow } from "./images/find-images.ts";
 import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
-import { isOtherArticle } from "./record-identity.ts";
+import { isOtherArticle, textAt } from "./record-identity.ts";
 
 /** Where the keys stand that were sent, or wait to be. */
 export const KNOWN = ["feed_sent", "feed_outbox"] as const;
@@ -69,28 +70,45 @@ export function diffKeys<F extends FoundKey>(
   const differences = compared.flatMap(({ at, ...state }) => {
     const one = seen[at];
     if (one === undefined) return [];
-    const { known, former } = setApart(rules, one.local, state);
+    const { known, former } = setApart(rules, one, state);
     return [{ found: one.found, known, former, plan: planRow(rules, one.local, known) }];
   });
   return { differences, unseen };
 }
 
 /**
- * What was acknowledged of another article than the row's new record names is no evidence about that one. A table that
- * is sent whole, or whose absent rows send nothing, just leaves it out.
+ * What was acknowledged of another article than the row names now is no evidence about that one. A table that is sent whole, or
+ * whose absent rows send nothing, just leaves it out.
  */
 function setApart(
   rules: FeedRules,
-  local: LocalRow,
+  { local, found }: { local: LocalRow; found: FoundKey },
   { known, isOther }: { known: FeedKeyState; isOther: boolean },
 ): { known: FeedKeyState; former: string[] } {
-  if (local.kind !== "row" || !rules.leavesArticles) return { known, former: [] };
-  const isFormer = (record: string | null | undefined) =>
-    record !== null && record !== undefined && isOtherArticle(rules.identity, record, local.record);
-  const sent = isOther && isFormer(known.sent?.record) ? known.sent : undefined;
+  const names = rules.leavesArticles ? namesArticle(rules, local, found.rows) : undefined;
+  if (names === undefined) return { known, former: [] };
+  const isFormer = (record: string | null | undefined) => record !== null && record !== undefined && !names(record);
+  const sent =
+    (isOther || local.kind === "bad") && known.sent?.gone === false && isFormer(known.sent.record)
+      ? known.sent
+      : undefined;
   const flight = isFormer(known.outbox?.flightRecord) ? known.outbox?.flightRecord : undefined;
   const former = [sent?.record, flight].filter((record) => typeof record === "string");
   return { known: sent === undefined ? known : { ...known, sent: undefined }, former };
+}
+
+/** Whether the row names the article of a record, as far as it says so: one that cannot be sent may name its article all the same. */
+function namesArticle(
+  rules: FeedRules,
+  local: LocalRow,
+  [row, second]: readonly SourceRow[],
+): ((record: string) => boolean) | undefined {
+  if (local.kind === "row") return (record) => !isOtherArticle(rules.identity, record, local.record);
+  if (row === undefined || second !== undefined) return undefined;
+  const said = new KeyReader(recordKeyOf(rules, "{}").from, rules).saidOf(row);
+  if (said === undefined) return undefined;
+  return (record) =>
+    rules.identity.every((steps, at) => said[at] === "" || said[at] === (textAt(record, steps) ?? said[at]));
 }
 
 /** The found keys that have to be absorbed: nothing would come of the others. */

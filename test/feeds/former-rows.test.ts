@@ -227,6 +227,26 @@ describe("an article that its row names no longer", () => {
     expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual([{ live: 0 }]);
   });
 
+  it.each([
+    ["it has no number", "NULL"],
+    ["its number is none", "'1,5'"],
+  ])("goes away where the ERP writes another one into the row, which cannot be sent: %s", async (_what, quantity) => {
+    const test = await startGoods();
+    test.erp.exec(`UPDATE goods SET article = 'y', quantity = ${quantity} WHERE id = 1`);
+    test.erp.exec(
+      `UPDATE goods SET article = 'b', quantity = ${quantity} WHERE id = 3; DELETE FROM goods WHERE id = 2`,
+    );
+    await test.minutes(15);
+    expect(["a", "b", "c", "y"].map((sku) => test.level(sku))).toEqual([0, 5, 0, undefined]);
+    expect([former(test), test.quarantined().length]).toEqual([[], 2]);
+    const [counted, live] = liveCounts(test);
+    expect(counted).toEqual(live);
+    test.erp.exec("DELETE FROM goods");
+    await test.minutes(15);
+    expect(["a", "b", "c", "y"].map((sku) => test.level(sku))).toEqual([0, 0, 0, undefined]);
+    expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
+  });
+
   it("goes away where its row was deleted and another one has its id", async () => {
     const test = await startGoods();
     test.erp.exec("DELETE FROM goods WHERE article = 'c'; INSERT INTO goods (article, quantity) VALUES ('z', 4)");
