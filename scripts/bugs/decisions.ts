@@ -564,7 +564,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a status answered with the order cancelled counts as unknown",
-    { in: "#isNoEffect", find: "cancelled.has(shown) ||", replace: 'cancelled.has("") ||' },
+    { in: "#isStatus", find: "cancelled.has(shown) ||", replace: 'cancelled.has("") ||' },
     "src/statuses/settle-status.ts",
   ),
   tested(

@@ -229,6 +229,32 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "move on" } },
   },
   {
+    name: "a status sent again and again where the service has moved its order on at once",
+    edits: [
+      {
+        file: "src/statuses/resolve-status.ts",
+        find: 'const compared = isMovedOn ? "wanted" :',
+        replace: 'const compared = isMovedOn || (answer !== undefined && shows === "another") ? "former" :',
+      },
+      {
+        file: "src/statuses/resolve-status.ts",
+        find: 'const unseen = compared === "former" && answered !== undefined ?',
+        replace: 'const unseen = compared === "former" && answered !== undefined && shows === compared ?',
+      },
+    ],
+    draws: { forms: { movesOn: true } },
+    foundBy: "simulation",
+  },
+  {
+    ...one(
+      "a status sent again at once where an answer shows its order as it was",
+      "src/statuses/resolve-status.ts",
+      'const unseen = compared === "former" && answered !== undefined ?',
+      'const unseen = compared === "former" && answered !== undefined && answered.isStatus !== true ?',
+    ),
+    draws: { forms: { queueShows: true } },
+  },
+  {
     name: "batches of records without ids, whose keys come in another order each time, asked for without a pause",
     edits: [
       {

@@ -143,6 +143,8 @@ const HOSTILE_KINDS: Classes = {
   "form lagMs": [20_000, 240_000],
   "form lagStamp": ["order", "entry"],
   "form timed": ["true", "false"],
+  "form movesOn": ["true", "false"],
+  "form queueShows": ["true", "false"],
 };
 
 /** What becomes of it in the hostile world. */

@@ -50,6 +50,10 @@ export interface Forms {
   readonly confirmedOnly: boolean;
   /** An order has the time of each status that was set. */
   readonly timed: boolean;
+  /** An order moves on at once from `accepted`, and the answer names it as it is then. */
+  readonly movesOn: boolean;
+  /** Where statuses wait in a queue the answer names the order as it is until then. */
+  readonly queueShows: boolean;
   readonly importAnswer:
     | "counts"
     | "success"
@@ -200,6 +204,8 @@ export function chooseForms(random: Random): Forms {
     confirmedOnly: false,
     encoding: "UTF-8",
     timed: false,
+    movesOn: false,
+    queueShows: false,
     emptySince: one("refused", "beginning"),
     confirmIds: null,
   };
@@ -211,6 +217,9 @@ export const TRANSITIONS = {
   packed: ["shipped", "accepted"],
   shipped: ["packed"],
 };
+
+/** Where the service moves orders on by itself. */
+export const MOVES_ON: Readonly<Record<string, string>> = { accepted: "packed" };
 
 export function serviceOptions(forms: Forms): SandboxOptionsPatch {
   return {
@@ -266,6 +275,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       refusal: forms.statusRefusal,
       timed: forms.timed,
       confirmedOnly: forms.confirmedOnly,
+      movesOn: forms.movesOn ? MOVES_ON : {},
     },
     importAnswer: forms.importAnswer,
     limits: {

@@ -39,6 +39,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
   { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
   { tag: 0x3f0d, shares: { usual: 0.02, hostile: 0.05 }, draw: movedOn },
+  { tag: 0x3f1e, shares: { usual: 0.02, hostile: 0.04 }, draw: movedOnAtOnce },
+  { tag: 0x3f2f, shares: { usual: 0.015, hostile: 0.04 }, draw: queuedAsItIs },
   { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
   { tag: 0x5a74, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_BY_COUNTS) },
   { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst },
@@ -290,6 +292,48 @@ function movedOn(random: Random, forms: Forms): Apart | undefined {
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(4),
       { after: 10 * MINUTE, do: "wait" },
+      pass(),
+    ],
+  };
+}
+
+/** The service moves each order on at once that gets a status, and answers with the order as it is then. */
+function movedOnAtOnce(random: Random, forms: Forms): Apart {
+  const ask = (order: number): Step => ({ after: 5 * SECOND, do: "ask", order, status: "accepted" });
+  return {
+    forms: { ...forms, movesOn: true, transitions: false },
+    steps: [
+      orders(4),
+      ...idle(2),
+      ask(0),
+      pass(),
+      ask(1),
+      ...(random() < 0.5 ? [change(random)] : []),
+      pass(),
+      ask(2),
+      { after: 25 * MINUTE, do: "wait" },
+      pass(),
+    ],
+  };
+}
+
+/** The service puts statuses into a queue for a while, and answers with each order as it still is. */
+function queuedAsItIs(random: Random, forms: Forms): Apart | undefined {
+  if (forms.retention || forms.movesOn) return undefined;
+  const ageMs = pickOne(random, [MINUTE, 20 * MINUTE, 2 * HOUR]);
+  const ask = (order: number): Step => ({ after: 5 * SECOND, do: "ask", order, status: "accepted" });
+  const lie = { on: "status", status: 202, body: "queued", of: "all", when: "before", retryAfter: null } as const;
+  return {
+    forms: { ...forms, queueShows: true, transitions: false },
+    steps: [
+      orders(4),
+      ...idle(2),
+      ...(random() < 0.5 ? [ask(3), pass()] : []),
+      { after: 0, do: "lie", lie: { ...lie, ageMs, span: { ms: 10 * MINUTE } } },
+      ask(0),
+      ask(1),
+      pass(),
+      { after: 30 * MINUTE, do: "wait" },
       pass(),
     ],
   };

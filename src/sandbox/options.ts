@@ -245,6 +245,8 @@ const OPTIONS = group({
     refusal: z.literal([409, 422]).default(422),
     /** Whether an order whose confirm was never answered well takes none: 409. */
     confirmedOnly: z.boolean().default(false),
+    /** From a status that was set to the one that the order moves on to at once; the answer names the order as it is then. */
+    movesOn: z.record(z.string(), text).default({}),
     /** Whether an order has the time of each status that was set: `packed_at`. */
     timed: z.boolean().default(false),
   }),

@@ -27,7 +27,7 @@ export function planSnapshot(orderId: string, site: Site): Plan {
 
 /** The status change: refused in words where the transition is not allowed, a no-op where the order has it already. */
 export function planStatus(request: SandboxRequest, orderId: string, site: Site): Plan {
-  const { key, transitions, refusal, timed, confirmedOnly } = site.options.status;
+  const { key, transitions, refusal, timed, confirmedOnly, movesOn } = site.options.status;
   const body = readBody(request);
   if ("refusal" in body) return body.refusal;
   const node = nodeAt(body.node, key);
@@ -43,14 +43,15 @@ export function planStatus(request: SandboxRequest, orderId: string, site: Site)
   if (!same && transitions !== null && reachable?.includes(wanted) !== true) {
     return refuse(refusal, `an order with status ${current} cannot become ${wanted}`);
   }
+  const status = (Object.hasOwn(movesOn, wanted) ? movesOn[wanted] : undefined) ?? wanted;
   return {
-    ...answerText(200, JSON.stringify({ ok: true, order_id: writtenId(order.id, site.options), status: wanted })),
+    ...answerText(200, JSON.stringify({ ok: true, order_id: writtenId(order.id, site.options), status })),
     effect: { kind: "status", orderId: order.id, status: wanted },
     commit: () => {
       const time = timed
         ? { extra: { ...extra, [`${wanted}_at`]: JSON.stringify(new Date(site.now()).toISOString()) } }
         : {};
-      if (!same) site.book.change(order.id, { status: wanted, ...time });
+      if (!same) site.book.change(order.id, { status, ...time });
     },
   };
 }

@@ -164,6 +164,20 @@ function isMadeBefore(timestamp: string | null, { timestampBefore, leftAt }: Ord
   return change.instantNs + unitNs(change.form) + CLOCKS_DIFFER_NS <= left.instantNs;
 }
 
+const SECOND_NS = 1_000_000_000n;
+
+/** Whether the last change of an order was made after the request left, by a timestamp that shows the second and has moved with that change. */
+export function isMadeAfter(
+  timestamp: string | null,
+  { timestampBefore, leftAt }: OrderMoves,
+  timezone: string,
+): boolean {
+  const change = readTimestamp(timestamp, timezone);
+  const left = readTimestamp(leftAt, timezone);
+  if (change === undefined || left === undefined || unitNs(change.form) > SECOND_NS) return false;
+  return isStrictlyNewer(timestamp, timestampBefore, timezone) && change.instantNs + SECOND_NS >= left.instantNs;
+}
+
 /** Whether a text can be the name of a status, beside the one that was sent. */
 function isStatus(text: string | null, { statusSent }: { statusSent: string | null }): boolean {
   const name = text?.trim() ?? "";

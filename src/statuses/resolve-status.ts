@@ -9,10 +9,10 @@ import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { OrderReader } from "../updates/read-order.ts";
-import { compareStatus, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
+import { compareStatus, isMadeAfter, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
 import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { loadOrderMoves } from "./requested-order-rows.ts";
-import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
+import { changedMeanwhile, failureOf, noStatus, notSeen, refused, type StatusFailure } from "./status-failures.ts";
 import {
   hasOtherRequest,
   loadNewForm,
@@ -47,6 +47,13 @@ export type Step =
   | { kind: "failed"; error: unknown }
   /** The path was never right under this configuration: no other request can do better. */
   | { kind: "wrong path"; error: unknown };
+
+/** An answer in which the order has another status than the one that was sent. */
+export interface ShownAnswer {
+  shown: string;
+  /** It was so answered before, and the service accepts others: with this the request is refused where the order is as before. */
+  refusal?: StatusFailure | undefined;
+}
 
 /** A request that has left, with the order it is for. */
 export interface Sent {
@@ -95,16 +102,22 @@ export class StatusResolver {
    * late would then take the place of the one asked for after it. That another client has changed the order is read twice,
    * with time between: one answer may come from a replica that lags.
    */
-  async resolve(sent: Sent, error: unknown, signal: AbortSignal): Promise<Step> {
+  async resolve(
+    sent: Sent,
+    { error, answer }: { error: unknown; answer?: ShownAnswer | undefined },
+    signal: AbortSignal,
+  ): Promise<Step> {
     const { store, clock } = this.#context;
+    const { timezone, rules } = this.#options;
     const { id } = sent;
     const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
     this.#lostAtMs.set(id, lostAtMs);
     const untilMs = lostAtMs + this.#options.quietMs;
-    const isQuiet = clock.monotonicMs() >= untilMs;
+    // What was answered travels no more.
+    const isQuiet = answer !== undefined || clock.monotonicMs() >= untilMs;
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
     const answered = loadNewForm(store, id);
-    const unusual = answered?.form;
+    const unusual = answered?.isStatus ? undefined : answered?.form;
     const verdict = await this.#reader.read(
       { ...sent.order, statusSent: sent.statusSent },
       (seen, at) => {
@@ -119,9 +132,14 @@ export class StatusResolver {
         }
         if (seen.kind === "doubted") return seen.error;
         const moves = loadOrderMoves(store, id, seen.status);
-        const shown = compareStatus(seen, sent, moves, this.#options.timezone);
+        const shows = compareStatus(seen, sent, moves, timezone);
         const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
-        const compared = shown === "lagging" && isAgain ? "former" : shown;
+        const isMovedOn =
+          shows === "another" &&
+          seen.status === answer?.shown &&
+          !rules.cancelled.has(answer.shown) &&
+          isMadeAfter(seen.timestamp, moves, timezone);
+        const compared = isMovedOn ? "wanted" : shows === "lagging" && isAgain ? "former" : shows;
         if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
         if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
         if (compared === "lagging") {
@@ -132,6 +150,10 @@ export class StatusResolver {
           if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
           markSent(store, id, { httpStatus: null, at });
           return "sent";
+        }
+        if (compared === "former" && answer?.refusal !== undefined) {
+          markRequestRefused(store, id, { ...answer.refusal, at, mayArrive: true });
+          return answer.refusal.reason;
         }
         const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered) : "again";
         if (unseen !== "again") return unseen;
@@ -173,15 +195,16 @@ export class StatusResolver {
    * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
    * form. An answer that makes an acceptance doubtful proves nothing, and the status goes again.
    */
-  #planUnseen(id: bigint, { form, at, repeats }: NewFormAnswer): { waitMs: number } | "sent" | "again" {
+  #planUnseen(id: bigint, answered: NewFormAnswer): { waitMs: number } | "sent" | "again" {
     const { store, clock } = this.#context;
-    if (!this.#forms.isNew(form)) {
+    const { form, at, repeats, isStatus } = answered;
+    if (!isStatus && !this.#forms.isNew(form)) {
       markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
       return "sent";
     }
     const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats });
     if (form.doubt !== null || plan.kind === "repeat") {
-      if (plan.kind === "repeat") saveNewForm(store, id, { form, at, repeats: repeats + 1 });
+      if (plan.kind === "repeat") saveNewForm(store, id, { ...answered, repeats: repeats + 1 });
       return "again";
     }
     saveRequestError(store, id, notSeen(form, at, plan.repeatMs));

@@ -14,7 +14,7 @@ import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
+import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import { doubtOf, readCounts } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer, Turn } from "../service/client.ts";
@@ -32,7 +32,7 @@ import {
   loadOrderMoves,
   loadRequestedOrder,
 } from "./requested-order-rows.ts";
-import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
+import { type Sent, type SettleOptions, type ShownAnswer, StatusResolver, type Step } from "./resolve-status.ts";
 import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {
   hasStatusPathMatched,
@@ -67,6 +67,8 @@ export class StatusSettler {
   readonly #refusals = new Map<bigint, { times: number; accepted: number; askedAt: number }>();
   readonly #forms: AnswerForms;
   readonly #resolver: StatusResolver;
+  /** Requests that were answered with the order in another status, and how many had been accepted when they first were. */
+  readonly #shown = new Map<bigint, number>();
   /** Requests whose order was read since they were refused. */
   readonly #looked = new Set<bigint>();
   #accepted = 0;
@@ -93,6 +95,7 @@ export class StatusSettler {
   forget(id: bigint): void {
     this.#resolver.forget(id);
     this.#refusals.delete(id);
+    this.#shown.delete(id);
     this.#looked.delete(id);
   }
 
@@ -159,7 +162,10 @@ export class StatusSettler {
           markRequestRefused(store, id, { httpStatus, reason, at });
           return reason;
         }
-        if (seen.status !== statusSent) return "again";
+        // It may have been there since, and have been moved on from.
+        const isShown =
+          seen.status === statusSent || loadOrderMoves(store, id, null).statusesSince.includes(statusSent);
+        if (!isShown) return "again";
         markSent(store, id, { httpStatus: null, at });
         return request.state === "pending" && !request.wasAnswered ? "already" : "sent";
       },
@@ -245,6 +251,10 @@ export class StatusSettler {
       const error = new BridgeError("answer_unreadable", m.statuses.answeredWith({ method, path: plan.path, what }));
       return await this.#resolve(sent, error, counts, signal);
     }
+    const shown = acceptance.root && this.#reader.statusIn(sent.order, { body: answer.body, root: acceptance.root });
+    const another = shown === plan.status ? undefined : shown;
+    if (another !== undefined && this.#isStatus(sent, another, acceptance))
+      return await this.#resolveShown(sent, { answer, acceptance, shown: another }, counts, signal);
     if (acceptance.kind === "error") {
       // An answer may repeat the order, whose own status may be called "failed": the order shows which it was.
       const words = client.hideSecrets(acceptance.words);
@@ -255,17 +265,6 @@ export class StatusSettler {
       );
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
-    const shown = acceptance.root && this.#reader.statusIn(sent.order, { body: answer.body, root: acceptance.root });
-    const another = shown === plan.status ? undefined : shown;
-    if (another !== undefined && this.#isNoEffect(sent, another)) {
-      const words = client.hideSecrets(another);
-      const error = new ServiceError(
-        "request_refused",
-        m.statuses.answeredStatus({ method, path: plan.path, status: answer.status, words }),
-        { ...about, status: answer.status, effect: "none" },
-      );
-      return await this.#askOrder(sent, { error, isNowhere: false, mayFollow: true }, counts, signal);
-    }
     const numbers = readCounts(answer.body, acceptance.root);
     const short = this.#forms.findShort(numbers, { size: 1, isPart: true, needs: "one size" });
     const counted = short === undefined ? acceptance : { ...acceptance, doubt: doubtOf(short) };
@@ -273,7 +272,7 @@ export class StatusSettler {
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
-      return await this.#resolve(sent, error, counts, signal);
+      return await this.#resolve(sent, error, counts, signal, another === undefined ? undefined : { shown: another });
     }
     const at = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
@@ -287,10 +286,43 @@ export class StatusSettler {
     return { kind: "settled", as: "sent" };
   }
 
-  /** Whether an order that was answered in this status shows that the status which was sent was not set. */
-  #isNoEffect({ statusBefore }: Sent, shown: string): boolean {
+  /** Whether a word in an answer is the status of the order, rather than one of the answer's own for an acceptance. */
+  #isStatus({ statusBefore }: Sent, shown: string, acceptance: Acceptance): boolean {
+    if (acceptance.kind === "error") return acceptance.words.endsWith(`: ${shown}`);
     const { cancelled } = this.#options.rules;
     return shown === statusBefore || cancelled.has(shown) || isStatusOfOrders(this.#context.store, shown);
+  }
+
+  /**
+   * The answer shows the order in another status: it may be of before, of a service that carries the request out later, or of after, of one that
+   * has moved the order on at once. The order shows which; one that is as before goes again at the pace of a queue, and is refused where it
+   * is so answered again, after another one was accepted.
+   */
+  async #resolveShown(
+    sent: Sent,
+    { answer, acceptance, shown }: { answer: ServiceAnswer; acceptance: Acceptance; shown: string },
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    const { store, client, clock } = this.#context;
+    const { id } = sent;
+    const accepted = this.#shown.get(id);
+    this.#shown.set(id, accepted ?? this.#accepted);
+    const isBelieved = isRefusalBelieved({
+      times: accepted === undefined ? 1 : 2,
+      acceptedSince: this.#accepted - (accepted ?? this.#accepted),
+    });
+    const plain = acceptance.kind === "accepted" ? acceptance : ({ kind: "accepted" } as const);
+    const form = { ...this.#forms.judge(answer.body, plain, new Set([sent.statusSent ?? ""]), { shown }).form };
+    await commit(this.#context, signal, () => {
+      const { at = isoTime(clock.nowMs()), repeats = 0 } = loadNewForm(store, id) ?? {};
+      saveNewForm(store, id, { form, at, repeats, isStatus: true });
+    });
+    const { method, path } = this.#options.rules;
+    const words = client.hideSecrets(shown);
+    const reason = m.statuses.answeredStatus({ method, path, status: answer.status, words });
+    const refusal = isBelieved && !isConfirmOwed(store, sent.order) ? { httpStatus: answer.status, reason } : undefined;
+    return await this.#resolve(sent, undefined, counts, signal, { shown, refusal });
   }
 
   /** Inside a transaction. Returns whether the form counts as an acceptance all the same. */
@@ -327,11 +359,10 @@ export class StatusSettler {
   /**
    * The service refuses the status, or says that there is nothing under the path. The order shows whether it has the
    * status all the same, and whether there is one; the request waits unless that settles it.
-   * @param answer.mayFollow it may still take effect, so that the order is read once more before the status is sent again
    */
   async #askOrder(
     sent: Sent,
-    { error, isNowhere, mayFollow = false }: { error: ServiceError; isNowhere: boolean; mayFollow?: boolean },
+    { error, isNowhere }: { error: ServiceError; isNowhere: boolean },
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Step> {
@@ -374,7 +405,7 @@ export class StatusSettler {
           }
           const reason = isWrongPath && seen.kind === "order" ? withWrongPath(failure.reason) : failure.reason;
           markPendingAgain(store, sent.id, { ...failure, reason });
-          if (seen.kind === "order" && !mayFollow) this.#looked.add(sent.id);
+          if (seen.kind === "order") this.#looked.add(sent.id);
           return seen.kind === "order" ? "waits" : "unknown";
         },
         signal,
@@ -408,9 +439,15 @@ export class StatusSettler {
     return await this.#resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
   }
 
-  async #resolve(sent: Sent, error: unknown, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
+  async #resolve(
+    sent: Sent,
+    error: unknown,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+    answer?: ShownAnswer,
+  ): Promise<Step> {
     addCount(counts, "requests");
-    const step = await this.#resolver.resolve(sent, error, signal);
+    const step = await this.#resolver.resolve(sent, { error, answer }, signal);
     if (step.kind === "settled") this.forget(sent.id);
     return step;
   }

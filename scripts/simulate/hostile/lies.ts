@@ -333,7 +333,7 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       if (lie.on === "orders") return former.oldest("orders") ?? Buffer.from("{}");
       return service.handleStale(request, lie.ageMs).body;
     case "queued":
-      return Buffer.from('{"queued":true}');
+      return forms.queueShows ? asItIs(scene) : Buffer.from('{"queued":true}');
     case "id elsewhere":
       return Buffer.from(text.replaceAll('"order_id":', '"id":'));
     case "no id":
@@ -408,6 +408,12 @@ const OTHER: Record<Asked, string> = {
   status: '{"data":{"updates":[]}}',
   import: '{"data":{"updates":[]}}',
 };
+
+/** The order of a request, with the status that it has. */
+function asItIs({ service, request }: Scene): Buffer {
+  const [, id = ""] = /\/orders\/([^/]+)\/status$/.exec(request.path) ?? [];
+  return Buffer.from(JSON.stringify({ order_id: id, status: service.statusOf(id.toLowerCase()) }));
+}
 
 function emptyRight(on: Asked, { bare }: Forms): string {
   if (on === "orders") return bare ? '"data":[]' : '"data":{"orders":[]}';

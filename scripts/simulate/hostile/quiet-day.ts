@@ -393,7 +393,14 @@ function isRightlyRefused(
   // Where it left for a place that gave no time, nothing shows that a change which became known afterwards was made before.
   const blindMs = (statuses.blindAtMs(number) ?? Number.POSITIVE_INFINITY) - UNKNOWN_MS;
   const isHidden = versions.mayHideSince(order_id, { sinceMs: blindMs, leftMs: blindMs });
-  return isGone || statuses.refused.has(number) || isOvertaken || isHidden || lies.lasting().has(order_id);
+  return (
+    isGone ||
+    statuses.hasMovedOn(number) ||
+    statuses.refused.has(number) ||
+    isOvertaken ||
+    isHidden ||
+    lies.lasting().has(order_id)
+  );
 }
 
 /** Whether the service has refused rows of the feed, or does still. */

@@ -3,6 +3,7 @@
  * again without a look at its order.
  */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
+import { MOVES_ON } from "../forms.ts";
 import { hasStatus, isOfBefore, type LieBody } from "../hostile/grammar.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -340,7 +341,11 @@ export class StatusInvariants {
       const number = Number(comment.replace("request ", ""));
       const effect = this.#effects.get(number);
       // Where the order was changed once more nobody can tell by looking at it.
-      const isTold = effect?.isStatusNew === true && !this.#scene.versions.hasMoreSince(effect.orderId, effect.atMs);
+      // Nor where the service moved it on at once: what was asked for was never to be seen.
+      const isTold =
+        effect?.isStatusNew === true &&
+        !this.hasMovedOn(number) &&
+        !this.#scene.versions.hasMoreSince(effect.orderId, effect.atMs);
       const isRefusedFirst = this.#carriedOutAfterRefusal.has(number);
       if (state === "refused") return isTold && !isRefusedFirst ? [`request ${number} is refused and took effect`] : [];
       // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
@@ -354,6 +359,12 @@ export class StatusInvariants {
         : [];
     });
     return [...wrong, ...settled, ...early];
+  }
+
+  /** Whether the service has carried a request out and moved its order on at once. */
+  hasMovedOn(number: number): boolean {
+    const status = this.#scene.erp.asked[number - 1]?.status ?? "";
+    return this.#scene.forms.movesOn && Object.hasOwn(MOVES_ON, status) && this.#effects.has(number);
   }
 
   /** The service has lost what it accepted since. */
