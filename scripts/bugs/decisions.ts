@@ -563,14 +563,20 @@ const OF_CHANGES: readonly PlantedBug[] = [
   ),
   tested(
     "test/statuses/status-refused.test.ts",
-    "a status answered with the order cancelled counts as unknown",
-    { in: "#isStatus", find: "cancelled.has(shown) ||", replace: 'cancelled.has("") ||' },
+    "an order that was moved on at once counts as changed by somebody else",
+    { in: "resolve", find: "isMadeAfter(seen.timestamp, moves, timezone)", replace: 'seen.status === ""' },
+    "src/statuses/resolve-status.ts",
+  ),
+  tested(
+    "test/statuses/status-refused.test.ts",
+    "a status sent again although it was seen at its order since a refusal",
+    { in: "#look", find: ".statusesSince.includes(statusSent)", replace: '.statusesSince.includes("")' },
     "src/statuses/settle-status.ts",
   ),
   tested(
     "test/statuses/status-refused.test.ts",
     "a status answered with the order in one that is not known counts as sent",
-    { in: "#send", find: "{ shown: another }", replace: "{}" },
+    { in: "#send", find: "new Set([plan.status]), { shown: another }", replace: "new Set([plan.status]), {}" },
     "src/statuses/settle-status.ts",
   ),
   tested(

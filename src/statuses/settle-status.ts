@@ -289,8 +289,7 @@ export class StatusSettler {
   /** Whether a word in an answer is the status of the order, rather than one of the answer's own for an acceptance. */
   #isStatus({ statusBefore }: Sent, shown: string, acceptance: Acceptance): boolean {
     if (acceptance.kind === "error") return acceptance.words.endsWith(`: ${shown}`);
-    const { cancelled } = this.#options.rules;
-    return shown === statusBefore || cancelled.has(shown) || isStatusOfOrders(this.#context.store, shown);
+    return shown === statusBefore || isStatusOfOrders(this.#context.store, shown);
   }
 
   /**
