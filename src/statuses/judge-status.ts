@@ -1,6 +1,6 @@
 /* What answers and the order itself say of a status that was sent: whether it was taken, is to be sent again, or is refused. Pure. */
 
-import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, stepNs } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";
 import { ServiceError } from "../service/service-error.ts";
 
@@ -161,7 +161,7 @@ function isMadeBefore(timestamp: string | null, { timestampBefore, leftAt }: Ord
   const left = readTimestamp(leftAt, timezone);
   if (change === undefined || left === undefined || !isStrictlyNewer(timestamp, timestampBefore, timezone))
     return false;
-  return change.instantNs + unitNs(change.form) + CLOCKS_DIFFER_NS <= left.instantNs;
+  return change.instantNs + stepNs(change) + CLOCKS_DIFFER_NS <= left.instantNs;
 }
 
 const SECOND_NS = 1_000_000_000n;

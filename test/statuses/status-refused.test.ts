@@ -147,20 +147,26 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is sent once, and refused after ten minutes, where nothing shows when the order was moved on", async () => {
-    const options = { dateHeader: false, status: { movesOn: { packed: "ready" } } };
-    const bridge = await startStatusBridge({ orders: 2, sandbox: { options } });
-    const { ids, ask, send, sendFor, sandbox, run, clock, states, posts } = bridge;
-    sandbox.service.changeOrder(ids[1]!, { status: "ready" });
-    clock.advance(MINUTE);
-    await run("updates");
-    ask(ids[0]!, "packed");
-    await send();
-    await sendFor(9);
-    expect(states()).toEqual(["sending"]);
-    await sendFor(2 * 60, 5);
-    expect([states(), posts().length]).toEqual([["refused"], 1]);
-  });
+  it.each([
+    ["no answer has a date", { dateHeader: false }],
+    ["times are written to the minute", { precision: "min" }],
+  ] as const)(
+    "is sent once, and refused after ten minutes, where nothing shows when the order was moved on: %s",
+    async (_, form) => {
+      const options = { ...form, status: { movesOn: { packed: "ready" } } };
+      const bridge = await startStatusBridge({ orders: 2, sandbox: { options } });
+      const { ids, ask, send, sendFor, sandbox, run, clock, states, posts } = bridge;
+      sandbox.service.changeOrder(ids[1]!, { status: "ready" });
+      clock.advance(MINUTE * 2 - ((sandbox.service.now() + MINUTE / 2) % MINUTE));
+      await run("updates");
+      ask(ids[0]!, "packed");
+      await send();
+      await sendFor(9);
+      expect(states()).toEqual(["sending"]);
+      await sendFor(2 * 60, 5);
+      expect([states(), posts().length]).toEqual([["refused"], 1]);
+    },
+  );
 
   it("is sent once where the order cannot be read after an answer that shows another status", async () => {
     const bridge = await startStatusBridge({
