@@ -640,6 +640,34 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/page-cover.ts",
   ),
   tested(
+    "test/updates/other-question.test.ts",
+    "a service that ignores since taken for one that has nothing new",
+    { of: "showsOtherQuestion", does: "return false;" },
+    "src/updates/page-cover.ts",
+  ),
+  tested(
+    "test/updates/other-question.test.ts",
+    "one answer to another question told of at once",
+    {
+      in: "planOther",
+      find: "plan(facts, { size, isOther: true })",
+      replace: "plan(facts, { size, isOther: true, isShown: true })",
+    },
+    "src/updates/plan-cut.ts",
+  ),
+  tested(
+    "test/updates/other-question.test.ts",
+    "open orders read without a pause while the service ignores since",
+    { of: "#isTooSoon", does: "return false;" },
+    "src/updates/find-cut-changes.ts",
+  ),
+  tested(
+    "test/updates/other-question.test.ts",
+    "a time without a zone taken for one before since",
+    { in: "liesBefore", find: "+ doubtNs(form, asked.form)", replace: "" },
+    "src/updates/page-cover.ts",
+  ),
+  tested(
     "test/updates/follow-cut.test.ts",
     "changes that move no position are not looked for in later pages",
     { in: "#newAnchors", find: "(!isWhole && watermark", replace: "(watermark" },

@@ -105,6 +105,12 @@ export class ChangeCollector {
     return this.#orders.has(orderId);
   }
 
+  /** Whether the pass has brought the newest known change of the order, or one that was not known. */
+  hasNewest(orderId: string): boolean {
+    const order = this.#orders.get(orderId);
+    return order !== undefined && (order.hasLast || order.unseenTimestamps !== undefined);
+  }
+
   /** Whether a change of this time waits that was not known before. */
   hasNewsOf(ns: bigint): boolean {
     return this.#waiting.values().some(({ unseenTimestamps }) => unseenTimestamps?.includes(ns) === true);

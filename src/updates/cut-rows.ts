@@ -30,6 +30,11 @@ export interface Cut {
   isMixed?: boolean | undefined;
   /** The page held a few changes, and there is no other reason to doubt it. */
   isFew?: boolean | undefined;
+  /**
+   * A page was an answer to another question: nothing shows what changes since the position. Open orders are read for as long as that
+   * goes on; nothing was left out, since the position stays.
+   */
+  isOther?: boolean | undefined;
   /** What said that a page was not whole, where nothing else did: it means nothing if no change is found. */
   lacks?: readonly string[] | undefined;
   /** A read has found a change that no page had shown. */

@@ -33,6 +33,8 @@ import { deleteTie, loadTie } from "./tie-rows.ts";
 const READS_AHEAD = 100;
 /** Changes that name no order come again and again from some services. */
 const READ_ALL_EVERY_MS = 12 * 3_600_000;
+/** While the service answers another question, open orders are read once more no sooner than this. */
+const OTHER_EVERY_MS = 10 * 60_000;
 /** Closed orders seldom change: of more of them `reconcile` looks at some every night. */
 const CLOSED_MAX = 2_000;
 
@@ -80,6 +82,7 @@ export class FindCutChanges {
       const waiting = countRequestedReads(store);
       if (waiting >= READS_AHEAD) return true;
       if ((await this.#requestSome(cut, signal)) || waiting > 0) return true;
+      if (this.#isTooSoon(cut)) return true;
       await commit(this.#context, signal, () => this.#beginNext(cut));
       const isTold = cut.isShown || cut.tieNs !== undefined;
       if (isTold && loadCut(store) === undefined) log.info({}, m.updates.cutSettled);
@@ -115,24 +118,31 @@ export class FindCutChanges {
     return true;
   }
 
+  #isTooSoon({ isOther, again, since }: Cut): boolean {
+    const passedMs = this.#context.clock.nowMs() - Date.parse(since);
+    return isOther === true && again && passedMs >= 0 && passedMs < OTHER_EVERY_MS;
+  }
+
   /** One stage is over: the other one, the first once more, or the end. */
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
-    const { since, stage, again, high, covered, lacks, isFound, tieNs } = cut;
+    const { since, again, high, covered, lacks, isFound, tieNs } = cut;
+    const at = isoTime(clock.nowMs());
+    const hasClosed = cut.stage === "open" && cut.isOther !== true;
     const isFew = isOfFew(cut);
     const closedMax = isFew ? READS_AHEAD : CLOSED_MAX;
-    if (stage === "open") saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, closedMax) });
-    else if (again) saveCut(store, { ...cut, stage: "open", after: 0, again: false });
-    if (stage === "open" || again) return;
+    if (hasClosed) saveCut(store, { ...cut, stage: "closed", after: loadClosedBegin(store, closedMax) });
+    else if (again)
+      saveCut(store, { ...cut, stage: "open", after: 0, again: false, ...(cut.isOther && { since: at }) });
+    if (hasClosed || again) return;
     deleteCut(store);
     if (tieNs !== undefined && (loadTie(store)?.toNs ?? tieNs) <= tieNs) deleteTie(store);
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
-    if (!isFew) saveMeta(store, "orders_read", since);
+    if (!isFew && !cut.isOther) saveMeta(store, "orders_read", since);
     if (isFew) {
       const learned = loadLearned(store);
       saveLearned(store, { ...learned, fewWhole: noteFewWhole(learned.fewWhole, cut.size) });
     }
-    const at = isoTime(clock.nowMs());
     if (covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, at);
     if (high.text !== "" && mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
       saveWatermark(store, "updates", high.text, at);
@@ -151,7 +161,8 @@ function isOfFew({ isFew, isShown, isFound, tieNs }: Cut): boolean {
   return isFew === true && !isShown && isFound !== true && tieNs === undefined;
 }
 
-function describeCut({ size, skipped, isMixed }: Cut): Message {
+function describeCut({ size, skipped, isMixed, isOther }: Cut): Message {
+  if (isOther) return m.updates.otherQuestion({ size });
   if (skipped !== undefined) return m.updates.sinceRefused({ from: skipped.from, to: skipped.to });
   if (isMixed) return m.updates.cutUnordered({ size });
   return m.updates.cutNewestFirst({ size });

@@ -88,6 +88,8 @@ export interface Pass {
   refusedSince?: string;
   /** The first `since` of the pass is later than was wanted. */
   isNarrowed: boolean;
+  /** An answer to another question than the one that was asked ({@link showsOtherQuestion}), and how many changes it held. */
+  otherQuestion?: { since: string; size: number };
   /** The newest changes of the pass. */
   anchors: readonly Anchor[];
   /** A page has shown whole what an earlier one may have left behind. */

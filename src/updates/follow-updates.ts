@@ -272,8 +272,9 @@ export class FollowUpdates implements Job {
     let wait: unknown;
     try {
       isComplete = await this.#pages.readPages(pass, this.#context.client.serviceNow);
-      if (isComplete) await this.#completeness.judgeEnd(pass.metadata, pass.signal);
-      if (isComplete && pass.wholeMetadata !== undefined)
+      const isAnswered = pass.otherQuestion === undefined;
+      if (isComplete && isAnswered) await this.#completeness.judgeEnd(pass.metadata, pass.signal);
+      if (isComplete && isAnswered && pass.wholeMetadata !== undefined)
         await this.#completeness.learnWhole(pass.wholeMetadata, pass.signal);
       found = await this.#judge.judge(pass);
     } catch (error) {
@@ -291,14 +292,26 @@ export class FollowUpdates implements Job {
     }
     this.#tellFuture(pass.future);
     const { serviceDate, high, skipped, token, serviceNow, at } = pass;
-    const covered =
-      isComplete && rest === undefined ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
+    const isAnswered = pass.otherQuestion === undefined;
+    const isWhole = isComplete && isAnswered && rest === undefined;
+    const covered = isWhole ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
     const { timezone } = follow;
     const { form } = pass.learned;
     // Positions of the service's own go on behind any timestamp.
     const isByToken = token !== undefined || (watermark !== undefined && isToken(watermark, form, timezone));
     const tieNs = isByToken || pass.isTieOver ? undefined : findTieOver(this.#context, pass);
-    const cut = planCut({ standing: loadCut(store), at, watermark, timezone, high, found, skipped, covered, tieNs });
+    const cut = planCut({
+      standing: loadCut(store),
+      isSweep,
+      at,
+      watermark,
+      timezone,
+      high,
+      found,
+      skipped,
+      covered,
+      tieNs,
+    });
     if (found?.verdict === "cut" && !found.isMixed) pass.learned = learnCut(pass.learned, found.size);
     const position = planPosition(
       { watermark, token, high, serviceNow, serviceDate, form, isCut: cut !== undefined },
@@ -313,10 +326,10 @@ export class FollowUpdates implements Job {
       watermark: moved,
       cut,
       ahead: planAhead(this.#context, moved, pass, follow),
-      isWhole: isComplete && rest === undefined,
+      isWhole,
       isFilled: isComplete && pass.backfill !== undefined && cut === undefined,
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
-      swept: isComplete && (isSweep || pass.isFirst) ? begunAt : undefined,
+      swept: isComplete && isAnswered && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
       // Whether more than a pass may read is left behind the watermark, where this pass can determine it.
       isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,

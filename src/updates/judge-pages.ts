@@ -40,9 +40,10 @@ export class JudgePages {
 
   /** Whether pages have left out changes; undefined where nothing shows it, or the position would not move. */
   async judge(pass: Pass): Promise<Found | undefined> {
-    const found = (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass));
+    const other = judgeOther(pass);
+    const found = other ?? (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass)) ?? judgeOther(pass);
     this.#unjudged[pass.isSweep ? "sweep" : "news"] = 0;
-    if (found?.verdict === "cut") return found;
+    if (found?.verdict === "cut" || found?.isOther) return found;
     const lacks = this.#findLacks(pass);
     const trusted = lacks.some(({ isTrusted }) => isTrusted);
     if (lacks.length === 0) return found;
@@ -132,6 +133,10 @@ export class JudgePages {
     });
     return verdict === "whole" ? undefined : { verdict, size: timestamps.length, isMixed: false, isFew };
   }
+}
+
+function judgeOther({ otherQuestion }: Pass): Found | undefined {
+  return otherQuestion && { verdict: "unsure", size: otherQuestion.size, isMixed: false, isOther: true };
 }
 
 /** Whether a page may have been cut, which shows only once all of them are read. Positions of the service's own are believed. */

@@ -4,7 +4,7 @@
  * moved over such a page would lose them. All of it is pure; `judge-pages.ts` asks, `plan-position.ts` decides.
  */
 import type { ServedTimestamp } from "../answers/timestamp.ts";
-import { unitNs } from "../answers/timestamp-form.ts";
+import { doubtNs, type TimestampForm, unitNs } from "../answers/timestamp-form.ts";
 
 /** A change that is covered: its order must be in every whole answer from before it, with this timestamp or a later one. */
 export interface Anchor {
@@ -68,6 +68,39 @@ export function mayLackOldest(
     last = ns;
   }
   return first !== undefined && (mayBeChance || !(isRising && last !== first));
+}
+
+/**
+ * Whether all changes of a page are from before `since`, also where their times name another zone or are less precise. An answer to what was asked has
+ * none of them; there are services that list a change later than its timestamp says, and by itself such a page proves nothing ({@link showsOtherQuestion}).
+ */
+export function liesBefore(
+  timestamps: readonly (ServedTimestamp | undefined)[],
+  asked: { ns: bigint; form: TimestampForm | undefined },
+): boolean {
+  const reachesNs = ({ instantNs, form }: ServedTimestamp) => instantNs + unitNs(form) + doubtNs(form, asked.form);
+  return (
+    timestamps.some((timestamp) => timestamp !== undefined) &&
+    timestamps.every((timestamp) => timestamp === undefined || reachesNs(timestamp) <= asked.ns)
+  );
+}
+
+/**
+ * Whether a page that {@link liesBefore} what was asked answers another question: a change that is known to have come after `since` is not in it.
+ * A whole answer has its order, with that change or a later one, whatever else it brings.
+ * @param asked `nowNs`: the service's time, where it is known
+ * @param isCurrent whether the pass has brought the newest known change of the order, or one that was not known
+ */
+export function showsOtherQuestion(
+  anchors: readonly Anchor[],
+  asked: { ns: bigint; nowNs: bigint | undefined },
+  isCurrent: (orderId: string) => boolean,
+): boolean {
+  return anchors.some(({ orderId, ns }) => ns > asked.ns && isYoungAnchor(ns, asked.nowNs) && !isCurrent(orderId));
+}
+
+function isYoungAnchor(ns: bigint, nowNs: bigint | undefined): boolean {
+  return nowNs === undefined || nowNs - ns < ANCHOR_VALID_NS;
 }
 
 /** Fewer are in some order by chance, and a question about them costs more than it shows. */
@@ -240,8 +273,7 @@ export interface Wider {
 export function judgePage(wider: Wider): "whole" | "unsure" | "cut" {
   const { size, isLevel, isReached, anchors, isMet, nowNs, cutSize, isFull } = wider;
   if (isReached) return "whole";
-  const isRecent = ({ ns }: Anchor) => nowNs === undefined || nowNs - ns < ANCHOR_VALID_NS;
-  if (anchors.some((anchor) => isRecent(anchor) && !isMet(anchor.orderId))) return "cut";
+  if (anchors.some(({ orderId, ns }) => isYoungAnchor(ns, nowNs) && !isMet(orderId))) return "cut";
   if (cutSize !== undefined && size >= cutSize) return "cut";
   return isFull && !isLevel ? "unsure" : "whole";
 }

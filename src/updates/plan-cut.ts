@@ -12,12 +12,15 @@ export interface Found {
   /** The page held a few changes, and there is no other reason to doubt it. */
   isFew?: boolean;
   lacks?: readonly string[];
+  /** The page was an answer to another question ({@link Cut.isOther}). */
+  isOther?: boolean;
 }
 
 export interface CutFacts {
   standing: Cut | undefined;
   at: string;
   watermark: string | undefined;
+  isSweep?: boolean;
   timezone: string;
   /** The largest timestamp of the pass. */
   high: High | undefined;
@@ -32,8 +35,16 @@ export interface CutFacts {
 
 /** Undefined where there is none. A search that stands begins once more where another page was cut meanwhile. */
 export function planCut(facts: CutFacts): Cut | undefined {
-  const { standing, skipped, covered, tieNs } = facts;
-  const cut = skipped === undefined ? planFound(facts) : plan(facts, { isShown: true, skipped, covered });
+  const { standing: begun, skipped, covered, tieNs, found, isSweep } = facts;
+  // The first page may reach the time from which a sweep asks.
+  const isAnswered = begun?.isOther && !found?.isOther && !isSweep;
+  const standing = isAnswered ? { ...begun, again: false } : begun;
+  const cut =
+    skipped !== undefined
+      ? plan(facts, { isShown: true, isOther: false, skipped, covered })
+      : found?.isOther === true
+        ? planOther(facts, found)
+        : planFound({ ...facts, standing });
   if (tieNs === undefined || tieNs <= (cut?.tieNs ?? -1n)) return cut;
   // What was read before nothing more could bear that timestamp is read once more.
   return cut === undefined ? plan(facts, { tieNs }) : { ...cut, tieNs, again: cut.again || standing !== undefined };
@@ -57,9 +68,18 @@ function planFound({ standing: begun, at, high, found, covered }: CutFacts): Cut
     size: Math.max(standing.size, size),
     isMixed: standing.isMixed ?? isMixed,
     isFew: standing.isFew && isFew,
+    isOther: false,
     isShown: standing.isShown || isShown,
     high: high.ns > standing.high.ns ? high : standing.high,
   };
+}
+
+/** One such answer may be that of a machine that is out of order; once the next one is such an answer too it is shown. */
+function planOther(facts: CutFacts, { size }: Found): Cut {
+  const { standing } = facts;
+  if (standing === undefined) return plan(facts, { size, isOther: true });
+  const isOther = standing.isOther === true;
+  return { ...standing, again: true, size: Math.max(standing.size, size), isShown: standing.isShown || isOther };
 }
 
 /** A search for what no page shows the size of: what lies before the `since` that was answered, or behind pages of one timestamp. */

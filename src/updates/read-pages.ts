@@ -22,12 +22,13 @@ import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
+import { loadAnchors } from "./cut-rows.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { noteFormer } from "./learn-form.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
-import { mergeAnchors } from "./page-cover.ts";
+import { liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 import { NARROWED_MAX } from "./since-limits.ts";
 import { provesCut, raiseTie, showsWhole, type Tie } from "./step-over.ts";
@@ -348,6 +349,11 @@ export class ReadPages {
     const fresh = added ?? (await add(doubt !== undefined));
     await readNamed();
     const { timestamps } = changes;
+    if (this.#liesBefore(pass, { since, timestamps })) {
+      // It says nothing of how far changes go.
+      if (doubt !== undefined) throw doubt;
+      return { page: { timestamps, fresh }, token, servedAt: serviceNow };
+    }
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow ?? pass.ceiling);
     pass.high = high;
     pass.near = raiseHigh(pass.near, timestamps, isoTime(this.#context.clock.nowMs())).high;
@@ -356,6 +362,20 @@ export class ReadPages {
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
     if (doubt !== undefined) throw doubt;
     return { page: { timestamps, fresh }, token, servedAt: serviceNow };
+  }
+
+  /** Whether a page lies before what was asked. Notes whether it answers another question. */
+  #liesBefore(pass: Pass, { since, timestamps }: { since: string; timestamps: Page["timestamps"] }): boolean {
+    const asked = parseTimestamp(since, pass.rules.timezone);
+    const isByToken = this.#options.rules.next !== null && isToken(since, pass.learned.form, pass.rules.timezone);
+    if (asked === undefined || isByToken) return false;
+    const { instantNs: ns, form } = asked;
+    if (!liesBefore(timestamps, { ns, form })) return false;
+    const nowNs = instantOf(pass.serviceNow, "UTC");
+    const anchors = loadAnchors(this.#context.store);
+    if (showsOtherQuestion(anchors, { ns, nowNs }, (orderId) => pass.changes.hasNewest(orderId)))
+      pass.otherQuestion ??= { since, size: timestamps.length };
+    return true;
   }
 }
 

@@ -130,6 +130,8 @@ export class StorePass {
 
   /** Also of changes that do not move the position: the order of one that was served is in every whole answer from before it. */
   #newAnchors({ anchors, high }: Pass, { watermark, cut, isWhole }: PassEnd): readonly Anchor[] | undefined {
+    // Of a page that the service answers whatever is asked nothing shows how far changes go.
+    if (cut?.isOther) return undefined;
     if (high === undefined || (!isWhole && watermark === undefined && cut === undefined)) return undefined;
     const known = loadAnchors(this.#context.store);
     const merged = mergeAnchors(known, anchors, high.ns);
