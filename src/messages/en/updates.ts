@@ -19,7 +19,7 @@ export const updates = {
   cutNewestFirst: ({ size }: { size: number }) =>
     `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
   otherQuestion: ({ size }: { size: number }) =>
-    `The service answers another question: all changes of the answer (${size}) are from before the time since which they were asked for, and changes known to be later are not among them. What has changed since then is not shown; open orders are read one by one meanwhile, and the position stays.`,
+    `The service answers another question: ${counted(size, "change")}, none of them from since the time asked for, and those known to be later are not among them. What has changed since then is not shown; open orders are read one by one meanwhile, and the position stays.`,
   foundAtService: ({ count }: { count: number }) =>
     `${counted(count, "quarantined record")} without a usable id found at the service by an id elsewhere in it, and released.`,
   servedByName: ({ count }: { count: number }) =>
