@@ -470,6 +470,18 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/orders/ingest-orders.ts",
   ),
   tested(
+    "test/updates/follow-limits.test.ts",
+    "the age of a since measured at the last repeat of its request",
+    { in: "#learnRefused", find: "this.#askedAt", replace: "this.leastNow" },
+    "src/updates/first-page.ts",
+  ),
+  tested(
+    "test/updates/since-limits.test.ts",
+    "a since between two milliseconds asked for again and again",
+    { in: "noteRefused", find: "asked.ns + MS_NS - 1n", replace: "asked.ns" },
+    "src/updates/since-limits.ts",
+  ),
+  tested(
     "test/confirm/late-orders.test.ts",
     "the end of a search for changes passes orders that are confirmed meanwhile",
     { in: "#findStart", find: "[loadReached(store), ", replace: "[" },

@@ -7,6 +7,7 @@ import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark } from "../pass/position-rows.ts";
 import { areOrdersAnswered } from "../pass/runs.ts";
+import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { COVERED_STREAM, loadCut } from "./cut-rows.ts";
 import { type Asked, askAt, type FollowRules, instantOf, type Page, planFirstAsk } from "./follow.ts";
@@ -45,19 +46,31 @@ export class FirstPages {
   /** The largest age of a `since` that this process was answered, and up to which time of the service it has seen all changes. */
   #answeredMs: number | undefined;
   #coveredNs: bigint | undefined;
+  /** Monotonic: when the last page was asked for. */
+  #askedAtMs = 0;
   /** Monotonic: when the earliest `since` that is answered may be searched for again. */
   #searchAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: JobContext, follow: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
     this.#context = context;
     this.#follow = follow;
-    this.#read = read;
+    this.#read = (pass, since) => {
+      this.#askedAtMs = context.clock.monotonicMs();
+      return read(pass, since);
+    };
     this.#least = new LeastTime(context, follow);
   }
 
   /** The service's time, or the least that it can be where it sends none. */
   get leastNow(): string | undefined {
     return this.#context.client.serviceNow ?? this.#least.now;
+  }
+
+  /** The same when the last page was asked for: with each repeat of a request its `since` becomes older. */
+  get #askedAt(): string | undefined {
+    const { leastNow } = this;
+    const agoMs = this.#context.clock.monotonicMs() - this.#askedAtMs;
+    return leastNow === undefined ? undefined : isoTime(Date.parse(leastNow) - agoMs);
   }
 
   /** A pass has come to its end: up to this time of the service no change is missing. */
@@ -116,7 +129,7 @@ export class FirstPages {
   #learnRefused(pass: Pass, asked: Asked): void {
     const { limits } = pass.learned;
     const answeredMs = limits?.answeredMs ?? this.#answeredMs;
-    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.leastNow, answeredMs) };
+    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.#askedAt, answeredMs) };
     this.#answeredMs = pass.learned.limits?.answeredMs;
   }
 
@@ -152,10 +165,10 @@ export class FirstPages {
     const { client } = this.#context;
     const follow = this.#follow;
     const { asked, isNarrowed } = first;
-    const age = ageOf(asked, this.leastNow);
+    const age = ageOf(asked, this.#askedAt);
     if (age !== undefined && age > (this.#answeredMs ?? 0)) this.#answeredMs = age;
     const { limits, form } = pass.learned;
-    pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, this.leastNow) };
+    pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, this.#askedAt) };
     if (!isNarrowed) return first;
     const plain = planFirstAsk({ watermark: position, serviceNow: client.serviceNow, form }, follow);
     pass.isNarrowed = asked.ns > plain.ns;

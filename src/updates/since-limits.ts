@@ -122,7 +122,8 @@ export function noteRefused(
   const answered = before?.answeredMs ?? answeredMs;
   return {
     refusedMs,
-    refusedUpToMs: Math.max(Number(asked.ns / MS_NS), before?.refusedUpToMs ?? 0),
+    // Up to the next whole one: what was refused is refused again.
+    refusedUpToMs: Math.max(Number((asked.ns + MS_NS - 1n) / MS_NS), before?.refusedUpToMs ?? 0),
     ...(answered !== undefined && refusedMs !== undefined && answered < refusedMs && { answeredMs: answered }),
     atMs: msOf(serviceNow) ?? before?.atMs,
     isProven: before?.isProven === true,

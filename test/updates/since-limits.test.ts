@@ -127,6 +127,11 @@ describe("the first since of a pass", () => {
 });
 
 describe("what is learned", () => {
+  it("counts to the last digit where the service's time is unknown", () => {
+    const asked = { ns: askedAt(HOUR_MS).ns + 593_999n };
+    expect(isRefused(asked, noteRefused(undefined, asked, undefined, undefined), undefined)).toBe(true);
+  });
+
   it.each<[string, SinceLimits | undefined, Partial<SinceLimits> | undefined]>([
     [
       "of a first refusal",
