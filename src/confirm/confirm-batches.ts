@@ -125,7 +125,7 @@ export class ConfirmBatches {
       const isNews = await commit(this.#context, pass.signal, () => {
         this.#late.save(late, at);
         if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
-        if (doubt.count !== undefined) this.#forms.saveCountOfChanges(doubt.count);
+        if (doubt.count !== undefined) this.#forms.saveCountOf("changes", doubt.count);
         this.#waits.forget(doubt.row.id);
         this.#waits.save();
         return markConfirmed(store, doubt.row, { account: this.#account, at });

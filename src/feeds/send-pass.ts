@@ -22,6 +22,10 @@ export interface SendPass extends FeedPass {
   readonly short: Set<number>;
   /** Halves of such requests that were not answered since, with how many were taken by that count before and after. */
   readonly divided: Map<string, { name: string; taken: number; counted: number; left: number }>;
+  /** Rows of requests of which none was counted, while nothing shows whether that says that they are the same. */
+  readonly undecided: Set<number>;
+  /** A record that was accepted, the last one: sent again at once, it changes nothing. */
+  lastAccepted: Entry | undefined;
   lastRefused: Refused | undefined;
   /** What the service failed with at a record alone. */
   failure: ServiceError | undefined;

@@ -22,7 +22,7 @@ import { count, type FeedContext } from "./absorb-feed.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
 import { referenceOf } from "./feed.ts";
 import { hasUnknownOutcome, loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "./feed-outbox.ts";
-import { saveOpenTables } from "./feed-rows.ts";
+import { loadKeyState, saveOpenTables } from "./feed-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { isLive } from "./plan-feed.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
@@ -104,7 +104,10 @@ export class SendRequest {
   }
 
   async #read(pass: SendPass, sent: Sent): Promise<Outcome> {
-    const { hideSecrets } = this.#context.client;
+    const {
+      client: { hideSecrets },
+      log,
+    } = this.#context;
     const { rules } = this.#options;
     const { rows, entries, answer } = sent;
     const { status } = answer;
@@ -130,7 +133,12 @@ export class SendRequest {
     });
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
     const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
-    const short = await this.#findShort(pass, rows, counted);
+    const found = await this.#findShort(pass, rows, counted);
+    const short = found?.mayBeSame && (await this.#isSame(pass, rows, found)) ? undefined : found;
+    if (short !== undefined && pass.short.size === 0) {
+      const [said, { size }] = [doubtOf(short).words, counted];
+      log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
+    }
     if (short !== undefined && rules.scope !== "whole") {
       for (const { id } of rows) pass.short.add(id);
       return { ...refused(`${doubtOf(short).words} of ${counted.size}`), short };
@@ -150,6 +158,7 @@ export class SendRequest {
       throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
     }
     await this.#accept(pass, rows, { named, reportedBy: result.reportedBy, judged, counted });
+    if (found === undefined && named.length === 0) pass.lastAccepted = entries.at(-1);
     return { kind: "accepted", status, accepted: counted.size, named };
   }
 
@@ -176,22 +185,56 @@ export class SendRequest {
     rows: readonly OutboxRow[],
     { counts, size }: Counted,
   ): Promise<(CountedOtherwise & { isEarly: boolean }) | undefined> {
-    const { log } = this.#context;
-    const { name } = this.#options.rules;
     const divided = pass.divided.get(partKeyOf(rows));
     pass.divided.delete(partKeyOf(rows));
     if (divided !== undefined) {
       divided.counted += takenBy(divided.name, counts[divided.name], size);
       divided.left -= 1;
       if (divided.left === 0 && divided.counted < divided.taken)
-        await commit(this.#context, pass.signal, () => this.#forms.saveCountOfChanges(divided.name));
+        await commit(this.#context, pass.signal, () => this.#forms.saveCountOf("changes", divided.name));
     }
-    const isPart = rows.length > 0 && rows.every(({ id }) => pass.short.has(id));
-    const short = this.#forms.findShort(counts, { size, isPart });
+    const short = this.#forms.findShort(counts, { size, isPart: isPartOfShort(pass, rows) });
     if (short === undefined) return undefined;
-    const said = doubtOf(short).words;
-    if (pass.short.size === 0) log.warn({ feed: name, size }, m.feeds.countedShort({ name, size, said }));
     return { ...short, isEarly: short.taken === 0 && divided?.left === 1 };
+  }
+
+  /**
+   * Whether a count of none says that these records have changed nothing. A record that was accepted in this pass shows what is counted:
+   * it goes once more. Where there is none, records may be the same whose request was not answered, or that were acknowledged so.
+   */
+  async #isSame(pass: SendPass, rows: readonly OutboxRow[], { name }: CountedOtherwise): Promise<boolean> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const again = pass.lastAccepted && (await this.#countAgain(pass.lastAccepted, name, pass.signal));
+    if (again !== undefined) {
+      await commit(this.#context, pass.signal, () => this.#forms.saveCountOf(again > 0 ? "taken" : "changes", name));
+      pass.undecided.clear();
+      return again === 0;
+    }
+    for (const { id } of rows) pass.undecided.add(id);
+    const isAlready = (row: OutboxRow) => {
+      const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
+      const isOpen = flightRecord !== null && flightUntilMs !== 0;
+      return isOpen || loadKeyState(store, rules, row.key).sent?.record === row.record;
+    };
+    return !isPartOfShort(pass, rows) && rows.every(isAlready);
+  }
+
+  /** What that name counts where a record goes that the service has. Undefined where it does not say. */
+  async #countAgain(entry: Entry, name: string, signal: AbortSignal): Promise<number | undefined> {
+    const { rules } = this.#options;
+    if (this.#context.files !== undefined || rules.scope === "whole") return undefined;
+    try {
+      const answer = await this.#ask([], [entry], signal);
+      if ("kind" in answer) return undefined;
+      const count = readImportResult(answer, [entry.key], rules.result);
+      return count.kind === "accepted" && count.counts?.[name] !== undefined
+        ? takenBy(name, count.counts[name], 1)
+        : undefined;
+    } catch (error) {
+      if (error instanceof ServiceError) return undefined;
+      throw error;
+    }
   }
 
   /** What an answer in a new form says is unknown until all of them have been in it for long enough. */
@@ -309,6 +352,11 @@ export function entryOf(row: OutboxRow): Entry {
 /** The service may have taken it, and nothing of that request is still on its way. */
 export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
+}
+
+/** Of a request with these the service has counted a part. */
+function isPartOfShort({ short }: SendPass, rows: readonly OutboxRow[]): boolean {
+  return rows.length > 0 && rows.every(({ id }) => short.has(id));
 }
 
 /** What the answer says of a part of the records makes an acceptance of the whole doubtful. */

@@ -47,6 +47,8 @@ export class SendRows {
       before: new Map(),
       short: new Set(),
       divided: new Map(),
+      undecided: new Set(),
+      lastAccepted: undefined,
       lastRefused: undefined,
       failure: undefined,
     };
@@ -166,6 +168,12 @@ export class SendRows {
     const isGeneral = suspects.some(({ status }) => !isOfRecord(status));
     if (!hasAccepted && isGeneral && this.#mustHold(pass)) throw this.#trouble(pass);
     const proven = hasAccepted ? pass.trial.accept() : suspects.filter(({ row }) => row.wasProven);
+    await this.#prove(pass, proven);
+  }
+
+  /** Those of which nobody can tell yet whether they were taken are tried again beside what is accepted. */
+  async #prove(pass: SendPass, refused: readonly RefusedAlone<OutboxRow>[]): Promise<void> {
+    const proven = refused.filter(({ row }) => !pass.undecided.has(row.id));
     if (proven.length > 0) await this.#refusals.prove(pass, proven);
   }
 
@@ -178,7 +186,7 @@ export class SendRows {
     }
     const isFirst = !pass.trial.hasAccepted;
     const proven = [...pass.trial.accept(), ...refusedAlone(outcome)];
-    if (proven.length > 0) await this.#refusals.prove(pass, proven);
+    await this.#prove(pass, proven);
     if (named.length > 0) await this.#refusals.refuseKept(pass, named);
     if (isFirst && countUnproven(this.#context.store, this.#options.rules, 1) > 0) await this.#refusals.wake(pass);
   }

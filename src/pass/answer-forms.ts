@@ -16,6 +16,7 @@ import {
   findShortCount,
   type LearnedCounts,
   learnCountOfChanges,
+  learnCountOfTaken,
   learnCounts,
 } from "../service/answer-counts.ts";
 import {
@@ -150,9 +151,10 @@ export class AnswerForms {
     COUNTS.save(this.#context.store, this.#endpoint, learnCounts(this.#counts, counts, size));
   }
 
-  /** Inside a transaction: this one counts changes. */
-  saveCountOfChanges(name: string): void {
-    COUNTS.save(this.#context.store, this.#endpoint, learnCountOfChanges(this.#counts, name));
+  /** Inside a transaction: this one counts what was changed, or what was taken, changed or not. */
+  saveCountOf(what: "changes" | "taken", name: string): void {
+    const learn = what === "changes" ? learnCountOfChanges : learnCountOfTaken;
+    COUNTS.save(this.#context.store, this.#endpoint, learn(this.#counts, name));
   }
 
   /**

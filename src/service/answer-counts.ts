@@ -3,7 +3,7 @@
  * number that is smaller than that of the records. Some count only what they have changed: what is usual is learned. Pure.
  */
 
-import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { headOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
 import {
   CAME_NAME,
@@ -15,6 +15,7 @@ import {
   TAKEN_NAME,
   UNCHANGED_OR_LEFT_OUT_NAME,
 } from "./doubt-words.ts";
+import { readCountsInWords } from "./part-words.ts";
 
 /** Numbers of the answer by name: `data.imported`. */
 export type AnswerCounts = Readonly<Record<string, number>>;
@@ -23,6 +24,10 @@ export type AnswerCounts = Readonly<Record<string, number>>;
 interface KnownCount {
   /** Different numbers of records that it was equal to, two at most; of a count of what was left out: of which it left out none. */
   sizes: readonly number[];
+  /** So often it was equal, up to as often as is enough for one number of records. Absent: an earlier version has learned it. */
+  times?: number;
+  /** A record that the service had was counted again: 0 says that none was taken, and not that nothing has changed. */
+  isOfTaken?: true;
   /**
    * It counts what the records have changed, or something else, and not the records. `left out`: one of what was left out, which was
    * above 0 in an acceptance.
@@ -36,12 +41,36 @@ const NAME_MAX = 40;
 const COUNTS_MAX = 20;
 const LEVELS = 2;
 const SIZES_MAX = 2;
+/** Where every request has the same number of records, a count that was equal so often follows that number. */
+const TIMES_MAX = 5;
+const TEXT_BYTES = 1_200;
+/** In the name of a number that stands in a text, or is the whole answer: `message.#.1/2`, `message.#.updated`, `#` */
+const IN_TEXT = "#";
 
-/** The numbers at the top and two levels below. */
+/** The numbers at the top and two levels below, and those in texts; of an answer that is no object its number, or those of its text. */
 export function readCounts(body: Buffer, root: Span | undefined): AnswerCounts {
   const counts: Record<string, number> = {};
-  if (root !== undefined && kindOf(body, root) === "object") addCounts(body, root, { counts, above: "", level: 0 });
+  const kind = root === undefined ? undefined : kindOf(body, root);
+  if (root === undefined) addText(body.toString("utf8", 0, TEXT_BYTES), { counts, above: "" });
+  else if (kind === "object") addCounts(body, root, { counts, above: "", level: 0 });
+  else if (kind === "number") addNumber(textOf(body, root), { counts, name: IN_TEXT });
+  else if (kind === "string") addText(stringOf(body, root), { counts, above: "" });
   return counts;
+}
+
+function addNumber(text: string, { counts, name }: { counts: Record<string, number>; name: string }): boolean {
+  const isCount = /^\d{1,9}$/.test(text);
+  if (isCount) counts[name] = Number(text);
+  return isCount;
+}
+
+/** By their places: words change with the numbers beside them. Those of what was changed, or was the same, are one count. */
+function addText(text: string, { counts, above }: { counts: Record<string, number>; above: string }): void {
+  const place = `${above}${IN_TEXT}`;
+  if (addNumber(text.trim(), { counts, name: place })) return;
+  const { changed, others } = readCountsInWords(text.slice(0, TEXT_BYTES));
+  if (changed !== undefined) counts[`${place}.updated`] = changed;
+  for (const [at, count] of others.entries()) counts[`${place}.${at + 1}/${others.length}`] = count;
 }
 
 function addCounts(
@@ -57,8 +86,9 @@ function addCounts(
     if (kind === "object" && level < LEVELS)
       addCounts(body, value, { counts, above: `${above}${key}.`, level: level + 1 });
     if (kind !== "number" && kind !== "string") return false;
-    const text = kind === "number" ? textOf(body, value) : stringOf(body, value);
-    if (/^\d{1,9}$/.test(text)) counts[`${above}${key}`] = Number(text);
+    const text = kind === "number" ? textOf(body, value) : headOf(body, value, TEXT_BYTES);
+    if (!addNumber(text, { counts, name: `${above}${key}` }) && kind === "string")
+      addText(text, { counts, above: `${above}${key}.` });
     return false;
   });
 }
@@ -82,12 +112,18 @@ export function takenBy(name: string, count: number | undefined, size: number): 
   return isLeftOutName(name) ? Math.max(0, size - count) : count;
 }
 
+function placeOfText(name: string): string {
+  return name.slice(0, name.indexOf(IN_TEXT) + 1);
+}
+
 /** Whether other counts say what became of the rest: `{created: 2, updated: 4}`, `{imported: 12, unchanged: 488}`. */
 function isExplained(counts: AnswerCounts, name: string, size: number): boolean {
   const isLeftOut = isLeftOutName(name);
   const isZero = counts[name] === 0;
   const isPart = (other: string) => {
     if (other === name) return !isLeftOut;
+    // A text beside counts may repeat them.
+    if (placeOfText(other) !== placeOfText(name)) return false;
     if (isCalled(SAME_NAME, other)) return true;
     if (isTakenName(name)) return isZero && isCalled(CHANGED_NAME, other);
     return isCalled(TAKEN_NAME, other) && !isCalled(CAME_NAME, other);
@@ -109,24 +145,27 @@ function hasCame(
   });
 }
 
-/** `taken`: how many records were, by that count. */
+/** `taken`: how many records were, by that count. `mayBeSame`: it is 0, and may say as well that nothing has changed. */
 export interface CountedOtherwise {
   name: string;
   count: number;
   taken: number;
+  mayBeSame?: true;
 }
 
 export function doubtOf({ name, count }: CountedOtherwise): Doubt {
-  return { why: "counts", words: `${name}: ${count}` };
+  const called = name.replace(/\.?#(?:\.\d+\/\d+)?/, "").replace(/^\./, "");
+  return { why: "counts", words: called === "" ? `${count}` : `${called}: ${count}` };
 }
 
 /**
  * A count that is known to follow the number of records, or is called so, and says now that fewer were taken. Undefined where there is none.
  * @param size how many records the answer does not name as refused
- * @param isPart whether the records were in a request of which only a part was counted: then 0 is such a count too. Else it says that
- * nothing has changed, unless it never counted changes by its name and another count says that the records came.
+ * @param isPart whether the records were in a request of which only a part was counted: then 0 is such a count too. Else one that is
+ * called a count of changes says that nothing has changed, and any other one may, unless another count says that the records came.
  * @param needs what shows that a count follows the number of records: `name`: being called so is enough; `one size`: no name is, and of a
- * name that says so one number that it was equal to; `two sizes`: two of them whatever it is called
+ * name that says so one number that it was equal to; `two sizes`: two of them whatever it is called. One number is enough where it was
+ * equal to that several times.
  */
 export function findShortCount(
   learned: LearnedCounts,
@@ -138,15 +177,23 @@ export function findShortCount(
     const known = learned[name];
     const taken = takenBy(name, count, size);
     if (isOfElse(known, name) || taken >= size) continue;
-    const times = known?.sizes.length ?? 0;
-    if (count === 0 && !isPart && !(times > 0 && saysNone(learned, counts, { name, size }))) continue;
+    const sizes = known?.sizes.length ?? 0;
     const isNamed = isCalled(TAKEN_NAME, name) || isLeftOutName(name);
+    const isEqual = sizes >= SIZES_MAX || isUsuallyEqual(known, { name, count });
+    const isSure = known?.isOfTaken === true || (sizes > 0 && saysNone(learned, counts, { name, size }));
+    if (count === 0 && !isPart && !isSure && (!isEqual || isCalled(CHANGED_NAME, name))) continue;
     const isFollowing =
-      (needs === "name" && isTakenName(name)) || times >= (isNamed && needs !== "two sizes" ? 1 : SIZES_MAX);
+      isEqual || (needs === "name" && isTakenName(name)) || (isNamed && needs !== "two sizes" && sizes > 0);
     if (isFollowing && !isExplained(counts, name, size) && (short === undefined || taken < short.taken))
-      short = { name, count, taken };
+      short = { name, count, taken, ...(count === 0 && !isSure ? { mayBeSame: true } : {}) };
   }
   return short;
+}
+
+/** It was equal several times, of one number of records. A number that is the same again may be none of records. */
+function isUsuallyEqual(known: KnownCount | undefined, { name, count }: { name: string; count: number }): boolean {
+  if ((known?.times ?? 0) < TIMES_MAX) return false;
+  return known?.sizes[0] !== count || isCalled(TAKEN_NAME, name) || isCalled(CAME_NAME, name) || /#\.\d/.test(name);
 }
 
 function saysNone(learned: LearnedCounts, counts: AnswerCounts, of: { name: string; size: number }): boolean {
@@ -178,11 +225,18 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
   for (const [name, count] of Object.entries(counts)) {
     const known = next[name];
     if (isOfElse(known, name) || (known === undefined && Object.keys(next).length >= COUNTS_MAX)) continue;
-    const sizes = known?.sizes ?? [];
+    const { sizes = [], times = 0 } = known ?? {};
     const taken = takenBy(name, count, size);
     if (taken === size) {
-      if (sizes.length < SIZES_MAX && !sizes.includes(size)) next = { ...next, [name]: { sizes: [...sizes, size] } };
-    } else if (sizes.length < SIZES_MAX && !(isTakenName(name) && taken < size))
+      const isNew = sizes.length < SIZES_MAX && !sizes.includes(size);
+      const after = { sizes: isNew ? [...sizes, size] : sizes, times: Math.min(times + 1, TIMES_MAX) };
+      if (isNew || after.times > times)
+        next = { ...next, [name]: { ...after, ...(known?.isOfTaken ? { isOfTaken: true } : {}) } };
+    } else if (
+      sizes.length < SIZES_MAX &&
+      !(isTakenName(name) && taken < size) &&
+      !(count === 0 && times === TIMES_MAX)
+    )
       next = { ...next, [name]: { sizes: [], of: isLeftOutName(name) ? "left out" : "else" } };
   }
   return next;
@@ -202,4 +256,9 @@ export function countsChanges(learned: LearnedCounts): boolean {
   return Object.entries(learned).some(
     ([name, { of }]) => of === "changes" && (isTakenName(name) || isLeftOutName(name)),
   );
+}
+
+/** A record that the service had was counted once more: it counts what was taken. */
+export function learnCountOfTaken(learned: LearnedCounts, name: string): LearnedCounts {
+  return { ...learned, [name]: { sizes: [], ...learned[name], isOfTaken: true } };
 }

@@ -177,7 +177,8 @@ export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
   if (isSilent(usual) || isSilent(form)) return isSilent(usual) && isSilent(form);
   if (usual.kind !== form.kind) return false;
   // Where numbers are usual they count something, and 500 is one of them.
-  if (form.doubt !== null && usual.doubt !== form.doubt && form.kind !== "number") return false;
+  if (form.doubt !== null && usual.doubt !== form.doubt && (form.kind !== "number" || form.doubt !== "words"))
+    return false;
   if (usual.kind === "text" || usual.kind === "string")
     return usual.names[0] === form.names[0] || usual.names[0] === ANY_WORDS;
   if (usual.kind === "array") return usual.names[0] === "[]" || usual.names[0] === form.names[0];

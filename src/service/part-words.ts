@@ -23,6 +23,7 @@ const TEXTS_MAX = 100;
 const LISTED_MAX = 20;
 
 const NUMBER = String.raw`(?<![\p{L}\d_./-]|\d:)(\d{1,9})(?![\p{L}\d_%/]|[.,:-]\d)`;
+const NUMBERS = new RegExp(NUMBER, "gu");
 const WORD_START = String.raw`(?<![\p{L}\d_])`;
 const WORD_END = String.raw`(?![\p{L}\d_])`;
 /** What became of records that are not there, in the service or in the request. */
@@ -101,6 +102,26 @@ export function readPartWords(
 export function readRefusedCount(body: Buffer, root: Span | undefined): string | undefined {
   const refused = root === undefined ? undefined : readTold(body, root).find(isRefusedCount);
   return refused === undefined ? undefined : wordsOf(refused);
+}
+
+/**
+ * The counts in a text, without fractions and what was left out: those of what was changed and of what was the same together, and all others.
+ * @example
+ * readCountsInWords("Loaded 7 rows: 2 created, 5 updated"); // { changed: 7, others: [7] }
+ */
+export function readCountsInWords(text: string): { changed: number | undefined; others: number[] } {
+  const counts = segmentsOf({ label: "", text, isNumber: false })
+    .flatMap(clausesOf)
+    .map((clause) => clause.replace(FRACTION, " "))
+    .filter((clause) => clause.search(FAILED) < 0)
+    .map((clause) => {
+      const found = [EITHER, SAME].map((words) => countsAt(clause, words)).find(({ length }) => length > 0);
+      const changed = new Set(found);
+      const all = [...clause.matchAll(NUMBERS)].map((match) => Number(match[1]));
+      return { changed: [...changed], others: all.filter((count) => !changed.has(count)) };
+    });
+  const changed = counts.flatMap((each) => each.changed);
+  return { changed: changed.length === 0 ? undefined : sum(changed), others: counts.flatMap(({ others }) => others) };
 }
 
 function wordsOf({ label, text }: Told): string {

@@ -193,3 +193,99 @@ describe("a service that counts only what was changed", () => {
     expect(await losesAnswer(8)).toEqual([20]);
   });
 });
+
+/** The service takes all records but one, and answers with the number of those that it has taken, or changed. */
+async function startPlain(say: (count: number) => string, counting: "taken" | "changed", chunk: number) {
+  const feeds = await startFeeds({ settings: { imports: { stocks: { chunk } } } });
+  const { service } = feeds.sandbox;
+  const handle = service.handle.bind(service);
+  const trouble = { leavesOut: undefined as string | undefined };
+  service.handle = (request) => {
+    if (!request.path.includes("/import/")) return handle(request);
+    const { stocks } = JSON.parse(request.body.toString()) as { stocks: { sku: string; quantity: number }[] };
+    const taken = stocks.filter(({ sku }) => sku !== trouble.leavesOut);
+    const changed = taken.filter(({ sku, quantity }) => feeds.level(sku) !== quantity);
+    const response = handle({ ...request, body: Buffer.from(JSON.stringify({ stocks: taken })) });
+    const headers = { "content-type": "text/plain; charset=utf-8" };
+    return { ...response, headers, body: Buffer.from(say(counting === "taken" ? taken.length : changed.length)) };
+  };
+  fillStock(feeds.erp, 5, 1);
+  await feeds.run("stocks");
+  for (const rows of [4, 5, 4, 5, 4]) {
+    feeds.erp.exec(`UPDATE stock SET quantity = quantity + 1 WHERE sku <= 'S-${rows}'`);
+    await feeds.minute();
+  }
+  expect([differing(feeds), feeds.rows("SELECT 1 FROM feed_outbox")]).toEqual([0, []]);
+  return { ...feeds, trouble };
+}
+
+const PLAIN: [string, (count: number) => string][] = [
+  ["a bare number", (count) => `${count}`],
+  ["a text", (count) => `Загружено строк: ${count}`],
+  ["a text in quotes", (count) => JSON.stringify(`Loaded ${count} rows`)],
+  ["a text beside a yes", (count) => JSON.stringify({ success: true, message: `Загружено строк: ${count}` })],
+  ["a member of any name", (count) => JSON.stringify({ success: true, rows: count })],
+];
+
+const SENT = PLAIN.flatMap(([name, say]) =>
+  [1, 500].map((chunk) => [`${name}, in requests of ${chunk}`, say, chunk] as const),
+);
+
+describe("a count that was the number of records in each answer", () => {
+  itSome(3)(SENT)("and is smaller now leaves out one: as %s", async (_name, say, chunk) => {
+    const feeds = await startPlain(say, "taken", chunk);
+    const { erp, trouble, clock, level, quarantined, rows } = feeds;
+    trouble.leavesOut = "S-2";
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku IN ('S-1', 'S-2', 'S-3')");
+    for (let minutes = 0; minutes < 30; minutes++) await feeds.minute();
+    expect([level("S-1"), level("S-3")]).toEqual([0, 0]);
+    expect(level("S-2")).not.toBe(0);
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-2" }]);
+    expect(quarantined()).toMatchObject([
+      { reference: "S-2", state: "held", reason: expect.stringContaining("0 of 1") },
+    ]);
+    trouble.leavesOut = undefined;
+    clock.advance(12 * 3_600_000);
+    await feeds.minutes(3);
+    expect([differing(feeds), quarantined().filter(({ state }) => state === "held")]).toEqual([0, []]);
+  });
+
+  it.each<[string, string]>([
+    ["alone", "'S-2'"],
+    ["with others that it does not take", "'S-2', 'S-3'"],
+  ])("and is 0 of one record that goes %s is no acceptance", async (_name, skus) => {
+    const feeds = await startPlain((count) => JSON.stringify({ success: true, rows: count }), "taken", 1);
+    const { erp, trouble, sandbox, rows } = feeds;
+    trouble.leavesOut = "S-2";
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    let leavesBoth = true;
+    service.handle = (request) => {
+      if (leavesBoth && request.body.includes("S-3"))
+        return { ...handle({ ...request, path: "/" }), status: 200, body: Buffer.from('{"success":true,"rows":0}') };
+      return handle(request);
+    };
+    erp.exec(`UPDATE stock SET quantity = 0 WHERE sku IN (${skus})`);
+    for (let minutes = 0; minutes < 20; minutes++) await feeds.minute();
+    expect(rows("SELECT k0 FROM feed_outbox WHERE last_error LIKE '%0 of 1%'")).toHaveLength(skus.split(",").length);
+    leavesBoth = false;
+    trouble.leavesOut = undefined;
+    feeds.clock.advance(12 * 3_600_000);
+    await feeds.minutes(20);
+    expect([differing(feeds), rows("SELECT 1 FROM feed_outbox"), feeds.holds()]).toEqual([0, [], []]);
+  });
+
+  itSome(2)(SENT)("and is 0 where nothing has changed blames no record: as %s", async (_name, say, chunk) => {
+    const feeds = await startPlain(say, "changed", chunk);
+    const { erp, sandbox, clock, quarantined, holds, rows } = feeds;
+    erp.exec("UPDATE stock SET quantity = 50 WHERE sku IN ('S-1', 'S-2')");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: 2, do: { kind: "reset" } });
+    await feeds.minute();
+    clock.advance(2 * IMPORT_TIMEOUT_MS);
+    for (let minutes = 0; minutes < 30; minutes++) await feeds.minute();
+    erp.exec("UPDATE stock SET quantity = 60 WHERE sku IN ('S-3', 'S-4')");
+    for (let minutes = 0; minutes < 5; minutes++) await feeds.minute();
+    expect(differing(feeds)).toBe(0);
+    expect([holds(), quarantined(), rows("SELECT 1 FROM feed_outbox")]).toEqual([[], [], []]);
+  });
+});
