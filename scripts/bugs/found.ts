@@ -125,6 +125,38 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { importAnswer: ["taken", "all or none"] }, step: { do: "leave out" } },
   },
+  ...[
+    tested(
+      "test/service/answer-counts.test.ts",
+      "counts in texts overlooked",
+      { of: "addText", does: "return;" },
+      "src/service/answer-counts.ts",
+    ),
+    tested(
+      "test/service/answer-counts.test.ts",
+      "a number alone is no count",
+      { in: "readCounts", find: 'kind === "number"', replace: 'kind === "null"' },
+      "src/service/answer-counts.ts",
+    ),
+    tested(
+      "test/service/answer-counts.test.ts",
+      "what counts single records follows nothing",
+      { of: "isUsuallyEqual", does: "return false;" },
+      "src/service/answer-counts.ts",
+    ),
+    tested(
+      "test/feeds/counted-short.test.ts",
+      "a count of none always says that nothing has changed",
+      { of: "#isSame", does: "return true;" },
+      "src/feeds/send-request.ts",
+    ),
+    tested(
+      "test/feeds/counted-short.test.ts",
+      "a count of none never says that nothing has changed",
+      { of: "#isSame", does: "return false;" },
+      "src/feeds/send-request.ts",
+    ),
+  ],
   {
     ...one(
       "a count of what was left out taken for one of something else",
