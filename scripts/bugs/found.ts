@@ -482,6 +482,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
     "src/feeds/handed-rows.ts",
   ),
+  tested(
+    "test/feeds/push-parents.test.ts",
+    "what is in a group waits while a change of the group cannot be sent",
+    { find: "AND s.gone = 0 AND s.epoch = f.epoch)))", replace: "AND s.gone = 2 AND s.epoch = f.epoch)))" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
+    "test/feeds/push-parents.test.ts",
+    "what is in a group goes before it to another address",
+    { find: "AND s.gone = 0 AND s.epoch = f.epoch)))", replace: "AND s.gone = 0)))" },
+    "src/feeds/feed-outbox.ts",
+  ),
   {
     name: "a row that was acknowledged as gone elsewhere is not sent here as gone",
     edits: [
