@@ -680,6 +680,24 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/page-cover.ts",
   ),
   tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "a cancellation overlooked that a later change of the same page overtakes",
+    { of: "#noteCancelled", does: "return;" },
+    "src/updates/collect-changes.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "a cancellation overlooked that waits for its read while a later change comes",
+    { in: "takeFormer", find: "[waits, cancelled", replace: "['', cancelled" },
+    "src/updates/apply-change.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "a cancellation overlooked whose order says something later when it is read",
+    { of: "#takeOvertaken", does: "return;" },
+    "src/updates/read-orders.ts",
+  ),
+  tested(
     "test/updates/follow-cut.test.ts",
     "changes that move no position are not looked for in later pages",
     { in: "#newAnchors", find: "(!isWhole && watermark", replace: "(watermark" },

@@ -19,6 +19,7 @@ import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";
+import { saysCancelled, takeOvertaken } from "./take-cancellation.ts";
 
 function isOlderThanStored(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -41,6 +42,7 @@ export function applyChange(
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
   const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
+  if (record.ok) takeFormer(options, news, record.orderId);
   if (isUnnamed(record)) return applyUnnamed(options, { record, bytes });
   if (!record.ok || isTakenWhole)
     return ingestRecord({ store, rules, mapping: rules.update, bytes, at, askedAt }, record);
@@ -64,6 +66,20 @@ export function applyChange(
   queueOrderRead({ store, rules }, owed, at);
   if (isLater) renewRead(store, orderId);
   return "owed";
+}
+
+/** Cancellations that this change has overtaken before they were stored: in the same pass, or while their order waited for its read. */
+function takeFormer(
+  { store, rules, at }: Parameters<typeof applyChange>[0],
+  { bytes, record, cancelled }: ChangeNews,
+  orderId: string,
+): void {
+  const queued = loadQueuedRead(store, orderId);
+  const waits = queued?.source === "update" ? queued.record : "";
+  for (const text of [waits, cancelled?.toString("utf8") ?? ""]) {
+    if (text === "" || saysCancelled(rules, { bytes, record })) continue;
+    takeOvertaken({ store, rules }, { orderId, text, nextAt: readTimestampText(bytes, record.span, rules.update), at });
+  }
 }
 
 /** Whether a change is later than the record that waits for a read of its order. A read that no record asked for has only the order's own answers, which have failed. */

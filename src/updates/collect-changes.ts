@@ -41,6 +41,8 @@ export interface ChangeNews {
   isKnown: boolean;
   /** What to store of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
+  /** An earlier change of the same order, new as well, that says that it is cancelled. */
+  cancelled?: Buffer | undefined;
   /** What is to be forgotten once it is acted on. */
   unstored?: UnstoredAnswer | undefined;
 }
@@ -63,6 +65,20 @@ interface OrderChanges {
   hasLast: boolean;
   unseenTimestamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
+  /** The last one that {@link OrderChanges.newest} has overtaken and that is a cancellation. */
+  cancelled?: Waiting | undefined;
+}
+
+/** Whether a record says that its order is cancelled. */
+export type IsCancelled = (body: Buffer, record: AnswerRecord) => boolean;
+
+interface ServedPage {
+  body: Buffer;
+  /** The service's own position has moved past its changes, then even one that looks like an earlier one is new, unless its timestamp says otherwise. */
+  isBeyond: boolean;
+  /** Records that hold nothing may still come whole. */
+  waitsForEmpty?: boolean;
+  isCancelled?: IsCancelled;
 }
 
 const UNUSABLE = { isDoubtful: false, isKnown: false, seen: undefined };
@@ -128,12 +144,10 @@ export class ChangeCollector {
 
   /**
    * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
-   * @param page `isBeyond`: the service's own position has moved past them, then even one that looks like an earlier one is
-   *   new, unless its timestamp says otherwise. `waitsForEmpty`: records that hold nothing may still come whole.
    * @param onFull stores what waits
    */
   async addPage(
-    page: { body: Buffer; changes: ChangePage; isBeyond: boolean; waitsForEmpty?: boolean },
+    page: ServedPage & { changes: ChangePage },
     signal: AbortSignal,
     onFull: () => Promise<void>,
   ): Promise<number> {
@@ -153,7 +167,7 @@ export class ChangeCollector {
     return this.#fresh - before;
   }
 
-  #add(page: { body: Buffer; isBeyond: boolean; waitsForEmpty?: boolean }, changes: readonly ServedChange[]): void {
+  #add(page: ServedPage, changes: readonly ServedChange[]): void {
     const { body, isBeyond, waitsForEmpty = false } = page;
     this.#recall(changes);
     for (const { record, timestamp, contentHash, key } of changes) {
@@ -163,7 +177,8 @@ export class ChangeCollector {
         continue;
       }
       const timestampNs = timestamp?.instantNs;
-      this.#addChange(body, record, { timestampNs, contentHash, key, isNew: isBeyond && timestampNs === undefined });
+      const isNew = isBeyond && timestampNs === undefined;
+      this.#addChange(page, record, { timestampNs, contentHash, key, isNew });
     }
   }
 
@@ -188,7 +203,9 @@ export class ChangeCollector {
       const { record, bytes, contentHash, isKnown, unstored } = order.newest;
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       const seen = writeSeen(order.seen);
-      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored });
+      const cancelled = order.cancelled?.bytes;
+      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored, cancelled });
+      order.cancelled = undefined;
       order.hasLast = true;
       for (const ns of order.unseenTimestamps ?? [])
         if (ns !== undefined && ns > this.newsAfterNs && ns < (this.#earliestNewsNs ?? ns + 1n))
@@ -224,7 +241,7 @@ export class ChangeCollector {
   }
 
   #addChange(
-    body: Buffer,
+    { body, isCancelled }: ServedPage,
     record: AnswerRecord & { ok: true },
     change: { timestampNs: bigint | undefined; contentHash: Buffer; key: ChangeKey; isNew: boolean },
   ): void {
@@ -247,12 +264,32 @@ export class ChangeCollector {
       if (order.newest?.isKnown) this.#drop(order);
     }
     if (isKnown && order.hasLast) return;
-    if (order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest)) return;
+    const isOvertaken = order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest);
+    if (!isKnown && order.newest?.isKnown === false && isCancelled !== undefined) {
+      const waiting = isOvertaken ? { ...change, isKnown, record, bytes: body } : order.newest;
+      this.#noteCancelled(order, waiting, isCancelled);
+    }
+    if (isOvertaken) return;
     this.#bytes -= order.newest?.bytes.length ?? 0;
     forgetUnstored(this.#store, order.newest?.unstored);
     const newest = this.#copy(body, record, { ...change, isKnown });
     order.newest = { ...newest, unstored: isKnown ? undefined : this.#note(newest) };
     this.#waiting.add(order);
+  }
+
+  /** Of several the last one. */
+  #noteCancelled(order: OrderChanges, overtaken: Waiting, isCancelled: IsCancelled): void {
+    const { bytes, record, timestampNs } = overtaken;
+    if (order.cancelled !== undefined && !replaces(overtaken, order.cancelled)) return;
+    if (!isCancelled(bytes, record)) return;
+    const { start, end } = record.span;
+    const copy = Buffer.from(bytes.subarray(start, end));
+    order.cancelled = {
+      ...overtaken,
+      timestampNs,
+      bytes: copy,
+      record: { ...record, span: { start: 0, end: end - start } },
+    };
   }
 
   #note({ bytes, record }: Waiting): UnstoredAnswer {

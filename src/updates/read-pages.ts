@@ -18,6 +18,7 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
 import { refuseRepeated, reportedError } from "../records/read-list.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -33,6 +34,7 @@ import type { Rest } from "./rest-rows.ts";
 import { NARROWED_MAX } from "./since-limits.ts";
 import { provesCut, raiseTie, showsWhole, type Tie } from "./step-over.ts";
 import type { StorePass } from "./store-pass.ts";
+import { saysCancelled } from "./take-cancellation.ts";
 import { loadTie } from "./tie-rows.ts";
 
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
@@ -325,8 +327,9 @@ export class ReadPages {
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     if (elements.length > 0) for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
+    const isCancelled = (bytes: Buffer, record: AnswerRecord) => saysCancelled(rules, { bytes, record });
     const add = async (waitsForEmpty: boolean) =>
-      await pass.changes.addPage({ body, changes, isBeyond, waitsForEmpty }, pass.signal, () =>
+      await pass.changes.addPage({ body, changes, isBeyond, waitsForEmpty, isCancelled }, pass.signal, () =>
         this.#stored.store(pass, { isWhole: false }),
       );
     const empty = countEmptyRecords(body, elements);

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { type Followed, startFollowed } from "../support/followed.ts";
+import { startStatusBridge } from "../support/statuses.ts";
+import { itSome } from "../support/whole.ts";
+
+const LOG = { updates: { history: "log" } } as const;
+
+const events = (test: Pick<Followed, "rows">, id: string) =>
+  test
+    .rows<{ kind: string; status: string }>(
+      "SELECT kind, new_status AS status FROM order_events WHERE order_id = ? AND revision > 1 ORDER BY seq",
+      id,
+    )
+    .map(({ kind, status }) => `${kind} ${status}`);
+
+describe("a cancellation that the service has moved on from before it was stored", () => {
+  itSome(2)([
+    ["parts of orders", { history: "log" }],
+    ["whole orders", { history: "log", carry: "whole" }],
+    ["no boundary", { history: "log", boundary: "exclusive" }],
+    ["a page of one change", { history: "log", pageLimit: 1 }],
+  ] as const)("is an event of its own where one poll lists both: %s", async (_, updates) => {
+    const settings = "carry" in updates ? { updates: { carry: "whole" } } : {};
+    const test = await startFollowed(3, { service: { updates }, settings });
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    test.change(id, { status: "refunded" }, 20_000);
+    await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+    const { revision } = test.statusOf(id);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    await test.sweep();
+    expect(test.statusOf(id)).toEqual({ status: "refunded", revision });
+    expect(test.rows("SELECT is_cancelled FROM orders WHERE order_id = ?", id)).toEqual([{ is_cancelled: 0 }]);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
+  it("is one where the order is moved on between the list and its read", async () => {
+    const test = await startFollowed(3, {});
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    test.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
+    test.clock.advance(1_000);
+    await test.run("updates");
+    test.sandbox.faults.clear();
+    expect(test.statusOf(id).status).toBe("new");
+    test.change(id, { status: "refunded" }, 20_000);
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
+  it("is one where the change of it is answered by what came later", async () => {
+    const test = await startFollowed(3, {});
+    const [id = ""] = test.ids;
+    const at = new Date(test.clock.nowMs() + 1_000).toISOString();
+    test.change(id, { status: "refunded" }, 20_000);
+    const body = JSON.stringify({ updates: [{ order_id: id, status: "cancelled", updated_at: at }] });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
+  it("is none where the order was cancelled before, or by no later word", async () => {
+    const test = await startFollowed(3, { service: LOG });
+    const [id = "", other = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    await test.poll();
+    test.change(id, { status: "refunded" });
+    await test.poll();
+    await test.sweep();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+    test.change(other, { status: "cancelled" });
+    test.change(other, { status: "cancelled" });
+    await test.poll();
+    expect(events(test, other)).toHaveLength(1);
+  });
+});
+
+describe("a status that waits", () => {
+  it("is refused where one poll lists a cancellation of its order and what came after it", async () => {
+    const bridge = await startStatusBridge({ sandbox: { options: LOG } });
+    const { ids, ask, send, sandbox, run, clock, sendFor, effects, request } = bridge;
+    sandbox.faults.add({ match: { path: "status" }, times: "forever", do: { kind: "status", status: 423 } });
+    const id = ask(ids[0]!, "shipped");
+    await send();
+    clock.advance(60_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    clock.advance(20_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "refunded" });
+    await run("updates");
+    sandbox.faults.clear();
+    await sendFor(20);
+    expect(effects()).toEqual([]);
+    expect(request(id)).toMatchObject({ state: "refused" });
+  });
+});
