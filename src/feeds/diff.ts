@@ -77,8 +77,8 @@ export function diffKeys<F extends FoundKey>(
 }
 
 /**
- * What was acknowledged of another article than the row names now is no evidence about that one. A table that is sent whole, or
- * whose absent rows send nothing, just leaves it out.
+ * What was acknowledged of another article than the row names now is no evidence about that one. A table that is sent whole just
+ * leaves it out, and so does one whose absent rows send nothing, unless other rows may name the article.
  */
 function setApart(
   rules: FeedRules,

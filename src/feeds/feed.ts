@@ -63,7 +63,9 @@ export interface FeedRules {
   record: Template;
   /** The properties of a record by which the service has the article; none where that is not known. */
   identity: readonly (readonly string[])[];
-  /** An article that its row names no longer goes away by itself: it is known what names it, and what says that it is gone. */
+  /** No key column stands in a record: only by what names the article can an answer mean one. */
+  isKeyUntold: boolean;
+  /** What a row has sent of an article that it names no longer is kept apart: the article goes away by itself, or other rows may name it. */
   leavesArticles: boolean;
   /** Two rows of the source may name the same article, and the one that is gone then sends nothing. */
   sharesArticles: boolean;
@@ -118,6 +120,8 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
   });
   const namesArticles = identity.length > 0 && settings.scope !== "whole";
   const isShared = namesArticles && !isOneRowEach({ keys: settings.key, identity, record });
+  // Of an article's images each is on the site, whatever else names it.
+  const keepsShared = isShared && levels.deletion === null && images === null;
   return {
     feedId: FEED_IDS[name],
     name,
@@ -133,10 +137,10 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     available,
     record,
     identity,
-    leavesArticles: namesArticles && levels.deletion !== null,
+    isKeyUntold: identity.length > 0 && !settings.key.some((key) => placeholdersOf(record).includes(key)),
+    leavesArticles: (namesArticles && levels.deletion !== null) || keepsShared,
     sharesArticles: isShared && levels.deletion !== null,
-    // Of an article's images each is on the site, whatever else names it.
-    keepsShared: isShared && levels.deletion === null && images === null,
+    keepsShared,
     ...levels,
     scope: settings.scope,
     // A form holds one record and its file.

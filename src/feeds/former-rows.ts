@@ -73,7 +73,7 @@ export function leaveReplaced(
   replaced: readonly { before: string; record: string; sentAt: string; live: number }[],
   at: string,
 ): void {
-  if (!rules.leavesArticles && !rules.keepsShared) return;
+  if (!rules.leavesArticles) return;
   for (const { before, record, ...row } of replaced)
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
 }

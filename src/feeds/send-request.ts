@@ -25,6 +25,7 @@ import { hasUnknownOutcome, loadKnownKeys, type OutboxRow, saveAcceptance, saveA
 import { loadKeyState, saveOpenTables } from "./feed-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { isLive } from "./plan-feed.ts";
+import { textAt } from "./record-identity.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
 
@@ -111,7 +112,7 @@ export class SendRequest {
     const { rules } = this.#options;
     const { rows, entries, answer } = sent;
     const { status } = answer;
-    const keys = this.#nameFirst(entries.map(({ key }) => key));
+    const keys = this.#namesOf(entries);
     const result = readImportResult(answer, keys, rules.result);
     const refused = (words: string): Refused => ({
       kind: "refused",
@@ -162,9 +163,15 @@ export class SendRequest {
     return { kind: "accepted", status, accepted: counted.size, named };
   }
 
-  /** The keys, with that column first by which an answer may name single records: the one that has the most different values. */
-  #nameFirst(keys: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  /**
+   * By what an answer may name each record: its key, with the column first that has the most different values; where the service is told nothing
+   * of the key, what names the article.
+   */
+  #namesOf(entries: readonly Entry[]): readonly (readonly string[])[] {
     const { rules } = this.#options;
+    if (rules.isKeyUntold)
+      return entries.map(({ record }) => rules.identity.map((steps) => textAt(record, steps) ?? ""));
+    const keys = entries.map(({ key }) => key);
     if (rules.keys.length < 2) return keys;
     const known = loadKnownKeys(this.#context.store, rules, {
       table: "feed_sent",

@@ -445,6 +445,42 @@ describe("an article that its row names no longer", () => {
     });
   });
 
+  it.each([
+    ["on_delete: ignore", { on_delete: "ignore" }],
+    ["zeros", {}],
+  ])(
+    "shows what its own row says where another one named it in a request of unknown outcome, under %s",
+    async (_what, how) => {
+      for (const sql of ["UPDATE goods SET article = 'd' WHERE id = 9", "DELETE FROM goods WHERE id = 9"]) {
+        const test = await startGoods(how);
+        test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+        test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
+        await test.run("stocks");
+        expect(test.rows("SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL")).toEqual([{ k0: "9" }]);
+        test.erp.exec(sql);
+        await test.minutes(30);
+        expect([test.levels("a"), former(test)]).toEqual([[5, 7, 5], []]);
+        const live = test.rows("SELECT count(*) AS live FROM feed_sent WHERE live = 1");
+        expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual(live);
+        await test.close();
+      }
+    },
+  );
+
+  it("shows what its own row says where another one named it and takes the place of a row that goes, with on_delete: ignore", async () => {
+    const test = await startGoods({ on_delete: "ignore", delete_after: "0s" });
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
+    await test.minute();
+    test.erp.exec("UPDATE goods SET quantity = 6 WHERE article = 'b'");
+    await test.minute();
+    test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    test.erp.exec("UPDATE goods SET article = 'b', quantity = 8 WHERE id = 9");
+    await test.run("stocks");
+    test.erp.exec("DELETE FROM goods WHERE id = 2");
+    await test.minutes(30);
+    expect([test.level("a"), test.level("b"), former(test)]).toEqual([5, 8, []]);
+  });
+
   it("sends nothing more of a row that was sent after the one that goes", async () => {
     const test = await startGoods();
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");

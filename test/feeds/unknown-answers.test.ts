@@ -516,6 +516,24 @@ describe("an import of whose records the answer says something new", () => {
     expect(rows("SELECT k1 FROM feed_outbox")).toEqual([{ k1: "S-2" }]);
   });
 
+  it.each([
+    ["in a list of names", (keys: string[]) => ({ not_found: keys })],
+    ["beside each", (keys: string[]) => ({ results: keys.map((sku) => ({ sku, status: "unknown" })) })],
+    ["in a sentence", (keys: string[]) => ({ note: `There is no ${keys.join(", ")}.` })],
+  ])("is known by what names its article where the record lacks the key: %s", async (_, say) => {
+    const left = new Set<string>();
+    const feeds = await startLeavingOut(left, say, {
+      query: "SELECT 'row of ' || sku AS id, sku, quantity, reserved FROM stock",
+      ...{ key: ["id"], record: { sku: "{sku}", quantity: "{available}" } },
+    });
+    const { erp, minutes, level, rows } = feeds;
+    left.add("S-2");
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku IN ('S-1', 'S-2')");
+    await minutes(10);
+    expect(level("S-1")).toBe(0);
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "row of S-2" }]);
+  });
+
   it("is read behind a byte order mark, too", async () => {
     const { erp, sandbox, run, level } = await startFeeds();
     const handle = sandbox.service.handle.bind(sandbox.service);
