@@ -421,35 +421,41 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",
-    { in: "#nameFirst", find: "return first === 0 ? keys :", replace: "return first >= 0 ? keys :" },
+    { in: "#namesOf", find: "return first === 0 ? keys :", replace: "return first >= 0 ? keys :" },
     "src/feeds/send-request.ts",
   ),
-  tested(
-    "test/feeds/former-rows.test.ts",
-    "a deleted row that sends nothing leaves its number where another row names its article",
-    {
-      in: "absorbFound",
-      find: "rules.keepsShared && rows.length === 0",
-      replace: "!rules.keepsShared && rows.length < 0",
-    },
-    "src/feeds/absorb-feed.ts",
-  ),
+  {
+    name: "a deleted row that sends nothing leaves its number where another row names its article",
+    edits: [
+      {
+        file: "src/feeds/absorb-feed.ts",
+        in: "absorbFound",
+        find: "rules.keepsShared && rows.length === 0",
+        replace: "!rules.keepsShared && rows.length < 0",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { forms: { shared: "ignore" }, step: { do: "second row", how: "remove" } },
+  },
   tested(
     "test/feeds/former-rows.test.ts",
     "a deleted row that the guard has held goes although another row names its article by then",
     { in: "#spareGoing", find: "await this.#changes.spareGoing(limits, signal);", replace: "void signal;" },
     "src/feeds/push-imports.ts",
   ),
-  tested(
-    "test/feeds/former-rows.test.ts",
-    "a row that stays is not sent again where the one that was sent last for its article goes",
-    {
-      in: "isLast",
-      find: "return own.sentAt <= sentAt || own.sentAt > at;",
-      replace: "return own.sentAt > at;",
-    },
-    "src/feeds/handed-rows.ts",
-  ),
+  {
+    name: "a row that stays is not sent again where the one that was sent last for its article goes",
+    edits: [
+      {
+        file: "src/feeds/handed-rows.ts",
+        in: "isLast",
+        find: "return own.sentAt <= sentAt || own.sentAt > at;",
+        replace: "return own.sentAt > at;",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "second row", how: ["remove", "other"] } },
+  },
   tested(
     "test/feeds/former-rows.test.ts",
     "an article stays on sale while what its row holds now cannot be sent",
@@ -471,6 +477,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "articles that go to zero in rows with other keys are not counted by the guard",
     { in: "planOf", find: "return [Number(isDrop), priority];", replace: "return [0 * Number(isDrop), priority];" },
     "src/feeds/handed-rows.ts",
+  ),
+  tested(
+    "test/feeds/unknown-answers.test.ts",
+    "what an answer says of a record without its key said of none",
+    { in: "#namesOf", find: "if (rules.isKeyUntold)", replace: "if (rules.keys.length < 1)" },
+    "src/feeds/send-request.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",

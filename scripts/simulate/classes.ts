@@ -117,6 +117,7 @@ const HOSTILE_KINDS: Classes = {
     "one id",
     "move",
     "other path",
+    "second row",
     "remake",
     "own order",
     "refer",
@@ -126,6 +127,7 @@ const HOSTILE_KINDS: Classes = {
   ],
   "form leases": ["true", "false"],
   "form pages": [2, 3],
+  "form shared": ["zero", "ignore"],
   "form link": LINKS,
   "form leaves": [1, 2],
   "form confirmedOnly": ["true", "false"],
@@ -158,6 +160,7 @@ const HOSTILE_MET: Classes = {
   cancelled: ["before it is stored"],
   "moved on": ["refunded", "new"],
   refused: ["before the confirm"],
+  "second row": ["write", "zero", "remove", "other"],
   "named otherwise": [
     ...OTHERWISE.map((how) => `updates ${how}`),
     ...OTHERWISE.filter((how) => how !== "time").map((how) => `orders ${how}`),

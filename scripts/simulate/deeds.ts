@@ -133,7 +133,7 @@ type ErpDeed = Extract<
   {
     do:
       | ("write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask")
-      | ("remake" | "own order" | "refer" | "cut key");
+      | ("remake" | "own order" | "refer" | "cut key" | "second row");
   }
 >;
 
@@ -147,6 +147,8 @@ function actAsErp(world: World, deed: ErpDeed) {
       if (how === "in flight") return void world.inFlight.push(() => erp.write(feed, key, "upsert"));
       return how === "zero" ? erp.write(feed, key, "upsert", 0) : erp.write(feed, key, how);
     }
+    case "second row":
+      return writeSecond(world, deed);
     case "set back":
       return erp.setBack(deed.feed, keyOf(deed.key));
     case "remove":
@@ -181,6 +183,16 @@ function actAsErp(world: World, deed: ErpDeed) {
       if (orderId !== undefined) erp.ask(orderId, deed.status);
     }
   }
+}
+
+/** Only where the service is not told by what the ERP knows its rows. */
+function writeSecond({ erp, forms, coverage }: World, { key, how, other }: Extract<Deed, { do: "second row" }>): void {
+  if (forms.shared === "no") return;
+  coverage.count("second row", how);
+  const [own, another] = [key, other].map((at) => KEYS[at % KEYS.length] ?? KEYS[0]) as [string, string];
+  if (how === "remove") erp.removeSecond(own);
+  else if (how === "other") erp.writeSecond(own, another);
+  else erp.writeSecond(own, own, how === "zero" ? 0 : erp.nextValue());
 }
 
 /** After a table was made anew the ERP can read nothing until the next pass has begun. */

@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import type { Forms } from "./forms.ts";
 import type { FeedName, SharedTable } from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
 
@@ -8,13 +9,21 @@ export type Value = number | null | undefined;
 interface Table {
   readonly name: string;
   readonly value: string;
+  /** The column by which a row is known. */
+  readonly by: "sku" | "warehouse";
   /** What the site is given for a row that is gone; undefined: nothing. */
   readonly gone: number | undefined;
 }
 
 const TABLES: Record<FeedName, Table> = {
-  stocks: { name: "stock", value: "quantity", gone: 0 },
-  prices: { name: "prices", value: "price", gone: undefined },
+  stocks: { name: "stock", value: "quantity", by: "sku", gone: 0 },
+  prices: { name: "prices", value: "price", by: "sku", gone: undefined },
+};
+
+/** Where two rows may name one article, `warehouse` has the key of each. */
+const SHARED: Record<Exclude<Forms["shared"], "no">, Table> = {
+  zero: { ...TABLES.stocks, by: "warehouse" },
+  ignore: { ...TABLES.stocks, by: "warehouse", gone: undefined },
 };
 
 /** Written only when the faults are over. */
@@ -38,45 +47,108 @@ export const REFERRING = "erp_notes";
 /** The ERP: writes to the bridge's database, and remembers what it wrote. */
 export class Erp {
   readonly asked: { id: number; orderId: string; status: string; revision: number; isOdd?: boolean }[] = [];
-  readonly #history = new Map<string, Value[]>();
+  /** Of each article, by the row that named it. */
+  readonly #histories = new Map<string, Map<string, Value[]>>();
+  /** What the second rows of articles name. */
+  readonly #seconds = new Map<string, string>();
+  readonly #tables: Record<FeedName, Table>;
   readonly #cut = new Set<string>();
   readonly #connection: SecondConnection;
   #last = 0;
   #isLocking = false;
   #hasOwnOrder = false;
 
-  constructor(connection: SecondConnection) {
+  constructor(connection: SecondConnection, shared: Forms["shared"]) {
     this.#connection = connection;
+    this.#tables = shared === "no" ? TABLES : { ...TABLES, stocks: SHARED[shared] };
   }
 
   get isLocking(): boolean {
     return this.#isLocking;
   }
 
-  /** Every value that the row had, oldest first. */
+  /** Every value that the row of that key had, oldest first. */
   history(feed: FeedName, key: string): readonly Value[] {
-    return this.#history.get(`${feed} ${key}`) ?? [];
+    return this.#histories.get(`${feed} ${key}`)?.get(key) ?? [];
   }
 
+  /** The same of every row while it named the article. */
+  histories(feed: FeedName, article: string): ReadonlyMap<string, readonly Value[]> {
+    return this.#histories.get(`${feed} ${article}`) ?? new Map();
+  }
+
+  /** The row of that key. */
   current(feed: FeedName, key: string): { exists: boolean; value: unknown } {
-    const { name, value } = TABLES[feed];
-    const row = this.#run(`SELECT ${value} AS value FROM ${name} WHERE sku = ? COLLATE BINARY`).get(key) as
+    const { name, value, by } = this.#tables[feed];
+    const row = this.#run(`SELECT ${value} AS value FROM ${name} WHERE ${by} = ? COLLATE BINARY`).get(key) as
       | { value: unknown }
       | undefined;
     return { exists: row !== undefined, value: row?.value };
   }
 
+  /** The rows that name the article now. */
+  rowsOf(feed: FeedName, article: string): { key: string; value: unknown }[] {
+    const { name, value, by } = this.#tables[feed];
+    const sql = `SELECT ${by} AS key, ${value} AS value FROM ${name} WHERE sku = ? COLLATE BINARY`;
+    return this.#run(sql).all(article) as { key: string; value: unknown }[];
+  }
+
+  /** The articles that the row of that key has ever named. */
+  articlesOf(feed: FeedName, key: string): string[] {
+    const named = [...this.#histories].filter(([name, rows]) => name.startsWith(`${feed} `) && rows.has(key));
+    return named.map(([name]) => name.slice(feed.length + 1));
+  }
+
   write(feed: FeedName, key: string, how: string, value: number = ++this.#last): void {
-    const { name, value: column } = TABLES[feed];
+    const { name, value: column, by } = this.#tables[feed];
     this.#note(feed, key, value);
+    const into = this.#into(feed);
     const sql =
       how === "replace"
-        ? `INSERT OR REPLACE INTO ${name} (sku, ${column}) VALUES (?, ?)`
-        : `INSERT INTO ${name} (sku, ${column}) VALUES (?, ?) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`;
+        ? `INSERT OR REPLACE ${into} VALUES (@key, @value)`
+        : `INSERT ${into} VALUES (@key, @value) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`;
     this.asItself(() => {
-      if (how === "delete-insert") this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key);
-      this.#run(sql).run(key, value);
+      if (how === "delete-insert") this.#run(`DELETE FROM ${name} WHERE ${by} = ?`).run(key);
+      this.#run(sql.replace("@key", by === "sku" ? "@key" : "@key, @key")).run({ key, value });
     });
+  }
+
+  #into(feed: FeedName): string {
+    const { name, value, by } = this.#tables[feed];
+    return `INTO ${name} (${by === "sku" ? "sku" : "sku, warehouse"}, ${value})`;
+  }
+
+  /** A second row of stocks names the article from now on, whatever it named before. Without a value it keeps its own. */
+  writeSecond(key: string, article: string, value?: number): void {
+    const row = `${key}+`;
+    const own = this.current("stocks", row).value;
+    const now = value ?? (typeof own === "number" ? own : ++this.#last);
+    if (this.#seconds.get(row) !== article) this.#leave(row);
+    this.#seconds.set(row, article);
+    this.#note("stocks", article, now, row);
+    this.asItself(() => {
+      const update = "UPDATE stock SET sku = @article, quantity = @now WHERE warehouse = @row";
+      const { changes } = this.#run(update).run({ article, now, row });
+      if (changes === 0)
+        this.#run(`INSERT ${this.#into("stocks")} VALUES (@article, @row, @now)`).run({ article, row, now });
+    });
+  }
+
+  nextValue(): number {
+    return ++this.#last;
+  }
+
+  removeSecond(key: string): void {
+    const row = `${key}+`;
+    this.asItself(() => this.#run("DELETE FROM stock WHERE warehouse = ?").run(row));
+    this.#leave(row);
+  }
+
+  /** The row names its article no longer. */
+  #leave(row: string): void {
+    const article = this.#seconds.get(row);
+    if (article !== undefined) this.#note("stocks", article, this.#tables.stocks.gone, row);
+    this.#seconds.delete(row);
   }
 
   /** The row has the value again that it had before the last one. */
@@ -87,20 +159,22 @@ export class Erp {
   }
 
   remove(feed: FeedName, key: string): void {
-    const { name, gone } = TABLES[feed];
-    const { changes } = this.asItself(() => this.#run(`DELETE FROM ${name} WHERE sku = ?`).run(key));
+    const { name, by, gone } = this.#tables[feed];
+    const { changes } = this.asItself(() => this.#run(`DELETE FROM ${name} WHERE ${by} = ?`).run(key));
     if (changes > 0) this.#note(feed, key, gone);
   }
 
   /** `literal` is an SQL literal. */
   writeOdd(feed: FeedName, key: string, literal: string): void {
-    const { name, value } = TABLES[feed];
+    const { value, by } = this.#tables[feed];
     const text = literal.replace(/^'(.*)'$/, "$1");
     const number = /^[0-9.]+$/.test(text) ? Number(text) : undefined;
     this.#note(feed, key, text === "NULL" ? null : number);
+    const own = `'${key.replace("'", "''")}'`;
+    const named = by === "sku" ? own : `${own}, ${own}`;
     this.asItself(() =>
       this.#connection.db.exec(
-        `INSERT INTO ${name} (sku, ${value}) VALUES ('${key.replace("'", "''")}', ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
+        `INSERT ${this.#into(feed)} VALUES (${named}, ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
       ),
     );
   }
@@ -292,11 +366,11 @@ export class Erp {
     db.exec(db.inTransaction ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
   }
 
-  #note(feed: FeedName, key: string, value: Value): void {
-    const name = `${feed} ${key}`;
-    const known = this.#history.get(name);
-    if (known === undefined) this.#history.set(name, [value]);
-    else known.push(value);
+  #note(feed: FeedName, article: string, value: Value, row = article): void {
+    const name = `${feed} ${article}`;
+    const histories = this.#histories.get(name) ?? new Map<string, Value[]>();
+    this.#histories.set(name, histories);
+    histories.set(row, [...(histories.get(row) ?? []), value]);
   }
 
   #run(sql: string): Database.Statement {

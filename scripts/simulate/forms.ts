@@ -68,6 +68,11 @@ export interface Forms {
   readonly takenRecords: number | null;
   readonly prices: boolean;
   readonly whole: boolean;
+  /**
+   * Whether two rows of stocks may name one article: each has a key of its own, which the service is not told. `zero`: an article that is gone
+   * is sent with 0; `ignore`: nothing is sent of it.
+   */
+  readonly shared: "no" | "zero" | "ignore";
   readonly guard: boolean;
   readonly perSecond: number;
   /** A confirm that names more orders is too large. */
@@ -198,6 +203,7 @@ export function chooseForms(random: Random): Forms {
     lagStamp: "order",
     leases: false,
     formedMs: null,
+    shared: "no",
     pages: null,
     link: LINKS[0],
     leaves: 0,
@@ -318,6 +324,12 @@ export function levelIn(record: Record<string, unknown>, { level }: Forms): unkn
   return level === "nested" ? (record["stock"] as { left?: unknown } | undefined)?.left : record[level];
 }
 
+/** A row whose key the service is not told is known by it alone. */
+function keyOfStocks({ shared }: Forms, { otherKey }: Changed): object {
+  if (shared !== "no") return { key: ["warehouse"] };
+  return otherKey ? { key: ["warehouse", "sku"] } : {};
+}
+
 /** What an operator who knows this service would write. */
 export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<string, unknown> {
   const feed = {
@@ -348,11 +360,14 @@ export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<stri
         ...feed,
         scope: forms.whole ? "whole" : "changed",
         ...(changed.otherPath ? { path: OTHER_PATH } : {}),
-        ...(changed.otherKey ? { key: ["warehouse", "sku"] } : {}),
-        ...(changed.unit || forms.level !== "quantity"
+        ...keyOfStocks(forms, changed),
+        ...(forms.shared === "ignore" ? { on_delete: "ignore" } : {}),
+        ...(changed.unit || forms.level !== "quantity" || forms.shared !== "no"
           ? {
               record: {
-                ...{ sku: "{sku}", warehouse: "{warehouse}", ...LEVELS[forms.level] },
+                sku: "{sku}",
+                ...(forms.shared === "no" ? { warehouse: "{warehouse}" } : {}),
+                ...LEVELS[forms.level],
                 ...(changed.unit ? { unit: "pcs" } : {}),
               },
             }

@@ -51,6 +51,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
   { tag: 0x409c, shares: { usual: 0.03, hostile: 0.06 }, draw: notConfirmed },
   { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
+  { tag: 0x54a7, shares: { usual: 0.03, hostile: 0.06 }, draw: sharedArticle },
   { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
   // Of the few files in UTF-16 alone.
@@ -579,6 +580,45 @@ function notConfirmed(random: Random, forms: Forms): Apart | undefined {
       { after: ms, do: "wait" },
       ...idle(2),
     ],
+  };
+}
+
+/**
+ * Two rows of stocks name one article, and one of them goes, or names another article: the one that stays may have been sent before it, after
+ * it, or in a request whose answer is lost.
+ */
+function sharedArticle(random: Random, forms: Forms): Apart | undefined {
+  // A row is known by the place of its second key, which rows with half a surrogate pair have not.
+  if (forms.whole || forms.encoding !== "UTF-8") return undefined;
+  const key = integerBetween(random, 0, 3);
+  const other = key + integerBetween(random, 1, 3);
+  const second = (how: "write" | "zero" | "remove" | "other"): Step => ({
+    after: 0,
+    do: "second row",
+    key,
+    how,
+    other,
+  });
+  const first: Step = { after: 0, do: "remove", feed: "stocks", key };
+  const maybe = (share: number, ...steps: Step[]) => (random() < share ? steps : []);
+  const lost = (): Step => {
+    const when = pickOne(random, ["before", "after"] as const);
+    return { after: 0, do: "net", on: "import", fate: { kind: "reset", when } };
+  };
+  const go = (): Step => pickOne(random, [second("remove"), second("remove"), second("other"), first]);
+  const round = (): Step[] => [
+    write(key),
+    ...maybe(0.7, pass()),
+    second(random() < 0.15 ? "zero" : "write"),
+    ...maybe(0.2, lost()),
+    ...maybe(0.8, pass()),
+    ...maybe(0.3, write(key), ...maybe(0.5, pass())),
+    go(),
+    ...idle(integerBetween(random, 1, 4)),
+  ];
+  return {
+    forms: { ...forms, shared: random() < 0.6 ? "zero" : "ignore" },
+    steps: [write(other), ...round(), ...maybe(0.5, ...round())],
   };
 }
 

@@ -55,6 +55,8 @@ export type Deed =
   | { do: "write"; feed: FeedName; key: number; how: "upsert" | "replace" | "delete-insert" | "in flight" | "zero" }
   | { do: "set back" | "remove"; feed: FeedName; key: number }
   | { do: "odd value"; feed: FeedName; key: number; value: string }
+  /** The second row of the first article is written, removed, or names the other article from now on. */
+  | { do: "second row"; key: number; how: "write" | "zero" | "remove" | "other"; other: number }
   | { do: "rewrite" | "rollback"; feed: FeedName }
   | { do: "lock"; ms: number }
   | { do: "take" }

@@ -33,7 +33,7 @@ export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
 /** Rows that wait to be sent: before the guard counts what they take off sale, whatever key that was sent under. */
 export async function handOverWaiting(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  if (!(rules.leavesArticles || rules.keepsShared) || !hasLeft(store, rules)) return;
+  if (!rules.leavesArticles || !hasLeft(store, rules)) return;
   const waiting = new WaitingArticles(store, rules);
   waiting.open();
   try {

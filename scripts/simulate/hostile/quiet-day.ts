@@ -433,7 +433,9 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
     if (reference === null) return erp.countCut(kind) > 0;
     const { exists, value } = erp.current(kind, reference);
     if (exists && isUnsendable(kind, value)) return true;
-    return lies.lasting().has(`${kind} ${reference}`) || (hadRefusedRecords && reference === KEYS[0]);
+    const named = [reference, ...erp.articlesOf(kind, reference)];
+    const lasting = lies.lasting();
+    return named.some((name) => lasting.has(`${kind} ${name}`) || (hadRefusedRecords && name === KEYS[0]));
   }
   if (versions.bad.has(reference ?? "")) return true;
   if ([...versions.bad.values()].some((raw) => versions.isOfBad(raw, payload ?? ""))) return true;

@@ -39,12 +39,19 @@ export class GuardInvariants {
     for (const { key, record } of effect.accepted) {
       const level = levelIn(JSON.parse(record) as Record<string, unknown>, forms);
       if (Number(level) > 0) this.#live.add(key);
-      else if (this.#live.delete(key)) {
+      else if (this.#live.delete(key) && !this.#isOfOther(key)) {
         if (this.#approved > 0) this.#approved -= 1;
         else this.#drops.push({ atMs: time.elapsedMs, wallOffsetMs: machine.wallOffsetMs });
       }
     }
     if (this.#drops.length > droppedBefore) this.#check(liveBefore + droppedBefore);
+  }
+
+  /** The guard counts rows: where two name an article and one says that there is some, the 0 of the other one has taken none away. */
+  #isOfOther(key: string): boolean {
+    const [article] = JSON.parse(key) as [string];
+    const rows = this.#scene.erp.rowsOf("stocks", article);
+    return rows.length > 1 && rows.some(({ value }) => Number(value) > 0);
   }
 
   /** @param before articles that were for sale, those included that went within the time */

@@ -64,10 +64,11 @@ export class PushInvariants {
   checkLeftOut(feed: FeedName): void {
     const { auditor, erp, fail, forms } = this.#scene;
     if (erp.isLocking) return;
+    const isRowWaiting = (key: string) => auditor.prepare(IS_WAITING).get({ feed: FEED_IDS[feed], key }) !== undefined;
     const isWhole = feed === "stocks" && forms.whole;
     if (isWhole && auditor.prepare(IS_TABLE_WAITING).get({ feed: FEED_IDS[feed] }) !== undefined) return;
     for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
-      const isWaiting = auditor.prepare(IS_WAITING).get({ feed: FEED_IDS[feed], key }) !== undefined;
+      const isWaiting = [key, ...erp.histories(feed, key).keys()].some(isRowWaiting);
       const [difference] = isWaiting ? [] : this.#differencesAt(feed, key);
       if (difference !== undefined)
         fail(9, `${difference}: it counts as sent, and the service has said that it was not taken`);
@@ -98,18 +99,22 @@ export class PushInvariants {
   }
 
   #checkValue(feed: FeedName, key: string, value: unknown): void {
-    const name = `${feed} ${key}`;
-    const history = this.#scene.erp.history(feed, key);
-    const from = this.#place.get(name) ?? 0;
-    const place = history.findIndex((each, index) => index >= from && each === value);
-    if (place !== -1) {
+    const histories = this.#scene.erp.histories(feed, key);
+    // Of several rows that name an article each goes on from where it stood.
+    for (const [row, history] of histories) {
+      const name = `${feed} ${key} ${row}`;
+      const from = this.#place.get(name) ?? 0;
+      const place = history.findIndex((each, index) => index >= from && each === value);
+      if (place === -1) continue;
       this.#place.set(name, place);
       return;
     }
-    const was = history.includes(value as number) ? "an older value after a newer one" : "a value that it never had";
+    const all = [...histories.values()];
+    const isKnown = all.some((history) => history.includes(value as number));
+    const was = isKnown ? "an older value after a newer one" : "a value that it never had";
     this.#scene.fail(
       9,
-      `${feed}: the site was given ${was} for ${key}: ${String(value)} of ${JSON.stringify(history)}`,
+      `${feed}: the site was given ${was} for ${key}: ${String(value)} of ${all.map((each) => JSON.stringify(each)).join(" and ")}`,
     );
   }
 
@@ -124,7 +129,8 @@ export class PushInvariants {
       if (this.#blamed.has(name)) continue;
       this.#blamed.add(name);
       const { exists, value } = erp.current(feed, key);
-      if (named.has(name) || (exists && isUnsendable(feed, value))) continue;
+      const isNamed = erp.articlesOf(feed, key).some((article) => named.has(`${feed} ${article}`));
+      if (named.has(name) || isNamed || (exists && isUnsendable(feed, value))) continue;
       fail(16, `${name} is in quarantine for what the service said of all`);
     }
   }
@@ -149,19 +155,27 @@ export class PushInvariants {
   }
 
   #differencesAt(feed: FeedName, key: string): string[] {
-    const { erp, service, auditor } = this.#scene;
-    const { exists, value } = erp.current(feed, key);
+    const { erp, service, forms } = this.#scene;
+    const rows = erp.rowsOf(feed, key);
     const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
     const shown =
       found === undefined ? undefined : this.#valueIn(feed, JSON.parse(found[1]) as Record<string, unknown>);
-    if (!exists && (feed === "prices" || shown === undefined || shown === 0)) return [];
-    if (exists && isUnsendable(feed, value)) {
-      const isNamed = auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
-      return isNamed ? [] : [`${feed} ${key}: ${String(value)} here, and not in quarantine`];
-    }
+    const keepsGone = feed === "prices" || forms.shared === "ignore";
+    if (rows.length === 0 && (keepsGone || shown === undefined || shown === 0)) return [];
+    const unsendable = rows.filter(({ value }) => isUnsendable(feed, value));
+    const unnamed = unsendable.filter((row) => !this.#isQuarantined(feed, row.key));
+    // The site keeps what such a row was given before.
+    if (unsendable.length > 0)
+      return unnamed.map((row) => `${feed} ${row.key}: ${String(row.value)} here, and not in quarantine`);
     if (this.#excused.has(`${feed} ${key}`)) return [];
-    if (exists && (value === null ? (shown ?? null) === null : shown === Number(value))) return [];
-    return [`${feed} ${key}: ${exists ? String(value) : "gone"} here, ${String(shown)} on the site`];
+    // Of several rows that name an article either may have been sent last.
+    if (rows.some(({ value }) => (value === null ? (shown ?? null) === null : shown === Number(value)))) return [];
+    const here = rows.length === 0 ? "gone" : rows.map(({ value }) => String(value)).join(" and ");
+    return [`${feed} ${key}: ${here} here, ${String(shown)} on the site`];
+  }
+
+  #isQuarantined(feed: FeedName, key: string): boolean {
+    return this.#scene.auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
   }
 }
 
