@@ -157,6 +157,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "src/feeds/send-request.ts",
     ),
   ],
+  tested(
+    "test/feeds/push-parents.test.ts",
+    "what takes off sale waits for a parent",
+    { of: "isOffSale", does: "return false;" },
+    "src/feeds/plan-feed.ts",
+  ),
+  tested(
+    "test/feeds/push-parents.test.ts",
+    "a pass that waits for what has failed is a success",
+    { in: "saveRun", find: "is.isAwaiting && !isWell(store, run.job)", replace: "is.isAwaiting && isWell(store, '')" },
+    "src/pass/runs.ts",
+  ),
   {
     ...one(
       "a count of what was left out taken for one of something else",
@@ -497,13 +509,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-parents.test.ts",
     "what is in a group waits while a change of the group cannot be sent",
-    { find: "AND s.gone = 0 AND s.epoch = f.epoch)))", replace: "AND s.gone = 2 AND s.epoch = f.epoch)))" },
+    { find: "AND s.gone = 0 AND s.epoch = f.epoch)`", replace: "AND s.gone = 2 AND s.epoch = f.epoch)`" },
     "src/feeds/feed-outbox.ts",
   ),
   tested(
     "test/feeds/push-parents.test.ts",
     "what is in a group goes before it to another address",
-    { find: "AND s.gone = 0 AND s.epoch = f.epoch)))", replace: "AND s.gone = 0)))" },
+    { find: "AND s.gone = 0 AND s.epoch = f.epoch)`", replace: "AND s.gone = 0)`" },
     "src/feeds/feed-outbox.ts",
   ),
   {

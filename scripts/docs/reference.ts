@@ -63,7 +63,7 @@ const SOURCES = `### Where rows may come from, and what that costs
   writers notice nothing; the user of erp-bridge then needs the right to write its folder, because SQLite keeps the index
   of the log there. Not in WAL mode, programs that write the file wait while it is read; \`check\` says so.
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
-- Rows that name another one as their \`parent\` go after it was accepted; a later change of that one is not waited for.
+- Rows that name another one as their \`parent\` go after it was accepted; a later change of that one is not waited for. What takes an article off sale waits for none.
 - A key that stands twice is quarantined with both rows, and neither is sent.
 - Another \`key\`, \`table\`, \`query\`, \`file\`, \`record\`, \`parent\` or \`scope\` takes nothing off sale: everything is compared with what was
   sent. Under another \`key\` what was sent is named anew first: by the row whose record says the same where the former key stood, by the

@@ -19,8 +19,8 @@ import { ServiceError } from "../service/service-error.ts";
 import type { Admission, HoldGate } from "./gate.ts";
 
 export type RunResult =
-  /** `lifted`: the holds that this pass has found to be over. */
-  | ({ error: null; lifted?: readonly HoldRow[] } & JobReport)
+  /** `lifted`: the holds that this pass has found to be over; `isAwaiting`: it had nothing to send (`Job.prepare`). */
+  | ({ error: null; lifted?: readonly HoldRow[]; isAwaiting?: boolean } & JobReport)
   /** `leftMs`: until the hold may be tried, also by a job whose own time comes once a day; undefined: a person ends it. */
   | {
       error: null;
@@ -63,7 +63,8 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const counts = prepared?.counts ?? {};
     if (prepared?.hasWork === false) {
       await gate.endWaits(job.areas, signal);
-      return { error: null, outcome: Object.keys(counts).length > 0 ? "done" : "idle", counts };
+      const outcome = Object.keys(counts).length > 0 ? "done" : "idle";
+      return { error: null, outcome, counts, isAwaiting: prepared.isAwaiting ?? false };
     }
     admission = await gate.admit(job.areas, signal);
     if (admission.state === "held") {
@@ -159,7 +160,9 @@ async function saveResult(
     error: wordsOf(result, client.hideSecrets),
   };
   try {
-    await commit({ store, clock, log }, signal, () => saveRun(store, row));
+    await commit({ store, clock, log }, signal, () =>
+      saveRun(store, row, { isAwaiting: "isAwaiting" in result && result.isAwaiting === true }),
+    );
   } catch (error) {
     log.debug({ job: job.name, errorCode: asError(error).code }, "The run's own record could not be written.");
   }

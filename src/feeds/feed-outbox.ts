@@ -90,12 +90,18 @@ export function changeSome(
 
 const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
   AND (retry_ms IS NULL OR retry_ms <= @nowMs)`;
-/** The row that must be on the site before this one does not wait itself, or is there: one that was accepted, and is changed. */
-const PARENT_IS_THERE = `(x.parent IS NULL OR NOT EXISTS (SELECT 1 FROM feed_outbox p WHERE p.feed_id = x.feed_id
-  AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
-  AND coalesce(p.refusal, 'proven') = 'proven' AND p.id <> x.id
-  AND NOT EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id WHERE s.feed_id = p.feed_id AND ${sameKey("s", "p")}
-    AND s.gone = 0 AND s.epoch = f.epoch)))`;
+/** That row is on the site, as far as is known. */
+const isPresent = (row: string) => `EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
+  WHERE s.feed_id = ${row}.feed_id AND ${sameKey("s", row)} AND s.gone = 0 AND s.epoch = f.epoch)`;
+/**
+ * The row that must be on the site before this one is there, or does not wait itself. What takes an article off sale that may be on the
+ * site needs none.
+ */
+const PARENT_IS_THERE = `(x.parent IS NULL OR x.drop_round IS NOT NULL
+  OR (x.priority = 0 AND (x.doubt_record IS NOT NULL OR ${isPresent("x")}))
+  OR NOT EXISTS (SELECT 1 FROM feed_outbox p WHERE p.feed_id = x.feed_id
+    AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
+    AND coalesce(p.refusal, 'proven') = 'proven' AND p.id <> x.id AND NOT ${isPresent("p")}))`;
 
 /** Rows that may go now: to zero or away first, then other zeros, decreases and the rest; a row after its parent. */
 export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {

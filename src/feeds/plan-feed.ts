@@ -85,11 +85,19 @@ export function prioritize(
   known: FeedKeyState,
 ): { isDrop: boolean; priority: number } {
   const level = parseDecimal(levelOf(rules, record) ?? "");
-  if (level === undefined) return { isDrop: false, priority: PRIORITY.rest };
+  if (level === undefined)
+    return { isDrop: false, priority: isOffSale(rules, record, known) ? PRIORITY.zero : PRIORITY.rest };
   if (level.coefficient <= 0n) return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
   const before = known.sent === undefined ? undefined : parseDecimal(levelOf(rules, known.sent.record) ?? "");
   const isLess = before !== undefined && compareDecimals(level, before) < 0;
   return { isDrop: false, priority: isLess ? PRIORITY.decrease : PRIORITY.rest };
+}
+
+/** Of an article that the site may have: the record says what that of a deleted row would, as one that is switched off does. */
+function isOffSale(rules: FeedRules, record: string, { sent, outbox }: FeedKeyState): boolean {
+  if (rules.scope === "whole" || (sent === undefined && (outbox?.flightRecord ?? null) === null)) return false;
+  const deletion = renderDeletion(rules, record);
+  return deletion !== undefined && isSameRecord(record, deletion);
 }
 
 /** Whether the site sells it, or may sell it because of a request whose answer never came. */

@@ -106,7 +106,9 @@ export class PushImports implements Job {
   }
 
   /** Everything that needs no service, also while a hold stands: one row a key says what waits. */
-  async prepare(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
+  async prepare(
+    signal: AbortSignal,
+  ): Promise<{ counts: Record<string, number>; hasWork: boolean; isAwaiting?: boolean }> {
     const pass: FeedPass = { counts: {}, signal };
     this.#limits = undefined;
     try {
@@ -132,7 +134,8 @@ export class PushImports implements Job {
     this.#hasFailed = false;
     await this.#sendRows.request.settleForms(signal);
     this.#changes.refuseStuck();
-    return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0 };
+    const isAwaiting = hasInFlight(this.#context.store, this.#options.rules, this.#context.clock.monotonicMs());
+    return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0, isAwaiting };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {

@@ -37,9 +37,10 @@ export interface Job {
   readonly areas: readonly string[];
   /**
    * What can be done without the service, before any hold is looked at. Without `hasWork` the pass ends here: a job that
-   * has nothing to ask must neither use up a probe nor end a hold.
+   * has nothing to ask must neither use up a probe nor end a hold. `isAwaiting`: requests that were not answered may still arrive, and what
+   * they sent goes again after that: until then nothing shows that a failure has passed.
    */
-  prepare?(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean }>;
+  prepare?(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean; isAwaiting?: boolean }>;
   /** Whether an idle pass is not worth a record: of a job that looks every second few are. */
   skipsIdleRow?(monotonicMs: number): boolean;
   /** One bounded pass. Throws typed errors; what it had committed until then stays. */

@@ -14,10 +14,12 @@ export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
   error: Message | null;
 };
 
-export function saveRun(store: Store, run: RunRow): void {
+/** @param is.isAwaiting it sent nothing, and rows of a request that was not answered wait: a failure has not passed */
+export function saveRun(store: Store, run: RunRow, is: { isAwaiting: boolean } = { isAwaiting: false }): void {
   const error = store.textOf(run.error);
   insertRow(store, runs, { ...run, error });
-  const good = run.outcome === "idle" || run.outcome === "done" ? 1 : 0;
+  const isLeft = is.isAwaiting && !isWell(store, run.job);
+  const good = (run.outcome === "idle" || run.outcome === "done") && !isLeft ? 1 : 0;
   const bad = run.outcome === "failed" || run.outcome === "held" ? 1 : 0;
   store
     .prepare(

@@ -180,3 +180,83 @@ describe("a catalog with groups", () => {
     expect(sent(test).map((skus) => skus.toSorted())).toEqual([["A", "B", "C", "D", "G", "X", "Y"]]);
   });
 });
+
+const FAULTS = { "500": { kind: "status", status: 500 }, reset: { kind: "reset" } } as const;
+
+describe("a group that the service fails at", () => {
+  /** The site has the group G with P and Q; from then on every request that has the group's new name fails. */
+  async function startFailing(fault: keyof typeof FAULTS, settings: Settings = {}) {
+    const test = await startCatalog(settings);
+    put(test, [
+      ["G", null],
+      ["P", "G"],
+      ["Q", "G"],
+      ["R", null],
+    ]);
+    await test.run("catalog");
+    await test.run("catalog");
+    const { service } = test.sandbox;
+    const handle = service.handle.bind(service);
+    const trouble = { isOn: true, key: "Kitchen" };
+    service.handle = (request) => {
+      if (!trouble.isOn || !request.body.includes(trouble.key)) return handle(request);
+      // Nothing arrives: what the connection breaks off at was not for the site.
+      test.sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: FAULTS[fault] });
+      return handle({ ...request, body: Buffer.from('{"products":[]}') });
+    };
+    const shown = (sku: string) => test.site("catalog")[sku] as { name: string; active: boolean } | undefined;
+    /** As passes follow each other while requests fail, until the group alone is left. */
+    const passes = async (count: number) => {
+      for (let pass = 0; pass < count; pass++) {
+        test.clock.advance(121_000);
+        await test.run("catalog").catch(() => {});
+        await test.run("catalog").catch(() => {});
+      }
+    };
+    return { ...test, trouble, shown, passes };
+  }
+
+  it.each(["500", "reset"] as const)(
+    "(%s) keeps nothing on the site from being changed, or taken off sale",
+    async (fault) => {
+      const { erp, shown, passes, rows, trouble, clock, minute } = await startFailing(fault);
+      erp.exec("UPDATE products SET name = 'Kitchen' WHERE sku = 'G'");
+      await passes(3);
+      expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "G" }]);
+      erp.exec("UPDATE products SET active = 0 WHERE sku = 'P'; UPDATE products SET name = 'better' WHERE sku = 'Q'");
+      await minute("catalog");
+      expect([shown("P")?.active, shown("Q")?.name]).toEqual([false, "better"]);
+      trouble.isOn = false;
+      clock.advance(3_600_000);
+      await passes(3);
+      expect([shown("G")?.name, rows("SELECT 1 FROM feed_outbox")]).toEqual(["Kitchen", []]);
+    },
+  );
+
+  it("keeps no row on sale that is moved into it, and a row that is new there waits", async () => {
+    const { erp, shown, passes, rows, minute } = await startFailing("500");
+    erp.exec("INSERT INTO products (sku, name) VALUES ('H', 'Kitchen')");
+    await passes(2);
+    erp.exec("UPDATE products SET parent = 'H', active = 0 WHERE sku = 'P'");
+    erp.exec("INSERT INTO products (sku, parent, name) VALUES ('N', 'H', 'new')");
+    await minute("catalog");
+    expect([shown("P")?.active, shown("N")]).toEqual([false, undefined]);
+    expect(rows("SELECT k0 FROM feed_outbox ORDER BY k0")).toEqual([{ k0: "H" }, { k0: "N" }]);
+  });
+
+  it("is told of for as long as nothing has shown that it is over", async () => {
+    const { erp, passes, rows, clock, run, trouble } = await startFailing("500");
+    erp.exec("INSERT INTO products (sku, name) VALUES ('H', 'Kitchen')");
+    erp.exec("INSERT INTO products (sku, parent, name) VALUES ('N', 'H', 'new')");
+    await passes(3);
+    const told = () => rows("SELECT failing_since IS NOT NULL AS failing FROM flows WHERE flow = 'catalog'");
+    for (let seconds = 0; seconds < 100; seconds += 10) {
+      clock.advance(10_000);
+      await run("catalog").catch(() => {});
+      expect(told()).toEqual([{ failing: 1 }]);
+    }
+    trouble.isOn = false;
+    await passes(3);
+    expect([told(), rows("SELECT 1 FROM feed_outbox")]).toEqual([[{ failing: 0 }], []]);
+  });
+});
