@@ -476,6 +476,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/feeds/former-rows.test.ts",
+    "a deletion that was refused is tried again although another row names the article",
+    {
+      in: "loadDueGone",
+      find: "o.gone = 1 AND coalesce(",
+      replace: "o.gone = 1 AND o.state = 'waiting' AND coalesce(",
+    },
+    "src/feeds/handed-rows.ts",
+  ),
+  tested(
+    "test/feeds/former-rows.test.ts",
     "what a deleted row has sent is forgotten where the row that names its article was never accepted",
     {
       in: "isLast",

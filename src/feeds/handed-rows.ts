@@ -5,7 +5,8 @@
  */
 
 import type { Store } from "../database/store.ts";
-import type { FeedRules } from "./feed.ts";
+import { releaseRow } from "../pass/quarantine-rows.ts";
+import { type FeedRules, referenceOf } from "./feed.ts";
 import { INVALID_EPOCH, keyInJson, sameKey, UNSHOWN } from "./feed-rows.ts";
 import { recordKeyOf } from "./former-key.ts";
 import { leaveFlight, saveLeft } from "./former-rows.ts";
@@ -58,7 +59,7 @@ export function loadDueGone(
       `SELECT ${GONE}, iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
        FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
          LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
-       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND coalesce(s.record, o.doubt_record) IS NOT NULL
+       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND coalesce(s.record, o.doubt_record) IS NOT NULL
          AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
          AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
     )
@@ -68,7 +69,7 @@ export function loadDueGone(
 /** Whether anything on sale waits to go away, or has left its row: for that alone rows are looked for that name its article. */
 export function hasLeft(store: Store, rules: FeedRules): boolean {
   const sql = `SELECT ${Number(rules.sharesArticles)} AND EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_drops
-      WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL AND gone = 1)
+      WHERE feed_id = @feed AND state IN ('waiting', 'refused') AND drop_round IS NOT NULL AND gone = 1)
     OR EXISTS (SELECT 1 FROM feed_former WHERE feed_id = @feed AND former = @former)`;
   return (
     store
@@ -124,7 +125,7 @@ export class WaitingArticles {
         `SELECT n.k0, n.k1, n.k2, n.k3, ${GONE}
          FROM feed_outbox o LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
            CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(s.record, o.doubt_record)")}
-         WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.state = 'waiting' AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
+         WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
       )
       .all(this.#rules.feedId, afterId, limit)
       .map((row) => this.#handed(row));
@@ -154,9 +155,21 @@ function formerOf(rules: FeedRules): string {
   return JSON.stringify(recordKeyOf(rules, "{}").from);
 }
 
+/** Of these rows nothing is in quarantine any more. */
+function releaseGone(store: Store, rules: FeedRules, ids: readonly number[]): void {
+  const refused = store
+    .prepare<string[]>(
+      "SELECT k0, k1, k2, k3 FROM feed_outbox WHERE id IN (SELECT value FROM json_each(?)) AND state = 'refused'",
+    )
+    .raw(true)
+    .all(JSON.stringify(ids));
+  for (const key of refused) releaseRow(store, rules.name, referenceOf(key.slice(0, rules.keys.length)));
+}
+
 /** Nothing is sent of rows that are gone. */
 export function dropGone(store: Store, rules: FeedRules, ids: readonly number[]): void {
   if (ids.length === 0) return;
+  releaseGone(store, rules, ids);
   const values = { feed: rules.feedId, ids: JSON.stringify(ids) };
   const sent = store
     .prepare<number>(
@@ -171,6 +184,7 @@ export function dropGone(store: Store, rules: FeedRules, ids: readonly number[])
 
 /** The site has what a row that is gone would send. */
 export function settleGone(store: Store, rules: FeedRules, id: number): void {
+  releaseGone(store, rules, [id]);
   store
     .prepare(
       `UPDATE feed_sent SET gone = 1 WHERE feed_id = @feed AND (k0, k1, k2, k3) IN

@@ -405,6 +405,29 @@ describe("an article that its row names no longer", () => {
     },
   );
 
+  it("stays on sale where another row names it while the deletion of its own is in quarantine", async () => {
+    const test = await startGoods();
+    const held = () => test.quarantined().filter(({ state }) => state === "held");
+    const minutes = async (count: number) => {
+      for (let passed = 0; passed < count; passed++) {
+        test.erp.exec("UPDATE goods SET quantity = quantity + 1 WHERE id = 1");
+        await test.minute();
+      }
+    };
+    test.sandbox.service.setOptions({ reject: { skus: ["z"], how: "422" } });
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'z', 0)");
+    // Refused once more, it may have been taken in part.
+    await minutes(25);
+    test.erp.exec("DELETE FROM goods WHERE id = 8");
+    await minutes(12);
+    expect(held()).toMatchObject([{ reference: "8" }]);
+    test.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
+    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'z', 3)");
+    await minutes(75);
+    expect(test.level("z")).toBe(3);
+    expect([test.rows("SELECT id FROM feed_outbox"), held()]).toEqual([[], []]);
+  });
+
   it("stays on sale where a row that cannot be read names it while the guard holds its own", async () => {
     const test = await startGoods({ guard: { percent: 30, from: 2 } });
     test.erp.exec("DELETE FROM goods WHERE id < 4");
