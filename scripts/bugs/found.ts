@@ -264,6 +264,21 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "lie", lie: { body: "named otherwise", ageMs: OTHERWISE.indexOf("time") } } },
   },
   {
+    name: "a cancellation overlooked that a later change of the same answer overtakes",
+    edits: [
+      { file: "src/updates/collect-changes.ts", of: "#noteCancelled", does: "return;" },
+      { file: "src/updates/apply-change.ts", of: "takeFormer", does: "return;" },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "move on", afterMs: 20_000 } },
+  },
+  {
+    name: "a service that reads since no more taken for one that has nothing new",
+    edits: [{ file: "src/updates/page-cover.ts", of: "showsOtherQuestion", does: "return false;" }],
+    foundBy: "simulation",
+    draws: { step: { do: "switch", what: "same page", ms: 3 * 3_600_000 } },
+  },
+  {
     ...one(
       "a cancellation overlooked once the order was moved on from it",
       "src/statuses/requested-order-rows.ts",

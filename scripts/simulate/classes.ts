@@ -159,6 +159,8 @@ const HOSTILE_MET: Classes = {
   "one id": ["nil", "known"],
   cancelled: ["before it is stored"],
   "moved on": ["refunded", "new"],
+  listed: ["cancelled and moved on"],
+  "another question": ["updates"],
   refused: ["before the confirm"],
   "second row": ["write", "zero", "remove", "other"],
   "named otherwise": [

@@ -41,6 +41,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x3f0d, shares: { usual: 0.02, hostile: 0.05 }, draw: movedOn },
   { tag: 0x3f1e, shares: { usual: 0.02, hostile: 0.04 }, draw: movedOnAtOnce },
   { tag: 0x3f2f, shares: { usual: 0.015, hostile: 0.04 }, draw: queuedAsItIs },
+  { tag: 0x3f2f, shares: { usual: 0.02, hostile: 0.05 }, draw: movedOnWithinPoll },
+  { tag: 0x18e0, shares: { usual: 0.02, hostile: 0.04 }, draw: sinceIgnored },
   { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
   { tag: 0x5a74, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_BY_COUNTS) },
   { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst },
@@ -274,8 +276,38 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
   };
 }
 
+/** The same before the next poll: a service that lists every change lists both at once. */
+function movedOnWithinPoll(random: Random, forms: Forms): Apart | undefined {
+  return forms.precision === "min" ? undefined : moveOn(random, { ...forms, history: "log" }, 20 * SECOND);
+}
+
+/** After a deployment the service reads `since` no more, for hours, and its first page is long known. */
+function sinceIgnored(random: Random, forms: Forms): Apart | undefined {
+  if (forms.retention) return undefined;
+  const page = pickOne(random, [2, 3, 5]);
+  return {
+    forms: { ...forms, page, keeps: "oldest", next: "none" },
+    steps: [
+      orders(4),
+      ...idle(2),
+      ...Array.from({ length: 4 }, (): Step => ({ ...change(random), after: PASS })),
+      { after: HOUR, do: "wait" },
+      change(random),
+      ...idle(2),
+      { after: 0, do: "switch", what: "same page", ms: 3 * HOUR },
+      ...Array.from({ length: 4 }, (): Step => ({ ...change(random), after: 30 * MINUTE })),
+      { after: HOUR + 5 * MINUTE, do: "wait" },
+      ...idle(3),
+    ],
+  };
+}
+
 /** A customer cancels while a status for the order waits, and the service moves the order on by itself before statuses go again. */
 function movedOn(random: Random, forms: Forms): Apart | undefined {
+  return moveOn(random, forms, 2 * PASS);
+}
+
+function moveOn(random: Random, forms: Forms, afterMs: number): Apart | undefined {
   if (forms.retention || forms.limited === "status") return undefined;
   const order = integerBetween(random, 0, 3);
   const status = pickOne(random, [429, 503] as const);
@@ -289,7 +321,7 @@ function movedOn(random: Random, forms: Forms): Apart | undefined {
       { after: 0, do: "lie", lie: { on: "status", ...lie, span: { ms: MINUTE + 30 * SECOND } } },
       { after: 0, do: "ask", order, status: "accepted" },
       pass(),
-      { after: 0, do: "move on", order, to: pickOne(random, ["refunded", "new"]), afterMs: 2 * PASS },
+      { after: 0, do: "move on", order, to: pickOne(random, ["refunded", "new"]), afterMs },
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(4),
       { after: 10 * MINUTE, do: "wait" },

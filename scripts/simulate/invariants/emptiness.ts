@@ -1,7 +1,8 @@
 /*
  * An empty list beside what stood beside none before says nothing: no position moves, no batch counts as confirmed, and it is told after
- * some minutes. The same orders under ever new names are asked for no more often than others, and stand in few rows.
+ * some minutes. Nor does a page that the service answers whatever `since` is, from before it and without what is known to be later. The same orders under ever new names are asked for no more often than others, and stand in few rows.
  */
+import { parseTimestamp } from "../../../src/answers/timestamp.ts";
 import type { RunResult } from "../../../src/daemon/run-job.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -11,6 +12,13 @@ const KNOWN_TIMES = 5;
 /** So long it may be over with the next answer. */
 const BRIEF_MS = 11 * 60_000;
 const EMPTY = /"(?:orders|updates)":(?:\[\]|null)/;
+
+/** After so many such pages in a row, over so long, it is told that none is an answer to what was asked. */
+const OTHER_TIMES = 6;
+const OTHER_MS = 5 * 60_000;
+const OTHER_UNIT_NS = 61n * 1_000_000_000n;
+const ANCHORS = "SELECT value FROM meta WHERE key = 'anchors'";
+const IS_TOLD = "SELECT 1 FROM holds WHERE area = 'updates' AND reason = 'cut'";
 
 const POSITIONS = "SELECT stream, value FROM watermarks WHERE stream IN ('updates', 'sweep') ORDER BY stream";
 /**
@@ -50,6 +58,8 @@ export class EmptinessInvariants {
   #unnamed = 0;
   #hasNamed = false;
   #lives = 0;
+  /** Pages in a row that were no answer to the question, and since when. */
+  #other = { times: 0, sinceMs: 0 };
   /** Orders that the pass under way was given last, and how often. */
   #given = { ids: "", times: 0 };
   /** What came together. */
@@ -62,6 +72,7 @@ export class EmptinessInvariants {
   onStart(): void {
     this.#lives += 1;
     this.#given = { ids: "", times: 0 };
+    this.#other = { times: 0, sinceMs: 0 };
     for (const on of ["orders", "updates"] as const) {
       delete this.#met[on];
       delete this.#sinceMs[on];
@@ -74,11 +85,12 @@ export class EmptinessInvariants {
     this.#hasNamed = false;
   }
 
-  onTold({ route: { kind }, fate }: Sent, told: Told): void {
+  onTold({ route: { kind, query }, fate }: Sent, told: Told): void {
     if (kind === "confirm" && told.kind === "answer" && this.#met.orders !== undefined)
       this.#met.orders.isConfirmAnswered = true;
     if ((kind !== "orders" && kind !== "updates") || told.kind !== "answer") return;
     const { auditor, time } = this.#scene;
+    if (kind === "updates") this.#noteOther(new URLSearchParams(query).get("since"), told);
     if (kind === "orders") this.#noteGiven(told.body);
     if (kind === "orders" && told.isTrue) this.#noteUnnamed(told.body);
     if (fate?.kind !== "lie" || fate.lie.body !== "empty otherwise") {
@@ -102,6 +114,30 @@ export class EmptinessInvariants {
     return this.#scene.forms.handOut === "repeat" || this.#unnamed >= KNOWN_TIMES;
   }
 
+  #noteOther(since: string | null, told: Told & { kind: "answer" }): void {
+    const { coverage, time } = this.#scene;
+    if (!told.isTrue || !this.#isOther(since, told.body)) this.#other = { times: 0, sinceMs: time.elapsedMs };
+    else this.#other = { ...this.#other, times: this.#other.times + 1 };
+    if (this.#other.times === OTHER_TIMES) coverage.count("another question", "updates");
+  }
+
+  /** All of the page is from before what was asked, and orders of later changes are not in it. */
+  #isOther(since: string | null, body: string): boolean {
+    const { service, forms, auditor } = this.#scene;
+    if (service.options.updates.stuck !== "same-page" || forms.timestamps === "iso-naive") return false;
+    const asked = parseTimestamp(since ?? "", "UTC")?.instantNs;
+    const times = [...body.matchAll(/"updated_at":\s*"?([^",}]+)/g)].map(([, text]) =>
+      parseTimestamp(text ?? "", "UTC"),
+    );
+    if (asked === undefined || times.length === 0) return false;
+    if (!times.every((time) => time !== undefined && time.instantNs + OTHER_UNIT_NS < asked)) return false;
+    const anchors = JSON.parse((auditor.prepare(ANCHORS).pluck().get() as string | undefined) ?? "[]") as [
+      string,
+      string,
+    ][];
+    return anchors.some(([orderId, ns]) => BigInt(ns) > asked && !body.toLowerCase().includes(orderId));
+  }
+
   #noteUnnamed(body: string): void {
     if (body.includes('"order_id"')) return;
     if (body.includes('"batch_id"')) this.#hasNamed = true;
@@ -120,6 +156,9 @@ export class EmptinessInvariants {
     if (job !== "orders" && job !== "updates") return;
     if (job === "orders") this.#checkRows();
     const { fail, auditor, time } = this.#scene;
+    const isLong = this.#other.times >= OTHER_TIMES && time.elapsedMs - this.#other.sinceMs > OTHER_MS;
+    if (job === "updates" && error === null && isLong && auditor.prepare(IS_TOLD).get() === undefined)
+      fail(10, `${this.#other.times} pages of changes from before since are all that comes, and nothing says so`);
     const met = this.#met[job];
     delete this.#met[job];
     if (met === undefined) return;

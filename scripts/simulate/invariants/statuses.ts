@@ -124,6 +124,8 @@ export class StatusInvariants {
 
   /** What the running program was told of orders. */
   readonly #called = new Map<string, Called>();
+  /** Cancellations that an answer has listed beside what came after them, the revision that was stored then, and when the later one was. */
+  readonly #overtaken = new Map<string, { revision: number; nextAt: string }>();
   readonly #onCalled = new Map<string, () => void>();
   /** Some changes have named their orders as usual. */
   #areChangesKnown = false;
@@ -158,6 +160,8 @@ export class StatusInvariants {
         12,
         `request ${number} leaves for an order that an answer has called cancelled, and that was not read since`,
       );
+    if (asked !== undefined && asked.status !== "cancelled" && this.#isOvertaken(orderId, asked.revision))
+      this.#scene.fail(12, `request ${number} leaves for an order that the changes have listed as cancelled since`);
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);
@@ -230,6 +234,35 @@ export class StatusInvariants {
       if (route.kind === "orders" && isTrue) this.#called.delete(String(record.order_id).toLowerCase());
       else this.#noteChange(record, !isTrue);
     }
+    if (isTrue && route.kind === "updates") this.#noteOvertaken(records);
+  }
+
+  #noteOvertaken(records: ReturnType<typeof recordsIn>): void {
+    for (const { order_id, status, updated_at } of records) {
+      const orderId = String(order_id).toLowerCase();
+      const stored = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
+      if (status !== "cancelled" || stored === undefined) continue;
+      if (!isBefore(stored.timestamp ?? undefined, String(updated_at))) continue;
+      const later = records.find(
+        (other) =>
+          String(other.order_id).toLowerCase() === orderId &&
+          other.status !== "cancelled" &&
+          isBefore(String(updated_at), String(other.updated_at)),
+      );
+      if (later === undefined) continue;
+      this.#scene.coverage.count("listed", "cancelled and moved on");
+      this.#overtaken.set(orderId, { revision: stored.revision, nextAt: String(later.updated_at) });
+    }
+  }
+
+  /** Once what came later is stored. */
+  #isOvertaken(orderId: string, revision: number): boolean {
+    const { auditor, versions } = this.#scene;
+    const overtaken = this.#overtaken.get(orderId);
+    if (overtaken === undefined || revision > overtaken.revision || versions.odd.has(orderId)) return false;
+    if (auditor.prepare(OWN_CANCELLATION).get(orderId) !== undefined) return false;
+    const stored = auditor.prepare(KNOWN).get(orderId) as Known | undefined;
+    return stored !== undefined && stored.timestamp !== null && !isBefore(stored.timestamp, overtaken.nextAt);
   }
 
   #noteChange({ order_id, status, updated_at }: ReturnType<typeof recordsIn>[number], isUnsure: boolean): void {
