@@ -103,6 +103,43 @@ describe("a status that waits while its order is cancelled", () => {
     },
   );
 
+  it.each([
+    ["both changes are listed at once", { history: "log" }],
+    ["whole orders are listed", { history: "log", carry: "whole" }],
+    ["the order was moved on before it was read", {}],
+  ] as const)("is refused where the order was cancelled and moved on between two passes: %s", async (name, updates) => {
+    const carry = "carry" in updates ? updates.carry : "changes";
+    const settings = { updates: { carry } } as const;
+    const bridge = await startStatusBridge({ settings, sandbox: { options: { updates } } });
+    const { ids, ask, sandbox, run, clock, events, sendFor, states, effects } = bridge;
+    const move = () => {
+      clock.advance(5_000);
+      sandbox.service.changeOrder(ids[0]!, { status: "refunded" });
+      clock.advance(5_000);
+    };
+    ask(ids[0]!, "packed");
+    clock.advance(60_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    if (name.startsWith("the order")) {
+      const handle = sandbox.service.handle.bind(sandbox.service);
+      sandbox.service.handle = (call) => {
+        if (call.method === "GET" && call.path.endsWith(ids[0]!)) {
+          sandbox.service.handle = handle;
+          move();
+        }
+        return handle(call);
+      };
+    } else move();
+    await run("updates");
+    await sendFor(2);
+    expect([states(), effects()]).toEqual([["refused"], []]);
+    expect(events(ids[0]!).map((event) => [event.kind, event.new_status])).toEqual([
+      ["created", "new"],
+      ["cancelled", "cancelled"],
+      ["changed", "refunded"],
+    ]);
+  });
+
   it("is sent where it cancels the order itself, in other words", async () => {
     const settings = {
       orders: { statuses: { cancelled: ["cancelled", "declined"], closed: ["cancelled", "declined"] } },

@@ -87,6 +87,8 @@ export async function endQuietly(world: World): Promise<Losses> {
     await goOn(world, SETTLED_MS, 12);
   // A pass that failed last goes again within five minutes, and what was asked for meanwhile with it.
   await goOn(world, 7 * MINUTE_MS, 4);
+  // Where nothing shows that the service has moved an order on, it is read again ten minutes later.
+  if (world.forms.movesOn) await goOn(world, 12 * MINUTE_MS, 4);
   await rest(world);
   if (world.violation === undefined) check(world);
   if (world.violation === undefined && world.seed % YEAR_EVERY === 5) await passYear(world);
