@@ -5,7 +5,7 @@ import { isoTime } from "../platform/ports.ts";
 import { type FeedRules, isSameRecord } from "./feed.ts";
 import { recordKeyOf } from "./former-key.ts";
 import { withNames } from "./former-names.ts";
-import { deleteFormer } from "./former-rows.ts";
+import { deleteFormer, type LeftRow, saveLeft } from "./former-rows.ts";
 import {
   type DueSpan,
   dropGone,
@@ -33,7 +33,7 @@ export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
 /** Rows that wait to be sent: before the guard counts what they take off sale, whatever key that was sent under. */
 export async function handOverWaiting(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  if (!rules.leavesArticles || !hasLeft(store, rules)) return;
+  if (!(rules.leavesArticles || rules.keepsShared) || !hasLeft(store, rules)) return;
   const waiting = new WaitingArticles(store, rules);
   waiting.open();
   try {
@@ -45,7 +45,7 @@ export async function handOverWaiting(context: JobContext, rules: FeedRules, sig
       giveGone(
         context,
         rules,
-        gone.filter((row) => isOfOne(rules, row)),
+        gone.map((row) => leftOf(rules, row)),
       );
       afterId = gone.at(-1)?.id ?? afterId;
       return gone.length;
@@ -79,9 +79,9 @@ export async function spareNamed(
     await commitUntilDone(context, signal, () => {
       const rows = loadDueGone(store, rules, due, afterId, ROWS_PER_COMMIT);
       const named: (Handed & { id: number })[] = [];
-      for (const { deletion, ...row } of rows) {
+      for (const { deletion, ...due } of rows) {
+        const row = leftOf(rules, due);
         const { id, record } = row;
-        if (!isOfOne(rules, row)) continue;
         const isSaid = rules.identity.every((steps) => textAt(record, steps) !== undefined);
         const naming = isSaid ? rename(recordKeyOf(rules, record).key, record) : undefined;
         if (naming?.kind === "named" && naming.isPresent) named.push({ ...row, key: naming.key });
@@ -94,14 +94,23 @@ export async function spareNamed(
   });
 }
 
-/** What was acknowledged of another article than that of a request in flight has gone from its row already. */
-function isOfOne(rules: FeedRules, { record, flightRecord }: Left): boolean {
-  return flightRecord === null || !isOtherArticle(rules.identity, record, flightRecord);
+/** What a row that goes leaves: where its request in flight was of another article than what the site has of it, that of the request. */
+function leftOf<R extends Left>(rules: FeedRules, row: R): R & { other?: LeftRow } {
+  const { record, sentAt, live, flightRecord } = row;
+  if (flightRecord === null || sentAt === null || !isOtherArticle(rules.identity, record, flightRecord)) return row;
+  return { ...row, record: flightRecord, sentAt: null, live: 0, other: { record, sentAt, live } };
 }
 
 /** Nothing is sent of these rows. */
-function giveGone(context: JobContext, rules: FeedRules, named: readonly (Handed & { id: number })[]): void {
+function giveGone(
+  context: JobContext,
+  rules: FeedRules,
+  named: readonly (Handed & { id: number; other?: LeftRow })[],
+): void {
+  const { store } = context;
+  const when = handedAt(context);
   const ids = named.map(({ id }) => id);
-  dropGone(context.store, rules, ids);
-  handOver(context.store, rules, named, handedAt(context));
+  dropGone(store, rules, ids);
+  for (const { other } of named) if (other !== undefined) saveLeft(store, rules, { ...other, at: when.at });
+  handOver(store, rules, named, when);
 }

@@ -124,7 +124,7 @@ export class WaitingArticles {
       .prepare<KeyedLeft & { id: number }>(
         `SELECT n.k0, n.k1, n.k2, n.k3, ${GONE}
          FROM feed_outbox o LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
-           CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(s.record, o.doubt_record)")}
+           CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(o.doubt_record, s.record)")}
          WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
       )
       .all(this.#rules.feedId, afterId, limit)

@@ -405,6 +405,23 @@ describe("an article that its row names no longer", () => {
     },
   );
 
+  it("stays on sale where another row names it and the deleted one, given to others meanwhile, was in a request of unknown outcome", async () => {
+    const test = await startGoods({ chunk: 1 });
+    const fault = hold(test);
+    reload(test, { b: 2 });
+    await test.minute();
+    expect(test.rows("SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL")).toEqual([{ k0: "11" }]);
+    // Another row is tried first.
+    test.erp.exec("UPDATE goods SET article = 'c'; INSERT INTO goods (id, article, quantity) VALUES (10, 'z', 0)");
+    await test.minute();
+    reload(test, { z: 0, b: 1 });
+    test.sandbox.faults.remove(fault);
+    test.bridge.store.write(() => test.bridge.store.prepare("DELETE FROM holds").run());
+    await test.minutes(45);
+    expect(["a", "b", "c"].map((sku) => test.level(sku))).toEqual([0, 1, 0]);
+    expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
+  });
+
   it("stays on sale where another row names it while the deletion of its own is in quarantine", async () => {
     const test = await startGoods();
     const held = () => test.quarantined().filter(({ state }) => state === "held");
