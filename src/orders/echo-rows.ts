@@ -33,6 +33,8 @@ export function reopenRequests(store: Store, orderId: string): void {
 /** A request that was sent so often is not sent again by itself: the order goes back each time. */
 const SENT_MAX = 5;
 
+const GONE_BACK = "the service has gone back to an earlier version of the order";
+
 /**
  * The service has gone back to an older version of an order, and the status that it has lost was sent last: the requests that were
  * sent since that version wait again. Returns how many those are.
@@ -70,11 +72,22 @@ export function reopenLost(
   const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
   const reopen = store.prepare(
     `UPDATE status_requests SET state = 'pending', echo = NULL, http_status = NULL, answered_at = NULL, first_sent_at = NULL,
-       unshown_since = NULL, last_error = 'the service has gone back to an earlier version of the order' WHERE id = ?`,
+       unshown_since = NULL, last_error = '${GONE_BACK}' WHERE id = ?`,
   );
   const reopened = stays < 0 ? sent : sent.slice(0, stays);
   for (const { id } of reopened) reopen.run(id);
   return reopened.length;
+}
+
+/** A request that was on its way when the service had lost earlier ones of its order has arrived: they are over, and not sent after it. */
+export function settleOvertaken(store: Store, id: bigint, at: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests AS r SET state = 'sent', answered_at = @at, last_error = NULL
+       WHERE order_id = (SELECT order_id FROM status_requests WHERE id = @id) AND id < @id AND state = 'pending'
+         AND last_error = '${GONE_BACK}'`,
+    )
+    .run({ id, at });
 }
 
 /** The last status of an order that the service has accepted and that has not come back with it; when its request left, by the service's clock. */

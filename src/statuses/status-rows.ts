@@ -12,7 +12,7 @@ import { matchedPaths } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { findAltered } from "../database/stored-text.ts";
 import type { Message } from "../messages/message.ts";
-import { ECHO_IS_FRESH } from "../orders/echo-rows.ts";
+import { ECHO_IS_FRESH, settleOvertaken } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import type { RequestedOrder, WantedStatus } from "./plan-status.ts";
@@ -144,15 +144,16 @@ export function markSending(
 
 /** The order has the status. Where it has not come back with the order yet, a read of the order is due. */
 export function markSent(store: Store, id: bigint, answer: { httpStatus: number | null; at: string }): boolean {
-  return (
+  const isSent =
     store
       .prepare(
         `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL, new_form = NULL,
            echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
          WHERE id = ? AND ${OPEN}`,
       )
-      .run(answer.httpStatus, answer.at, id).changes > 0
-  );
+      .run(answer.httpStatus, answer.at, id).changes > 0;
+  if (isSent) settleOvertaken(store, id, answer.at);
+  return isSent;
 }
 
 /** @param answer `mayArrive`: the status may still be seen on the order, which then settles the request after all. */
@@ -217,13 +218,17 @@ export function saveNewForm(store: Store, id: bigint, answer: NewFormAnswer): vo
 
 /** A person says that the answers in new forms were acceptances. Returns how many requests waited for that. */
 export function acceptNewForms(store: Store, at: string): number {
-  return store
-    .prepare(
+  const accepted = store
+    .prepare<bigint>(
       `UPDATE status_requests SET state = 'sent', answered_at = ?, last_error = NULL, new_form = NULL,
          echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
-       WHERE state = 'sending' AND new_form IS NOT NULL`,
+       WHERE state = 'sending' AND new_form IS NOT NULL RETURNING id`,
     )
-    .run(at).changes;
+    .pluck()
+    .safeIntegers(true)
+    .all(at);
+  for (const id of accepted) settleOvertaken(store, id, at);
+  return accepted.length;
 }
 
 export function hasNewForms(store: Store): boolean {

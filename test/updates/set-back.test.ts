@@ -225,6 +225,30 @@ describe("a service that was restored to an earlier copy", () => {
     expect(sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "packed"]);
   });
 
+  it("gets no lost status after a later one that was on its way when the order went back", async () => {
+    const { ids, ask, poll, run, goBack, live, ill, unlisted, requests, sandbox, clock } = await startShop();
+    const [, , id] = ids as [string, string, string];
+    ask(id, "packed");
+    await run("statuses");
+    clock.advance(60_000);
+    await run("statuses");
+    await poll();
+    goBack(2);
+    ask(id, "shipped");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    await run("statuses");
+    expect(requests().map(({ state }) => state)).toEqual(["sent", "sending"]);
+    await run("reconcile");
+    await live(6);
+    expect(requests().map(({ state }) => state)).toEqual(["pending", "sending"]);
+    ill.clear();
+    unlisted.clear();
+    clock.advance(HOUR_MS);
+    for (let times = 0; times < 4; times++) await run("statuses");
+    expect(requests().map(({ state }) => state)).toEqual(["sent", "sent"]);
+    expect(sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "shipped"]);
+  });
+
   itWhole(
     "keeps what made the older version, also where the times of several requests are cut to the same minute",
     async () => {
