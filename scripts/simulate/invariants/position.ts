@@ -31,6 +31,8 @@ export class PositionInvariants {
   #value: string | undefined;
   /** Whether any answer has told this life what the service's clock shows: without that nothing is known to be the future. */
   #wasToldDate = false;
+  /** The `Date` that was told last, and when that was. */
+  #dated: { atMs: number; showedMs: number } | undefined;
   /** Times of the orders of batches: following may begin with one of them. */
   readonly #orderTexts = new Set<string>();
   /** Times of orders that were read: a position that is ahead goes back to the newest time of an order that is not. */
@@ -49,12 +51,14 @@ export class PositionInvariants {
   onStart() {
     this.#received = [];
     this.#wasToldDate = false;
+    this.#dated = undefined;
   }
 
   onMoved() {
     this.#value = undefined;
     // The service at another address has a clock of its own.
     this.#clocks = [];
+    this.#dated = undefined;
   }
 
   onTold({ route }: Sent, told: Told) {
@@ -68,6 +72,7 @@ export class PositionInvariants {
     // The answer may have been on its way while the clock was set back.
     const datedMs = told.date === undefined ? Number.NEGATIVE_INFINITY : Date.parse(told.date);
     this.#clocks.push({ atMs: time.elapsedMs, showedMs: Math.max(addressedNow, datedMs) });
+    if (told.date !== undefined) this.#dated = { atMs: time.elapsedMs, showedMs: datedMs };
     const textsOf = { orders: this.#orderTexts, updates: this.#sentTexts, snapshot: this.#readTexts };
     const texts = textsOf[route.kind as keyof typeof textsOf] as Set<string> | undefined;
     if (texts === undefined || told.status >= 300) return;
@@ -114,10 +119,9 @@ export class PositionInvariants {
     if (value === this.#value || value === undefined) return;
     const before = this.#value;
     this.#value = value;
-    const { fail, addressedNow, forms, coverage } = this.#scene;
+    const { fail, addressedNow, forms, coverage, machine, time } = this.#scene;
     coverage.count("watermark", before === undefined ? "first" : "moved");
     const beforeUs = before === undefined ? undefined : this.#micros(before);
-    const { machine, time } = this.#scene;
     const isAheadHere =
       beforeUs !== undefined && !this.#wasToldDate && beforeUs > (time.trueMs + machine.wallOffsetMs + AHEAD_MS) * 1000;
     const mayBeOfOrder = before === undefined || isAheadHere;
@@ -127,7 +131,10 @@ export class PositionInvariants {
     if (value.startsWith("cursor-")) return;
     const us = this.#micros(value);
     if (us === undefined) return fail(7, `the watermark ${value} is no time`);
-    const latestMs = Math.max(addressedNow, ...this.#clocks.map(({ showedMs }) => showedMs));
+    // Where the clock was set back and no answer has borne a `Date` since, all that can be known is the last one and the time that has passed.
+    const expectedMs =
+      this.#dated === undefined ? addressedNow : this.#dated.showedMs + time.elapsedMs - this.#dated.atMs;
+    const latestMs = Math.max(addressedNow, expectedMs, ...this.#clocks.map(({ showedMs }) => showedMs));
     if (this.#wasToldDate && us > (latestMs + 2_000) * 1000) fail(7, `the watermark ${value} is from the future`);
     if (beforeUs !== undefined && us < beforeUs) {
       coverage.count("watermark", "set back");
