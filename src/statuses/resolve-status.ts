@@ -117,7 +117,8 @@ export class StatusResolver {
     const isQuiet = answer !== undefined || clock.monotonicMs() >= untilMs;
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
     const answered = loadNewForm(store, id);
-    const unusual = answered?.isStatus ? undefined : answered?.form;
+    const shown = answer?.shown ?? answered?.shown;
+    const unusual = answered?.shown === undefined ? answered?.form : undefined;
     const verdict = await this.#reader.read(
       { ...sent.order, statusSent: sent.statusSent },
       (seen, at) => {
@@ -132,12 +133,15 @@ export class StatusResolver {
         }
         if (seen.kind === "doubted") return seen.error;
         const moves = loadOrderMoves(store, id, seen.status);
-        const shows = compareStatus(seen, sent, moves, timezone);
+        // The answer and the order name one status, which the order had not before: whatever its timestamp says, it was moved.
+        const isAnother = shown !== undefined && seen.status === shown && shown !== sent.statusBefore;
+        if (isAnother && answered !== undefined) saveNewForm(store, id, { ...answered, shown });
+        const shows = isAnother ? "another" : compareStatus(seen, sent, moves, timezone);
         const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
         const isMovedOn =
-          shows === "another" &&
-          seen.status === answer?.shown &&
-          !rules.cancelled.has(answer.shown) &&
+          shown !== undefined &&
+          seen.status === shown &&
+          !rules.cancelled.has(shown) &&
           isMadeAfter(seen.timestamp, moves, timezone);
         const compared = isMovedOn ? "wanted" : shows === "lagging" && isAgain ? "former" : shows;
         if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
@@ -197,8 +201,8 @@ export class StatusResolver {
    */
   #planUnseen(id: bigint, answered: NewFormAnswer): { waitMs: number } | "sent" | "again" {
     const { store, clock } = this.#context;
-    const { form, at, repeats, isStatus } = answered;
-    if (!isStatus && !this.#forms.isNew(form)) {
+    const { form, at, repeats, shown } = answered;
+    if (shown === undefined && !this.#forms.isNew(form)) {
       markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
       return "sent";
     }

@@ -315,7 +315,7 @@ export class StatusSettler {
     const form = { ...this.#forms.judge(answer.body, plain, new Set([sent.statusSent ?? ""]), { shown }).form };
     await commit(this.#context, signal, () => {
       const { at = isoTime(clock.nowMs()), repeats = 0 } = loadNewForm(store, id) ?? {};
-      saveNewForm(store, id, { form, at, repeats, isStatus: true });
+      saveNewForm(store, id, { form, at, repeats, shown });
     });
     const { method, path } = this.#options.rules;
     const words = client.hideSecrets(shown);

@@ -195,8 +195,8 @@ export interface NewFormAnswer {
   at: string;
   /** How often it was sent again since, because its order did not show it. */
   repeats: number;
-  /** The form has another status of the order than the one that was sent: no acceptance is learned from it. */
-  isStatus?: true;
+  /** Another status of the order than the one that was sent, which the answer showed: no acceptance is learned from it. */
+  shown?: string;
 }
 
 /** Nothing where the column holds what the bridge has not written. */

@@ -168,6 +168,36 @@ describe("a status that the service refuses", () => {
     },
   );
 
+  it("is sent once where the order bore a later time before, and is moved on", async () => {
+    const options = { status: { movesOn: { packed: "ready" } } };
+    const { ids, ask, send, sendFor, sandbox, run, clock, rows, posts } = await startStatusBridge({
+      orders: 2,
+      sandbox: { options },
+    });
+    sandbox.service.changeOrder(ids[1]!, { status: "ready" });
+    clock.advance(MINUTE);
+    await run("updates");
+    rows("UPDATE orders SET service_updated_at = '2026-03-02T12:00:00.000Z' WHERE order_id = ? RETURNING 1", ids[0]!);
+    ask(ids[0]!, "packed");
+    await send();
+    await sendFor(3 * 60, 5);
+    expect(posts()).toHaveLength(1);
+  });
+
+  it("is sent once where the order had the status before to which it is moved on", async () => {
+    const options = { status: { movesOn: { packed: "ready" }, timed: true } };
+    const { ids, ask, send, sendFor, sandbox, run, clock, states, posts } = await startStatusBridge({
+      sandbox: { options },
+    });
+    sandbox.service.changeOrder(ids[0]!, { status: "ready" });
+    clock.advance(MINUTE);
+    await run("updates");
+    ask(ids[0]!, "packed");
+    await send();
+    await sendFor(3 * 60, 5);
+    expect([states(), posts().length]).toEqual([["sent"], 1]);
+  });
+
   it("is sent once where the order cannot be read after an answer that shows another status", async () => {
     const bridge = await startStatusBridge({
       orders: 2,

@@ -88,6 +88,8 @@ export class StatusInvariants {
   /** Requests that have left for the status which their order had, as far as was known here. */
   readonly #leftOfSame = new Set<number>();
   readonly #effects = new Map<number, Effect>();
+  /** Those that a restored service has lost since. */
+  readonly #lostEffects = new Set<number>();
   readonly #knownWhenSent = new Map<number, Known | undefined>();
   /** Requests whose last answer was that their order was not confirmed yet, while the bridge still sent the confirm. */
   readonly #refusedEarly = new Set<number>();
@@ -397,13 +399,21 @@ export class StatusInvariants {
   /** Whether the service has carried a request out and moved its order on at once. */
   hasMovedOn(number: number): boolean {
     const status = this.#scene.erp.asked[number - 1]?.status ?? "";
-    return this.#scene.forms.movesOn && Object.hasOwn(MOVES_ON, status) && this.#effects.has(number);
+    return (
+      this.#scene.forms.movesOn &&
+      Object.hasOwn(MOVES_ON, status) &&
+      (this.#effects.has(number) || this.#lostEffects.has(number))
+    );
   }
 
   /** The service has lost what it accepted since. */
   forgetSince(sinceMs: number): void {
     this.#called.clear();
-    for (const [number, { atMs }] of this.#effects) if (atMs > sinceMs) this.#effects.delete(number);
+    for (const [number, { atMs }] of this.#effects) {
+      if (atMs <= sinceMs) continue;
+      this.#effects.delete(number);
+      this.#lostEffects.add(number);
+    }
   }
 
   /** The service has taken the request into a queue. */
