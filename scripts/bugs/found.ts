@@ -663,7 +663,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/pull-confirm.test.ts",
     "a refused batch is owed whole although others cover its orders one by one",
-    { in: "saveCoveredIds", find: "state = 'refused' AND ", replace: "state = 'stored' AND " },
+    { in: "saveCoveredIds", find: "AND EXISTS (", replace: "AND FALSE AND EXISTS (" },
     "src/confirm/confirm-rows.ts",
   ),
   tested(

@@ -83,12 +83,10 @@ export function markConfirmed(
     .prepare(
       `UPDATE batches INDEXED BY batches_refused
        SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
-       WHERE state = 'refused' AND ${SERVED_HERE} AND (service_batch_id = @batchId OR (order_ids <> '[]' AND NOT EXISTS (
-         SELECT 1 FROM json_each(order_ids) mine WHERE length(mine.value) IS NOT 36 OR NOT EXISTS (
-           SELECT 1 FROM json_each(@orderIds) theirs WHERE theirs.value IS mine.value))))`,
+       WHERE state = 'refused' AND ${SERVED_HERE} AND service_batch_id = @batchId`,
     )
-    .run({ account, at, batchId: batch.batchId, orderIds: batch.orderIds ?? "[]" });
-  saveCoveredIds(store, batch.orderIds ?? "[]", account);
+    .run({ account, at, batchId: batch.batchId });
+  saveCoveredIds(store, batch.orderIds ?? "[]", { account, at });
   store
     .prepare(
       `UPDATE batches INDEXED BY batches_stored
@@ -99,10 +97,21 @@ export function markConfirmed(
   return changes > 0;
 }
 
-/** These orders are confirmed: a refused batch that holds some of them, and others too, is owed for the others alone. */
-export function saveCoveredIds(store: Store, orderIds: string, account: string): void {
+/**
+ * These orders are confirmed: a refused batch of which nothing else is left is confirmed too; one that holds others as well is owed for the
+ * others alone.
+ */
+export function saveCoveredIds(store: Store, orderIds: string, { account, at }: Accepted): void {
   const isCovered =
     "length(mine.value) IS 36 AND mine.value IN (SELECT value FROM json_each(@orderIds) WHERE value IS NOT NULL)";
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_refused
+       SET state = 'confirmed', confirmed_at = @at, order_ids = NULL, last_error = NULL
+       WHERE state = 'refused' AND ${SERVED_HERE} AND order_ids <> '[]'
+         AND NOT EXISTS (SELECT 1 FROM json_each(order_ids) mine WHERE NOT (${isCovered}))`,
+    )
+    .run({ account, at, orderIds });
   store
     .prepare(
       `UPDATE batches INDEXED BY batches_refused

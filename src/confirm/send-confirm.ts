@@ -13,6 +13,7 @@ import { type AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
 import { type AnswerCounts, type CountedOtherwise, readCounts } from "../service/answer-counts.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
@@ -100,10 +101,11 @@ export class SendConfirm {
   }
 
   async #savePart(row: BatchRow, part: { rest: string; begun: boolean }, signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
+    const by = { account: this.#account, at: isoTime(clock.nowMs()) };
     await commit(this.#context, signal, () => {
       if (row.state !== "confirmed") saveUnconfirmedIds(store, row.id, part);
-      saveCoveredIds(store, row.orderIds ?? "[]", this.#account);
+      saveCoveredIds(store, row.orderIds ?? "[]", by);
       this.#waits.save();
     });
   }

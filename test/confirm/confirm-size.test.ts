@@ -53,6 +53,23 @@ describe("a confirm that is too large for the service", () => {
     expectComplete(t);
   });
 
+  it("is divided, and a part confirms an earlier batch of which it holds every order", async () => {
+    const t = await startNaming();
+    const { accepted } = limitConfirms(t, () => ids(3));
+    createOrders(t, 6);
+    t.sandbox.faults.add({ match: { path: "confirm" }, times: 1, do: { kind: "status", status: 500 } });
+    await t.run("orders");
+    const refused = `INSERT INTO batches (fingerprint, received_at, order_count, state, confirm_attempts, order_ids, account)
+      SELECT 'former', received_at, 1, 'refused', 1, json_array(order_ids ->> 0), account FROM batches`;
+    t.bridge.store.db.prepare(refused).run();
+    expect(batchStates(t)).toEqual(["stored", "refused"]);
+    t.clock.advance(MINUTE_MS);
+    await t.run("orders");
+    expect(accepted).toEqual([3, 3]);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+    expectComplete(t);
+  });
+
   it("names nothing again that was accepted, whatever happens to the other parts", async () => {
     const t = await startNaming();
     const { accepted } = limitConfirms(t, () => ids(3));
