@@ -42,6 +42,8 @@ const KNOWN = "SELECT revision, service_updated_at AS timestamp FROM orders WHER
 const IDLE_MS = 3_000;
 const IDLE_PER_REQUEST_MS = 500;
 const IDLE_PER_READ_MS = 5_000;
+const IS_REFUSED_HERE = `SELECT 1 FROM status_requests WHERE comment = ? AND state = 'refused'
+  AND last_error LIKE 'the order was cancelled after%'`;
 /** A request for the status that its order had: none can tell by looking at it. */
 const IS_OF_SAME =
   "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
@@ -79,6 +81,8 @@ export class StatusInvariants {
   readonly #scene: Scene;
   /** Orders with a status request of which nobody knows whether it took effect. */
   readonly #open = new Set<string>();
+  /** The request that left last for each order. */
+  readonly #openNumber = new Map<string, number>();
   /** Of each order, the status of the last request that left. */
   readonly #wantedStatus = new Map<string, string>();
   /** Those of which an answer came that did not accept it. */
@@ -141,9 +145,10 @@ export class StatusInvariants {
     const orderId = (route.orderId ?? "").toLowerCase();
     const isOfSame = this.#scene.auditor.prepare(IS_OF_SAME).get(request.body.toString("utf8")) !== undefined;
     const isToldByAnswer = this.#isAnswered.has(orderId) && (isOfSame || this.#wasOfSame.has(orderId));
-    if (this.#open.has(orderId) && !isToldByAnswer)
+    if (this.#open.has(orderId) && !isToldByAnswer && !this.#isOverHere(orderId))
       this.#scene.fail(12, `a status of ${orderId} is sent again without a look at the order`);
     this.#open.add(orderId);
+    this.#openNumber.set(orderId, numberOf(request.body.toString("utf8")));
     this.#wantedStatus.set(orderId, (JSON.parse(request.body.toString("utf8")) as { status: string }).status);
     if (isOfSame) this.#wasOfSame.add(orderId);
     else this.#wasOfSame.delete(orderId);
@@ -168,6 +173,15 @@ export class StatusInvariants {
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);
     else if (this.#isUntold(first, known)) this.#untold.add(number);
+  }
+
+  /**
+   * The request before was refused by an answer, and while it waited the program refused it because the changes had shown that the order was
+   * cancelled: it is not sent again, and what the ERP asks for afterwards repeats nothing.
+   */
+  #isOverHere(orderId: string): boolean {
+    const comment = `request ${this.#openNumber.get(orderId)}`;
+    return this.#isAnswered.has(orderId) && this.#scene.auditor.prepare(IS_REFUSED_HERE).get(comment) !== undefined;
   }
 
   onTold(sent: Sent, told: Told) {
