@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 // @ts-expect-error: plain JavaScript, because Node versions read it that know no types.
 import { isNewEnough } from "../bin/launch.mjs";
 import { tempFolder } from "./support/temp.ts";
-import { itSome } from "./support/whole.ts";
+import { itSome, itWhole } from "./support/whole.ts";
 
 const BUNDLED = path.resolve(`node_modules/node-linux-${process.arch}/bin/node`);
 
@@ -97,7 +97,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
     }
   });
 
-  it("hands on the exit code, and a signal as a shell does", () => {
+  itWhole("hands on the exit code, and a signal as a shell does", () => {
     const folder = checkout();
     bringAlong(folder, '[ "$1" = --version ] && echo v24.0.0 || exec /bin/sh -c "$2"');
     expect(withOldNode(folder, "launch.mjs", ["./-", "exit 7"]).status).toBe(7);

@@ -6,7 +6,7 @@ import { mendInSlices } from "../../src/answers/mend-json.ts";
 import { scanInSlices, scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce, type Slices } from "../../src/answers/slices.ts";
 import { readListInSlices } from "../../src/records/read-list.ts";
-import { itSome, runs } from "../support/whole.ts";
+import { itSome, itWhole, runs } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 
@@ -35,7 +35,7 @@ describe("a scan of one long value", () => {
         expect(() => scanJson(bytes.subarray(0, cut))).toThrow(/the text ends/);
   });
 
-  it("finds bytes that are no UTF-8 wherever the walk was left", () => {
+  itWhole("finds bytes that are no UTF-8 wherever the walk was left", () => {
     for (let place = MIB - 4; place < MIB + 4; place++) {
       const bytes = Buffer.from(`"${"ю".repeat(2 * MIB)}"`);
       expect(scanJson(bytes).utf8).toBe(true);
@@ -46,7 +46,7 @@ describe("a scan of one long value", () => {
       expect(scanJson(Buffer.from(`"${"a".repeat(shift)}${"😀".repeat(MIB / 2)}"`)).utf8).toBe(true);
   });
 
-  it("steps over what it has found, and names what is longer than anything that is read", () => {
+  itWhole("steps over what it has found, and names what is longer than anything that is read", () => {
     const bytes = Buffer.from(`{"a":[{"b":"${'\\"'.repeat(9 * MIB)}","c":${"7".repeat(300_000)}}],"d":1}`);
     const root = scanJson(bytes);
     const [list] = [memberOf(bytes, root, "a")!];
@@ -119,7 +119,7 @@ describe("mending an answer", () => {
     expect(atOnce(mendInSlices(broken('"\\u04g0"'), 2))).toHaveProperty("broken.size", 2);
   });
 
-  it("ends where more than 50,000 records are broken, and copies the text in slices", () => {
+  itWhole("ends where more than 50,000 records are broken, and copies the text in slices", () => {
     const brokenTimes = (times: number) => Buffer.from(`[${"NaN,".repeat(times - 1)}NaN]`);
     expect(atOnce(mendInSlices(brokenTimes(50_000), 1))).toHaveProperty("broken.size", 50_000);
     expect(atOnce(mendInSlices(brokenTimes(50_001), 1))).toEqual({ element: 50_001 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { elementAt, elementsInSlices, elementsOf, memberOf, textOf } from "../../src/answers/json-text.ts";
 import { scanInSlices, scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce, inTurns } from "../../src/answers/slices.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** Some megabytes, with text whose letters take several bytes each. */
 const large = Buffer.from(
@@ -38,7 +39,7 @@ describe("work in slices", () => {
     expect(textOf(large, memberOf(large, root, "end")!)).toBe("[7]");
   });
 
-  it("finds elements in slices and one by one as in the list of all", () => {
+  itWhole("finds elements in slices and one by one as in the list of all", () => {
     const list = memberOf(large, scanJson(large), "orders")!;
     const all = elementsOf(large, list);
     expect(atOnce(elementsInSlices(large, list))).toEqual(all);

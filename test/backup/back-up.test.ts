@@ -34,30 +34,38 @@ function copies(folder: string): string[] {
 }
 
 describe("scheduled copies", () => {
-  it("are whole, readable alone, named by their time, and the oldest beyond keep go with their configuration", async () => {
-    const folder = tempFolder("backup");
-    const { bridge, clock, sandbox, run, rows } = await startTestBridge({ folder, settings: { backup: { keep: 3 } } });
-    for (let day = 0; day < 5; day++) {
-      sandbox.service.createOrder();
-      await run("orders");
-      expect(await bridge.runJob("backup")).toMatchObject({ error: null, outcome: "done", counts: { copies: 1 } });
-      clock.advance(DAY_MS);
-    }
-    expect(copies(folder).map((name) => name.slice(0, 22))).toEqual(
-      ["03", "04", "05"].map((day) => `bridge-202603${day}T120000`),
-    );
-    expect(readdirSync(path.join(folder, "backups"))).toHaveLength(6);
-    const db = new Database(path.join(folder, "backups", copies(folder)[1]!), { readonly: true });
-    expect(db.prepare("SELECT count(*) FROM orders").pluck().get()).toBe(4);
-    expect(db.pragma("journal_mode", { simple: true })).toBe("delete");
-    expect(db.prepare("SELECT value FROM meta WHERE key = 'copied_at'").pluck().get()).toMatch(/^2026-03-04T12:00:00/);
-    db.close();
-    const config = path.join(folder, "backups", `${copies(folder)[0]}.config.yaml`);
-    expect(statSync(config).mode & 0o077).toBe(0);
-    expect(rows("SELECT enabled, failing_since FROM sync_status WHERE flow = 'backup'")).toEqual([
-      { enabled: 1, failing_since: null },
-    ]);
-  });
+  itWhole(
+    "are whole, readable alone, named by their time, and the oldest beyond keep go with their configuration",
+    async () => {
+      const folder = tempFolder("backup");
+      const { bridge, clock, sandbox, run, rows } = await startTestBridge({
+        folder,
+        settings: { backup: { keep: 3 } },
+      });
+      for (let day = 0; day < 5; day++) {
+        sandbox.service.createOrder();
+        await run("orders");
+        expect(await bridge.runJob("backup")).toMatchObject({ error: null, outcome: "done", counts: { copies: 1 } });
+        clock.advance(DAY_MS);
+      }
+      expect(copies(folder).map((name) => name.slice(0, 22))).toEqual(
+        ["03", "04", "05"].map((day) => `bridge-202603${day}T120000`),
+      );
+      expect(readdirSync(path.join(folder, "backups"))).toHaveLength(6);
+      const db = new Database(path.join(folder, "backups", copies(folder)[1]!), { readonly: true });
+      expect(db.prepare("SELECT count(*) FROM orders").pluck().get()).toBe(4);
+      expect(db.pragma("journal_mode", { simple: true })).toBe("delete");
+      expect(db.prepare("SELECT value FROM meta WHERE key = 'copied_at'").pluck().get()).toMatch(
+        /^2026-03-04T12:00:00/,
+      );
+      db.close();
+      const config = path.join(folder, "backups", `${copies(folder)[0]}.config.yaml`);
+      expect(statSync(config).mode & 0o077).toBe(0);
+      expect(rows("SELECT enabled, failing_since FROM sync_status WHERE flow = 'backup'")).toEqual([
+        { enabled: 1, failing_since: null },
+      ]);
+    },
+  );
 
   it.skipIf(!HAS_OTHER_DISK)("are not made on the database's disk where their own disk is gone", async () => {
     const folder = tempFolder("backup");
@@ -181,7 +189,7 @@ describe("scheduled copies", () => {
     expect(longestMs).toBeLessThan(1_000);
   });
 
-  it("that fail are visible, are not tried again at once, and stop nothing else", async () => {
+  itWhole("that fail are visible, are not tried again at once, and stop nothing else", async () => {
     const folder = tempFolder("backup");
     writeFileSync(path.join(folder, "backups"), "a file in the folder's place");
     const { bridge, clock, sandbox, run, rows, logs } = await startTestBridge({ folder });
@@ -197,7 +205,7 @@ describe("scheduled copies", () => {
     expect((await bridge.runJob("backup")).outcome).toBe("failed");
   });
 
-  it("are not begun where the disk has no room for them", async () => {
+  itWhole("are not begun where the disk has no room for them", async () => {
     const folder = tempFolder("backup");
     const { bridge, sandbox } = await startTestBridge({ folder });
     await bridge.stop();
@@ -218,7 +226,7 @@ describe("scheduled copies", () => {
     await small.stop();
   });
 
-  it("that were interrupted are removed by the next one, and nothing of anybody else's is", async () => {
+  itWhole("that were interrupted are removed by the next one, and nothing of anybody else's is", async () => {
     const folder = tempFolder("backup");
     const { bridge } = await startTestBridge({ folder });
     const place = path.join(folder, "backups");

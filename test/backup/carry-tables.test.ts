@@ -4,6 +4,7 @@ import { ORDER_IS_HERE } from "../../src/backup/carry-tables.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 function openEmpty() {
   const file = path.join(tempFolder("carry"), "bridge.db");
@@ -23,7 +24,7 @@ describe("whether an order of a batch was brought over", () => {
     ]);
   });
 
-  it("is asked under the id that was served, in any case, and of records of orders alone", () => {
+  itWhole("is asked under the id that was served, in any case, and of records of orders alone", () => {
     const store = openEmpty();
     const id = "3F2504E0-4F89-41D3-9A0C-0305E82C3301";
     const isHere = () => store.db.prepare(ORDER_IS_HERE).get({ id }) !== undefined;

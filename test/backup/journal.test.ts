@@ -175,7 +175,7 @@ describe("the journal", () => {
     expect(datasync).toHaveBeenCalledOnce();
   });
 
-  it("holds each batch before its confirm, and none twice", async () => {
+  itWhole("holds each batch before its confirm, and none twice", async () => {
     const scene = await startScene({ backup: { journal: "journal" } });
     createOrders(scene, 150);
     await drain(scene);
@@ -220,7 +220,7 @@ describe("the journal", () => {
     },
   );
 
-  it("holds what a batch served again says later with another timestamp alone", async () => {
+  itWhole("holds what a batch served again says later with another timestamp alone", async () => {
     const scene = await startScene({ backup: { journal: "journal" } });
     const [id] = createOrders(scene, 3);
     scene.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 500 } });
@@ -238,28 +238,31 @@ describe("the journal", () => {
     expect(entries.map(({ body }) => body.includes(row!.payload))).toEqual([false, true]);
   });
 
-  it("keeps the confirm back while it cannot be written, stores the orders all the same, and makes up for it", async () => {
-    const scene = await startScene({ backup: { journal: "journal" } });
-    const folder = path.join(scene.folder, "journal");
-    writeFileSync(folder, "a file in its place");
-    createOrders(scene, 5);
-    const failed = await scene.run("orders");
-    expect(failed).toMatchObject({ outcome: "failed" });
-    expect(failed.error?.message).toContain("not confirmed until it can be");
-    expect(scene.rows("SELECT count(*) AS n FROM orders_pending")).toEqual([{ n: 5 }]);
-    expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
-    expect(batchStates(scene)).toEqual(["stored"]);
-    expect(scene.rows("SELECT failing_since IS NOT NULL AS failing FROM sync_status WHERE flow = 'orders'")).toEqual([
-      { failing: 1 },
-    ]);
-    await scene.restart();
-    expect((await scene.run("orders")).outcome).toBe("failed");
-    expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
-    rmSync(folder);
-    await drain(scene);
-    expectComplete(scene);
-    expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(1);
-  });
+  itWhole(
+    "keeps the confirm back while it cannot be written, stores the orders all the same, and makes up for it",
+    async () => {
+      const scene = await startScene({ backup: { journal: "journal" } });
+      const folder = path.join(scene.folder, "journal");
+      writeFileSync(folder, "a file in its place");
+      createOrders(scene, 5);
+      const failed = await scene.run("orders");
+      expect(failed).toMatchObject({ outcome: "failed" });
+      expect(failed.error?.message).toContain("not confirmed until it can be");
+      expect(scene.rows("SELECT count(*) AS n FROM orders_pending")).toEqual([{ n: 5 }]);
+      expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
+      expect(batchStates(scene)).toEqual(["stored"]);
+      expect(scene.rows("SELECT failing_since IS NOT NULL AS failing FROM sync_status WHERE flow = 'orders'")).toEqual([
+        { failing: 1 },
+      ]);
+      await scene.restart();
+      expect((await scene.run("orders")).outcome).toBe("failed");
+      expect(scene.sandbox.ledger.ofKind("confirm")).toEqual([]);
+      rmSync(folder);
+      await drain(scene);
+      expectComplete(scene);
+      expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(1);
+    },
+  );
 
   it.skipIf(!HAS_OTHER_DISK)("is not made anew on the database's disk where its own disk is gone", async () => {
     const disk = tempFolder("journal", OTHER_DISK);
@@ -348,7 +351,7 @@ describe("the journal", () => {
     expectComplete(scene);
   });
 
-  it("keeps back a confirm that names nothing also where it is sent for another batch", async () => {
+  itWhole("keeps back a confirm that names nothing also where it is sent for another batch", async () => {
     const scene = await startScene();
     createOrders(scene, 1);
     await drain(scene);
@@ -406,7 +409,7 @@ describe("restoring with a journal", () => {
     expect(again.journal.batches).toBe(0);
   });
 
-  it("gives what comes from it numbers of its own, beyond those that are lost", async () => {
+  itWhole("gives what comes from it numbers of its own, beyond those that are lost", async () => {
     const scene = await startScene({ backup: { journal: tempFolder("journal") } });
     const { early } = await liveADay(scene);
     // The copy has the events of its twelve orders.
@@ -425,7 +428,7 @@ describe("restoring with a journal", () => {
     }
   });
 
-  it("passes over a torn end and tells of it, and what was torn was never confirmed", async () => {
+  itWhole("passes over a torn end and tells of it, and what was torn was never confirmed", async () => {
     const scene = await startScene(settings);
     const folder = path.join(scene.folder, "journal");
     await liveADay(scene);

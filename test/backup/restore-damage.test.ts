@@ -26,7 +26,7 @@ import { tempFolder } from "../support/temp.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 describe("restoring beside a damaged database", () => {
-  it("reads at the service what cannot be read there, and names the gap", async () => {
+  itWhole("reads at the service what cannot be read there, and names the gap", async () => {
     const scene = await startScene();
     const { late } = await liveADay(scene);
     const report = await scene.restore(() => {
@@ -300,7 +300,7 @@ describe("putting the restored file in place", () => {
     },
   );
 
-  it("is finished by the daemon itself when it starts", async () => {
+  itWhole("is finished by the daemon itself when it starts", async () => {
     const scene = await startScene();
     await liveADay(scene);
     await scene.bridge.stop();

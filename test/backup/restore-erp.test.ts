@@ -97,26 +97,29 @@ describe("what a restore brings over of the ERP's", () => {
     expectWhole(outcome, scene);
   });
 
-  it("is every view, index, trigger, version and search table as it was last, and nothing that is gone", async () => {
-    const scene = await startScene();
-    const outcome = await restoreAfter(
-      scene,
-      `CREATE TABLE my_goods (a, b); CREATE TABLE my_gone (a); CREATE VIEW my_view AS SELECT a FROM my_goods; CREATE VIEW my_old AS SELECT 1 AS x;
+  itWhole(
+    "is every view, index, trigger, version and search table as it was last, and nothing that is gone",
+    async () => {
+      const scene = await startScene();
+      const outcome = await restoreAfter(
+        scene,
+        `CREATE TABLE my_goods (a, b); CREATE TABLE my_gone (a); CREATE VIEW my_view AS SELECT a FROM my_goods; CREATE VIEW my_old AS SELECT 1 AS x;
        CREATE INDEX my_index ON my_goods (a); CREATE INDEX my_event ON orders (number); CREATE INDEX my_left ON orders (status, number);
        CREATE TRIGGER my_trigger AFTER INSERT ON my_goods BEGIN UPDATE my_goods SET b = 1; END;
        CREATE VIRTUAL TABLE my_words USING fts5(w); INSERT INTO my_words VALUES ('before'); CREATE VIRTUAL TABLE my_former USING fts5(w); PRAGMA user_version = 1`,
-      `DROP VIEW my_view; CREATE VIEW my_view AS SELECT b AS a FROM my_goods; DROP VIEW my_old; DROP TABLE my_gone; ALTER TABLE my_goods ADD COLUMN c DEFAULT 'new';
+        `DROP VIEW my_view; CREATE VIEW my_view AS SELECT b AS a FROM my_goods; DROP VIEW my_old; DROP TABLE my_gone; ALTER TABLE my_goods ADD COLUMN c DEFAULT 'new';
        DROP INDEX my_index; CREATE UNIQUE INDEX my_index ON my_goods (b, a); DROP INDEX my_event; CREATE INDEX my_event ON orders (number, status); DROP INDEX my_left;
        DROP TRIGGER my_trigger; CREATE TRIGGER my_trigger AFTER INSERT ON my_goods BEGIN UPDATE my_goods SET b = 2; END;
        CREATE VIEW my_new AS SELECT * FROM my_view; CREATE TRIGGER my_instead INSTEAD OF INSERT ON my_new BEGIN SELECT 1; END;
        DROP TABLE my_former; INSERT INTO my_words VALUES ('after'); CREATE VIRTUAL TABLE my_places USING rtree(id, x0, x1); INSERT INTO my_places VALUES (1, 2, 3);
        INSERT INTO my_goods VALUES (1, 2, 3); PRAGMA user_version = 2; PRAGMA application_id = 7`,
-    );
-    expect(dump(scene)).toEqual(outcome.was);
-    expect(scene.rows("SELECT w FROM my_words WHERE my_words MATCH 'after'")).toEqual([{ w: "after" }]);
-    expect(scene.rows("SELECT id FROM my_places WHERE x0 < 3")).toEqual([{ id: 1 }]);
-    expectWhole(outcome, scene);
-  });
+      );
+      expect(dump(scene)).toEqual(outcome.was);
+      expect(scene.rows("SELECT w FROM my_words WHERE my_words MATCH 'after'")).toEqual([{ w: "after" }]);
+      expect(scene.rows("SELECT id FROM my_places WHERE x0 < 3")).toEqual([{ id: 1 }]);
+      expectWhole(outcome, scene);
+    },
+  );
 
   itWhole("is what it has added to tables of the bridge's, and tables that it has made anew", async () => {
     const scene = await startScene();

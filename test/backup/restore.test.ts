@@ -74,72 +74,78 @@ describe("restoring a copy", () => {
     expect(readdirSync(scene.folder).filter((name) => name.includes("restor"))).toEqual([]);
   });
 
-  it("names the gap where the replaced file is gone, loses no order that the service still has, and never gives a number twice", async () => {
-    const scene = await startScene();
-    const { late } = await liveADay(scene);
-    const copiedAt = new Date(scene.clock.nowMs()).toISOString();
-    const last = scene.rows<{ seq: number }>("SELECT max(seq) AS seq FROM order_events")[0]!.seq;
-    const report = await scene.restore(() => {
-      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
-    });
-    expect(report).toMatchObject({ complete: false, replaced: null });
-    expect(String(report.gap)).toContain(report.copiedAt!);
-    expect(report.copiedAt! < copiedAt).toBe(true);
-    expect(scene.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "restored" }]);
-    // Orders that were confirmed in between are not handed out again; one that changes is brought back by the updates.
-    scene.sandbox.service.changeOrder(late[0]!, { status: "paid" });
-    const [fresh] = createOrders(scene, 1);
-    await drain(scene);
-    const ids = scene.rows<{ order_id: string }>("SELECT order_id FROM orders").map(({ order_id }) => order_id);
-    expect(ids).toContain(late[0]);
-    expect(ids).toContain(fresh);
-    expect(
-      scene.rows<{ seq: number }>("SELECT min(seq) AS seq FROM order_events WHERE seq > ?", last)[0]!.seq,
-    ).toBeGreaterThan(SEQ_MARGIN);
-    expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
-  });
-
-  it("gives no revision twice where the replaced file is gone, neither of an order of the copy nor of a later one", async () => {
-    const scene = await startScene({ statuses: { path: "/api/v1/1c/orders/{order_id}/status" } });
-    const { early, late } = await liveADay(scene);
-    const kept = [early[2]!, late[0]!];
-    const revisions = () =>
-      kept.map(
-        (id) =>
-          scene.rows<{ revision: number }>("SELECT revision FROM orders WHERE order_id = ?", id)[0]?.revision ?? 0,
-      );
-    const change = async (status: string) => {
-      scene.clock.advance(3_600_000);
-      for (const id of kept) scene.sandbox.service.changeOrder(id, { status });
+  itWhole(
+    "names the gap where the replaced file is gone, loses no order that the service still has, and never gives a number twice",
+    async () => {
+      const scene = await startScene();
+      const { late } = await liveADay(scene);
+      const copiedAt = new Date(scene.clock.nowMs()).toISOString();
+      const last = scene.rows<{ seq: number }>("SELECT max(seq) AS seq FROM order_events")[0]!.seq;
+      const report = await scene.restore(() => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      });
+      expect(report).toMatchObject({ complete: false, replaced: null });
+      expect(String(report.gap)).toContain(report.copiedAt!);
+      expect(report.copiedAt! < copiedAt).toBe(true);
+      expect(scene.rows("SELECT area, reason FROM holds")).toEqual([{ area: "orders", reason: "restored" }]);
+      // Orders that were confirmed in between are not handed out again; one that changes is brought back by the updates.
+      scene.sandbox.service.changeOrder(late[0]!, { status: "paid" });
+      const [fresh] = createOrders(scene, 1);
       await drain(scene);
-    };
-    await change("paid");
-    await change("packed");
-    const held = revisions();
-    await scene.restore(() => {
-      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
-    });
-    await change("paid");
-    const first = revisions();
-    expect(Math.min(...first)).toBeGreaterThan(SEQ_MARGIN);
-    await change("cancelled");
-    expect(revisions()).toEqual(first.map((revision) => revision + 1));
-    // What the ERP marks and asks for by the numbers that it holds counts as older than the cancellation.
-    for (const [index, id] of kept.entries()) {
-      const mark =
-        "INSERT INTO erp_orders (order_id, seen_revision) VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET seen_revision = ?";
-      scene.bridge.store.db.prepare(mark).run(id, held[index], held[index]);
-      scene.bridge.store.db
-        .prepare("INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'shipped', ?)")
-        .run(id, held[index]);
-    }
-    expect(scene.rows("SELECT order_id, why FROM orders_pending WHERE is_cancelled ORDER BY order_id")).toEqual(
-      kept.toSorted().map((order_id) => ({ order_id, why: "cancelled" })),
-    );
-    await scene.run("statuses");
-    expect(scene.rows("SELECT state FROM status_requests")).toEqual([{ state: "refused" }, { state: "refused" }]);
-    expect(kept.map((id) => scene.sandbox.service.statusOf(id))).toEqual(["cancelled", "cancelled"]);
-  });
+      const ids = scene.rows<{ order_id: string }>("SELECT order_id FROM orders").map(({ order_id }) => order_id);
+      expect(ids).toContain(late[0]);
+      expect(ids).toContain(fresh);
+      expect(
+        scene.rows<{ seq: number }>("SELECT min(seq) AS seq FROM order_events WHERE seq > ?", last)[0]!.seq,
+      ).toBeGreaterThan(SEQ_MARGIN);
+      expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
+    },
+  );
+
+  itWhole(
+    "gives no revision twice where the replaced file is gone, neither of an order of the copy nor of a later one",
+    async () => {
+      const scene = await startScene({ statuses: { path: "/api/v1/1c/orders/{order_id}/status" } });
+      const { early, late } = await liveADay(scene);
+      const kept = [early[2]!, late[0]!];
+      const revisions = () =>
+        kept.map(
+          (id) =>
+            scene.rows<{ revision: number }>("SELECT revision FROM orders WHERE order_id = ?", id)[0]?.revision ?? 0,
+        );
+      const change = async (status: string) => {
+        scene.clock.advance(3_600_000);
+        for (const id of kept) scene.sandbox.service.changeOrder(id, { status });
+        await drain(scene);
+      };
+      await change("paid");
+      await change("packed");
+      const held = revisions();
+      await scene.restore(() => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+      });
+      await change("paid");
+      const first = revisions();
+      expect(Math.min(...first)).toBeGreaterThan(SEQ_MARGIN);
+      await change("cancelled");
+      expect(revisions()).toEqual(first.map((revision) => revision + 1));
+      // What the ERP marks and asks for by the numbers that it holds counts as older than the cancellation.
+      for (const [index, id] of kept.entries()) {
+        const mark =
+          "INSERT INTO erp_orders (order_id, seen_revision) VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET seen_revision = ?";
+        scene.bridge.store.db.prepare(mark).run(id, held[index], held[index]);
+        scene.bridge.store.db
+          .prepare("INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'shipped', ?)")
+          .run(id, held[index]);
+      }
+      expect(scene.rows("SELECT order_id, why FROM orders_pending WHERE is_cancelled ORDER BY order_id")).toEqual(
+        kept.toSorted().map((order_id) => ({ order_id, why: "cancelled" })),
+      );
+      await scene.run("statuses");
+      expect(scene.rows("SELECT state FROM status_requests")).toEqual([{ state: "refused" }, { state: "refused" }]);
+      expect(kept.map((id) => scene.sandbox.service.statusOf(id))).toEqual(["cancelled", "cancelled"]);
+    },
+  );
 
   itWhole("keeps what was left out of the revisions since the copy where everything is brought over", async () => {
     const scene = await startScene();
@@ -153,7 +159,7 @@ describe("restoring a copy", () => {
     expect(scene.rows("SELECT revision FROM orders WHERE order_id = ?", early[0])).toEqual([{ revision: floor + 1 }]);
   });
 
-  it("sends every row of the feeds again with its newest value where the replaced file is gone", async () => {
+  itWhole("sends every row of the feeds again with its newest value where the replaced file is gone", async () => {
     const scene = await startScene();
     await liveADay(scene);
     await scene.restore(() => {
@@ -171,40 +177,43 @@ describe("restoring a copy", () => {
     ]);
   });
 
-  it("is refused with a copy that is damaged, foreign or of another account, and leaves everything as it was", async () => {
-    const scene = await startScene();
-    await liveADay(scene);
-    await scene.bridge.stop();
-    const loaded = configFor(scene.sandbox, scene.folder);
-    const attempt = (file: string, settings: Settings = {}) =>
-      restoreDatabase({
-        loaded: Object.keys(settings).length === 0 ? loaded : configFor(scene.sandbox, scene.folder, settings),
-        file,
-        migrationsFolder: MIGRATIONS_FOLDER,
-        clock: scene.clock,
-        log: collectingLog([]),
-        agree: async () => true,
-        onStep: () => {},
+  itWhole(
+    "is refused with a copy that is damaged, foreign or of another account, and leaves everything as it was",
+    async () => {
+      const scene = await startScene();
+      await liveADay(scene);
+      await scene.bridge.stop();
+      const loaded = configFor(scene.sandbox, scene.folder);
+      const attempt = (file: string, settings: Settings = {}) =>
+        restoreDatabase({
+          loaded: Object.keys(settings).length === 0 ? loaded : configFor(scene.sandbox, scene.folder, settings),
+          file,
+          migrationsFolder: MIGRATIONS_FOLDER,
+          clock: scene.clock,
+          log: collectingLog([]),
+          agree: async () => true,
+          onStep: () => {},
+        });
+      const foreign = new Database(path.join(scene.folder, "foreign.db"));
+      foreign.exec("CREATE TABLE orders (id)");
+      foreign.close();
+      await expect(attempt(path.join(scene.folder, "foreign.db"))).rejects.toMatchObject({ code: "database_refused" });
+      await expect(attempt(path.join(scene.folder, "none.db"))).rejects.toMatchObject({ code: "usage" });
+      await expect(attempt(scene.database)).rejects.toMatchObject({ code: "usage" });
+      await expect(attempt(scene.copy, { service: { client_id: "another" } })).rejects.toMatchObject({
+        code: "account_changed",
       });
-    const foreign = new Database(path.join(scene.folder, "foreign.db"));
-    foreign.exec("CREATE TABLE orders (id)");
-    foreign.close();
-    await expect(attempt(path.join(scene.folder, "foreign.db"))).rejects.toMatchObject({ code: "database_refused" });
-    await expect(attempt(path.join(scene.folder, "none.db"))).rejects.toMatchObject({ code: "usage" });
-    await expect(attempt(scene.database)).rejects.toMatchObject({ code: "usage" });
-    await expect(attempt(scene.copy, { service: { client_id: "another" } })).rejects.toMatchObject({
-      code: "account_changed",
-    });
-    const newer = new Database(scene.copy);
-    newer.exec("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 9999999999999)");
-    newer.close();
-    await expect(attempt(scene.copy)).rejects.toMatchObject({ code: "database_newer" });
-    expect(readdirSync(scene.folder).filter((name) => name.includes("restor") || name.includes("replaced"))).toEqual(
-      [],
-    );
-    await scene.restart();
-    expectNothingLost(scene);
-  });
+      const newer = new Database(scene.copy);
+      newer.exec("INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 9999999999999)");
+      newer.close();
+      await expect(attempt(scene.copy)).rejects.toMatchObject({ code: "database_newer" });
+      expect(readdirSync(scene.folder).filter((name) => name.includes("restor") || name.includes("replaced"))).toEqual(
+        [],
+      );
+      await scene.restart();
+      expectNothingLost(scene);
+    },
+  );
 
   itWhole("says what going back to an older program costs where the replaced file is of a newer one", async () => {
     const scene = await startScene();
@@ -255,7 +264,7 @@ describe("restoring a copy", () => {
     expect(scene.rows("SELECT quantity FROM stock WHERE sku = 'Z'")).toEqual([{ quantity: 3 }]);
   });
 
-  it("brings a copy of an older version up to this one", async () => {
+  itWhole("brings a copy of an older version up to this one", async () => {
     const scene = await startScene();
     const older = path.join(scene.folder, "older");
     mkdirSync(path.join(older, "meta"), { recursive: true });
@@ -278,7 +287,7 @@ describe("restoring a copy", () => {
     expect(readdirSync(scene.folder).filter((name) => name.includes("before-"))).toEqual([]);
   });
 
-  it("asks for the order before a request goes that the copy has as not sent yet", async () => {
+  itWhole("asks for the order before a request goes that the copy has as not sent yet", async () => {
     const settings = { statuses: { path: "/api/v1/1c/orders/{order_id}/status", map: { done: "delivered" } } };
     const scene = await startScene(settings);
     const [first, second] = createOrders(scene, 2);
@@ -296,7 +305,7 @@ describe("restoring a copy", () => {
     ]);
   });
 
-  it("leaves the old database in place where the person says no", async () => {
+  itWhole("leaves the old database in place where the person says no", async () => {
     const scene = await startScene();
     await liveADay(scene);
     await scene.bridge.stop();
@@ -335,25 +344,28 @@ describe("restoring a copy", () => {
     },
   );
 
-  it("brings the ERP's own tables, views and triggers over as they are, and keeps what a fresh file lacks", async () => {
-    const scene = await startScene();
-    await liveADay(scene);
-    scene.bridge.store.db.exec(`
+  itWhole(
+    "brings the ERP's own tables, views and triggers over as they are, and keeps what a fresh file lacks",
+    async () => {
+      const scene = await startScene();
+      await liveADay(scene);
+      scene.bridge.store.db.exec(`
       CREATE TABLE erp_own (id INTEGER PRIMARY KEY, what TEXT, x ANY) STRICT;
       CREATE INDEX erp_own_what ON erp_own (what);
       CREATE VIEW erp_view AS SELECT what FROM erp_own;
       CREATE TRIGGER erp_note AFTER UPDATE ON erp_own BEGIN UPDATE erp_own SET x = x + 1 WHERE id = NEW.id AND x < 5; END;
       INSERT INTO erp_own VALUES (1, 'a', 1.5), (2, 'b', 9007199254740993), (3, 'c', x'00ff')`);
-    const before = scene.rows("SELECT id, what, CAST(x AS TEXT) AS x, typeof(x) AS t FROM erp_own");
-    const report = await scene.restore();
-    expect(report.complete).toBe(true);
-    expect(scene.rows("SELECT id, what, CAST(x AS TEXT) AS x, typeof(x) AS t FROM erp_own")).toEqual(before);
-    expect(
-      scene.rows(
-        "SELECT name FROM sqlite_schema WHERE name LIKE 'erp\\_own\\_what' ESCAPE '\\' OR name IN ('erp_view', 'erp_note') ORDER BY name",
-      ),
-    ).toEqual([{ name: "erp_note" }, { name: "erp_own_what" }, { name: "erp_view" }]);
-  });
+      const before = scene.rows("SELECT id, what, CAST(x AS TEXT) AS x, typeof(x) AS t FROM erp_own");
+      const report = await scene.restore();
+      expect(report.complete).toBe(true);
+      expect(scene.rows("SELECT id, what, CAST(x AS TEXT) AS x, typeof(x) AS t FROM erp_own")).toEqual(before);
+      expect(
+        scene.rows(
+          "SELECT name FROM sqlite_schema WHERE name LIKE 'erp\\_own\\_what' ESCAPE '\\' OR name IN ('erp_view', 'erp_note') ORDER BY name",
+        ),
+      ).toEqual([{ name: "erp_note" }, { name: "erp_own_what" }, { name: "erp_view" }]);
+    },
+  );
 
   itWhole("gives later requests a number where an older version took an id that leaves none", async () => {
     const scene = await startScene();

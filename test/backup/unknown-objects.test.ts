@@ -7,6 +7,7 @@ import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER } from "../../src/da
 import { openStore } from "../../src/database/open.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** What an ERP may keep in the file that only its own SQLite can read. */
 function addUnknownObjects(file: string): void {
@@ -34,7 +35,7 @@ function addUnknownObjects(file: string): void {
 }
 
 describe("objects that only the ERP's SQLite can read", () => {
-  it("hinder no copy, no restore and no flow, and are named", async () => {
+  itWhole("hinder no copy, no restore and no flow, and are named", async () => {
     const scene = await startScene();
     addUnknownObjects(scene.database);
     await scene.restart();

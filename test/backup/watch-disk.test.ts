@@ -4,6 +4,7 @@ import { Bridge } from "../../src/daemon/bridge.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { collectingLog, configFor, FakeClock, type LogLine } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MB = 1_000_000;
 const TOTAL = 100 * 1024 * MB;
@@ -49,7 +50,7 @@ describe("a disk that fills up", () => {
     expect(sandbox.ledger.confirmedOrderIds().size).toBe(2);
   });
 
-  it("warns once while there is still room", async () => {
+  itWhole("warns once while there is still room", async () => {
     const { bridge, space, logs } = await startOnDisk();
     space.free = 300 * MB;
     await bridge.runJob("orders");

@@ -132,7 +132,7 @@ describe("a large answer that cannot be read", () => {
     expect(parts(t)).toBe(5);
   });
 
-  it("goes to the quarantine without being copied, and is removed with nothing left", async () => {
+  itWhole("goes to the quarantine without being copied, and is removed with nothing left", async () => {
     const t = await startTestBridge();
     const body = strange(3);
     answerOnce(t, body);

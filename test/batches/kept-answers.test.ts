@@ -62,7 +62,7 @@ describe("a kept answer that cannot be read", () => {
     expect(kept(t)).toBe(0);
   });
 
-  it("waits while one of its orders is missing, and that one is asked for after an hour", async () => {
+  itWhole("waits while one of its orders is missing, and that one is asked for after an hour", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchSize: 100 } } });
     const [id] = createOrders(t, 1) as [string];
     await t.run("orders");
@@ -120,7 +120,7 @@ describe("a kept answer that cannot be read", () => {
     expect(kept(t)).toBe(0);
   });
 
-  it("is one row while the same orders come with another time in each answer", async () => {
+  itWhole("is one row while the same orders come with another time in each answer", async () => {
     const t = await startTestBridge();
     const ids = createOrders(t, 3);
     const list = (n: number) => ids.map((id) => `{"order_id":"${id}","served":${n}}`).join();
@@ -136,7 +136,7 @@ describe("a kept answer that cannot be read", () => {
     expect(t.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("is read at once under a right mapping, although twenty of them held the pull", async () => {
+  itWhole("is read at once under a right mapping, although twenty of them held the pull", async () => {
     const t = await startTestBridge({
       sandbox: { options: { shape: { batch: ["result", "заказы"] }, batchSize: 1, handOut: "next" } },
     });

@@ -9,6 +9,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, type Scene, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const giant = { sandbox: { options: { handOut: "next" as const, redeliverAfterMs: 300_000, batchSize: 100 } } };
@@ -60,26 +61,29 @@ async function startWaiting(): Promise<{ scene: Scene; id: string }> {
   return { scene, id };
 }
 
-it("what was stored goes to the journal also where the batch is served with what cannot be used before", async () => {
-  const { scene, id } = await startWaiting();
-  serveAgain(scene, /("status":"paid".*?"items":)\[.*?\]\}/s, "$17}");
-  await poll(scene);
-  expect(scene.rows("SELECT kind FROM quarantine")).toEqual([{ kind: "order" }]);
-  expect(waiting(scene).map((body) => body.includes('"paid"'))).toEqual([false, true, true]);
-  expect(loadFacts(scene.bridge.store).unjournaled).toMatchObject({ count: 1 });
-  expect(confirmBodies(scene)).toEqual([]);
-  const bodies = waiting(scene);
-  mend(scene);
-  await drain(scene);
-  expect(journaled(scene).slice(0, 3)).toEqual(bodies);
-  expectComplete(scene);
-  await scene.restore(() => loseDatabase(scene));
-  expect(scene.rows("SELECT status FROM orders WHERE order_id = ?", id)).toEqual([{ status: "paid" }]);
-  await drain(scene);
-  expectNothingLost(scene);
-});
+itWhole(
+  "what was stored goes to the journal also where the batch is served with what cannot be used before",
+  async () => {
+    const { scene, id } = await startWaiting();
+    serveAgain(scene, /("status":"paid".*?"items":)\[.*?\]\}/s, "$17}");
+    await poll(scene);
+    expect(scene.rows("SELECT kind FROM quarantine")).toEqual([{ kind: "order" }]);
+    expect(waiting(scene).map((body) => body.includes('"paid"'))).toEqual([false, true, true]);
+    expect(loadFacts(scene.bridge.store).unjournaled).toMatchObject({ count: 1 });
+    expect(confirmBodies(scene)).toEqual([]);
+    const bodies = waiting(scene);
+    mend(scene);
+    await drain(scene);
+    expect(journaled(scene).slice(0, 3)).toEqual(bodies);
+    expectComplete(scene);
+    await scene.restore(() => loseDatabase(scene));
+    expect(scene.rows("SELECT status FROM orders WHERE order_id = ?", id)).toEqual([{ status: "paid" }]);
+    await drain(scene);
+    expectNothingLost(scene);
+  },
+);
 
-it("no other batch is confirmed meanwhile", async () => {
+itWhole("no other batch is confirmed meanwhile", async () => {
   const scene = await startScene({ backup: { journal: "journal" } });
   scene.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 500 } });
   createOrders(scene, 100);
@@ -97,7 +101,7 @@ it("no other batch is confirmed meanwhile", async () => {
   expectComplete(scene);
 });
 
-it("the same bytes wait once, also where they are news each time", async () => {
+itWhole("the same bytes wait once, also where they are news each time", async () => {
   const scene = await startScene({ backup: { journal: "journal" } });
   fill(scene);
   createOrders(scene, 2);
@@ -133,7 +137,7 @@ it.each([
   },
 );
 
-it("a body that the journal had before the program died goes there once more, and does no harm", async () => {
+itWhole("a body that the journal had before the program died goes there once more, and does no harm", async () => {
   const { scene, id } = await startWaiting();
   mend(scene);
   const { store } = scene.bridge;
@@ -153,7 +157,7 @@ it("a body that the journal had before the program died goes there once more, an
   expect(scene.rows("SELECT status FROM orders WHERE order_id = ?", id)).toEqual([{ status: "paid" }]);
 });
 
-it("an upgrade brings over what waits in batches, also beside a confirm that covered it", () => {
+itWhole("an upgrade brings over what waits in batches, also beside a confirm that covered it", () => {
   const folder = tempFolder("unjournaled");
   const file = path.join(folder, "bridge.db");
   const db = new Database(file);

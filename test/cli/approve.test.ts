@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { startShop } from "../support/shop.ts";
 import { typingTerminal } from "../support/typing.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 async function startFormer() {
   const shop = await startShop();
@@ -44,7 +44,7 @@ describe("approve --former", () => {
     expect((await command("approve", "stocks", "--former", "list")).code).toBe(0);
   });
 
-  it("leaves them where only the guard is meant, and refuses another word", async () => {
+  itWhole("leaves them where only the guard is meant, and refuses another word", async () => {
     const { command, states } = await startFormer();
     await command("approve", "stocks");
     expect(states()).toEqual(["waiting", "waiting"]);
@@ -84,7 +84,7 @@ describe("approve of what the guard holds", () => {
     expect(await zeros()).toBe(3);
   });
 
-  it("asks about the number of the moment at a terminal", async () => {
+  itWhole("asks about the number of the moment at a terminal", async () => {
     const { typed, zeros } = await startGuarded();
     expect(await typed("n")).toMatchObject({ code: 2, said: expect.stringContaining("none was let through") });
     expect(await zeros()).toBe(0);

@@ -9,34 +9,37 @@ import { typingTerminal } from "../support/typing.ts";
 import { itWhole } from "../support/whole.ts";
 
 describe("sync updates of older orders", () => {
-  it("reads changes from a time on, and single orders by ids and numbers, with what each command says", async () => {
-    const shop = await startShop({ sandbox: { options: { updates: { scope: "all" } } } });
-    const run = async (...args: string[]) => {
-      const terminal = typingTerminal();
-      const code = await main([...args, "--config", shop.configFile], terminal);
-      return { code, said: terminal.seen() };
-    };
-    const early = await run("sync", "updates", "--since", "2026-01-01");
-    expect(early).toMatchObject({ code: 78 });
-    addOrders(shop, 1);
-    expect((await run("sync", "orders")).code).toBe(0);
-    const [known] = shop.rows<{ number: string }>("SELECT number FROM orders");
-    // No batch has brought them.
-    const [other] = [shop.sandbox.service.createOrder(), shop.sandbox.service.createOrder()];
+  itWhole(
+    "reads changes from a time on, and single orders by ids and numbers, with what each command says",
+    async () => {
+      const shop = await startShop({ sandbox: { options: { updates: { scope: "all" } } } });
+      const run = async (...args: string[]) => {
+        const terminal = typingTerminal();
+        const code = await main([...args, "--config", shop.configFile], terminal);
+        return { code, said: terminal.seen() };
+      };
+      const early = await run("sync", "updates", "--since", "2026-01-01");
+      expect(early).toMatchObject({ code: 78 });
+      addOrders(shop, 1);
+      expect((await run("sync", "orders")).code).toBe(0);
+      const [known] = shop.rows<{ number: string }>("SELECT number FROM orders");
+      // No batch has brought them.
+      const [other] = [shop.sandbox.service.createOrder(), shop.sandbox.service.createOrder()];
 
-    const file = path.join(shop.folder, "older.txt");
-    writeFileSync(file, `\ufeff${other}\r\n\r\n${known!.number}\nNO-SUCH\n`);
-    const listed = await run("sync", "updates", "--orders", file);
-    expect(listed.said).toContain("1 number of no stored order (NO-SUCH)");
-    expect(listed.code).toBe(2);
-    expect(shop.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
+      const file = path.join(shop.folder, "older.txt");
+      writeFileSync(file, `\ufeff${other}\r\n\r\n${known!.number}\nNO-SUCH\n`);
+      const listed = await run("sync", "updates", "--orders", file);
+      expect(listed.said).toContain("1 number of no stored order (NO-SUCH)");
+      expect(listed.code).toBe(2);
+      expect(shop.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
 
-    const since = await run("sync", "updates", "--since", "2026-01-01");
-    expect([since.code, since.said]).toEqual([0, expect.stringContaining("updates:")]);
-    expect(since.said).toContain("Changes since 2026-01-01 have been read");
-    expect(shop.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
-    expect((await run("status")).said).not.toMatch(/NO-SUCH|failing/);
-  });
+      const since = await run("sync", "updates", "--since", "2026-01-01");
+      expect([since.code, since.said]).toEqual([0, expect.stringContaining("updates:")]);
+      expect(since.said).toContain("Changes since 2026-01-01 have been read");
+      expect(shop.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
+      expect((await run("status")).said).not.toMatch(/NO-SUCH|failing/);
+    },
+  );
 
   it.each([
     [["sync", "--since", "2026-01-01"], "stand with updates alone"],

@@ -17,7 +17,7 @@ import { startShop } from "../support/shop.ts";
 import { inWhole, itWhole } from "../support/whole.ts";
 
 describe("erp-bridge backup", () => {
-  it("copies beside a running daemon, with a configuration that holds no secret", async () => {
+  itWhole("copies beside a running daemon, with a configuration that holds no secret", async () => {
     const shop = await startShop();
     for (let n = 0; n < 5; n++) shop.sandbox.service.createOrder();
     const daemon = shop.start("run");
@@ -53,7 +53,7 @@ describe("erp-bridge backup", () => {
     expect(err).toContain("bridge.db is a symbolic link.");
   });
 
-  it("says plainly where there is nothing to copy or no place for it", async () => {
+  itWhole("says plainly where there is nothing to copy or no place for it", async () => {
     const shop = await startShop();
     expect((await shop.command("backup", path.join(shop.folder, "copy.db"))).code).toBe(78);
     await shop.command("sync", "orders");
@@ -66,7 +66,7 @@ describe("erp-bridge backup", () => {
 });
 
 describe("erp-bridge restore", PATIENT, () => {
-  it("asks, and without anybody to ask needs to be told", async () => {
+  itWhole("asks, and without anybody to ask needs to be told", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const copy = path.join(shop.folder, "copy.db");
@@ -95,7 +95,7 @@ describe("erp-bridge restore", PATIENT, () => {
     );
   });
 
-  it("ends with 2 and the gap in words where the replaced file is gone, until a person has looked", async () => {
+  itWhole("ends with 2 and the gap in words where the replaced file is gone, until a person has looked", async () => {
     const shop = await startShop();
     for (let n = 0; n < 3; n++) shop.sandbox.service.createOrder();
     await shop.command("sync", "orders", "updates");

@@ -35,7 +35,7 @@ async function stop(program: Program): Promise<void> {
 }
 
 describe("beside a running daemon", PATIENT, () => {
-  it("sync asks the daemon, follows it and reports what it did, for people and for programs", async () => {
+  itWhole("sync asks the daemon, follows it and reports what it did, for people and for programs", async () => {
     const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     for (let count = 0; count < 3; count++) shop.sandbox.service.createOrder();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MISSPELT = {
   imports: {
@@ -21,7 +22,7 @@ describe("check, of what feeds read", PATIENT, () => {
     }
   });
 
-  it("finds nothing wrong with tables that are there, or that the ERP may still make", async () => {
+  itWhole("finds nothing wrong with tables that are there, or that the ERP may still make", async () => {
     const shop = await startShop({ settings: { imports: { stocks: { table: "erp_rests" } } } });
     expect((await shop.command("check")).out).not.toMatch(/FAIL imports/);
     await shop.command("sync", "orders");

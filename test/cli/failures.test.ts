@@ -129,7 +129,7 @@ describe("sync where the service does not let it work", () => {
     await expectRecovery(shop);
   });
 
-  it("says that the service is down, with 69", async () => {
+  itWhole("says that the service is down, with 69", async () => {
     const shop = await shopWithOrders();
     shop.writeConfig({ service: { base_url: "http://127.0.0.1:1" } });
     const result = await shop.command("sync", "orders");
@@ -142,7 +142,7 @@ describe("sync where the service does not let it work", () => {
     expect((await shop.command("status")).code).toBe(69);
   });
 
-  it("ends with 2 where a record had to be put aside", async () => {
+  itWhole("ends with 2 where a record had to be put aside", async () => {
     const shop = await shopWithOrders();
     shop.sandbox.service.createOrder({ raw: '{"order_id":"no uuid","status":"new","items":[]}' });
     const result = await shop.command("sync", "orders");

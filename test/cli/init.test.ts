@@ -27,30 +27,33 @@ async function setUp(secret = SECRET, options: SandboxOptionsPatch = {}) {
 const modeOf = (file: string) => statSync(file).mode & 0o777;
 
 describe("init without anybody to ask", () => {
-  it("writes a configuration that loads, the secret for its owner alone and an empty database, and says what comes next", async () => {
-    const { folder, file, flags, sandbox } = await setUp();
-    const terminal = typingTerminal({ piped: `${SECRET}\n` });
-    expect(await main(flags, terminal)).toBe(0);
-    expect(readdirSync(folder).sort()).toEqual(["bridge.db", "client-secret", "config.yaml"]);
-    expect(modeOf(path.join(folder, "client-secret"))).toBe(0o600);
-    expect(modeOf(file) & 0o007).toBe(0);
-    const loaded = loadConfig({ file, env: {} });
-    expect(loaded.warnings).toEqual([]);
-    expect(loaded.config).toMatchObject({
-      service: { base_url: sandbox.url, client_id: "shop-1", client_secret: SECRET },
-      database: { path: path.join(folder, "bridge.db") },
-      backup: { dir: path.join(folder, "backups") },
-    });
-    expect(readFileSync(file, "utf8")).toContain("# The list of orders in a batch.");
-    const store = openReadOnly(loaded.config.database.path);
-    expect(store.db.prepare("SELECT count(*) AS n FROM orders").get()).toEqual({ n: 0 });
-    store.close();
-    expect(terminal.stdout.at(-1)).toBe(`Next: erp-bridge sync orders updates --config ${file}`);
-    expect(terminal.seen()).not.toContain(SECRET);
-    expect(readFileSync(file, "utf8")).not.toContain(SECRET);
-    expect(sandbox.ledger.ofKind("orders")).toEqual([]);
-    expect(await main(["sync", "orders", "--config", file], typingTerminal())).toBe(0);
-  });
+  itWhole(
+    "writes a configuration that loads, the secret for its owner alone and an empty database, and says what comes next",
+    async () => {
+      const { folder, file, flags, sandbox } = await setUp();
+      const terminal = typingTerminal({ piped: `${SECRET}\n` });
+      expect(await main(flags, terminal)).toBe(0);
+      expect(readdirSync(folder).sort()).toEqual(["bridge.db", "client-secret", "config.yaml"]);
+      expect(modeOf(path.join(folder, "client-secret"))).toBe(0o600);
+      expect(modeOf(file) & 0o007).toBe(0);
+      const loaded = loadConfig({ file, env: {} });
+      expect(loaded.warnings).toEqual([]);
+      expect(loaded.config).toMatchObject({
+        service: { base_url: sandbox.url, client_id: "shop-1", client_secret: SECRET },
+        database: { path: path.join(folder, "bridge.db") },
+        backup: { dir: path.join(folder, "backups") },
+      });
+      expect(readFileSync(file, "utf8")).toContain("# The list of orders in a batch.");
+      const store = openReadOnly(loaded.config.database.path);
+      expect(store.db.prepare("SELECT count(*) AS n FROM orders").get()).toEqual({ n: 0 });
+      store.close();
+      expect(terminal.stdout.at(-1)).toBe(`Next: erp-bridge sync orders updates --config ${file}`);
+      expect(terminal.seen()).not.toContain(SECRET);
+      expect(readFileSync(file, "utf8")).not.toContain(SECRET);
+      expect(sandbox.ledger.ofKind("orders")).toEqual([]);
+      expect(await main(["sync", "orders", "--config", file], typingTerminal())).toBe(0);
+    },
+  );
 
   itWhole(
     "writes a configuration that fits a service with other names and another form of since, and pulls nothing",
@@ -114,7 +117,7 @@ describe("init without anybody to ask", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("never writes over anything, and with --force keeps what was there", async () => {
+  itWhole("never writes over anything, and with --force keeps what was there", async () => {
     const { folder, file, flags } = await setUp();
     writeFileSync(file, "precious: 1\n");
     expect(await main(flags, typingTerminal({ piped: SECRET }))).toBe(64);
@@ -131,28 +134,31 @@ describe("init without anybody to ask", () => {
     expect(modeOf(path.join(folder, "client-secret"))).toBe(0o600);
   });
 
-  it("refuses a new secret where one is kept, and a database of another account, before it writes the configuration", async () => {
-    const { folder, file, flags, sandbox } = await setUp();
-    writeFileSync(path.join(folder, "client-secret"), "old-secret\n");
-    const terminal = typingTerminal({ env: { ERP_BRIDGE_CLIENT_SECRET: SECRET } });
-    expect(await main(flags, terminal)).toBe(64);
-    expect(terminal.stderr.join()).toContain("client-secret is there already");
-    expect(existsSync(file)).toBe(false);
-    const foreign = [
-      "init",
-      "--config",
-      path.join(folder, "b.yaml"),
-      "--base-url",
-      sandbox.url,
-      "--client-id",
-      "shop-2",
-    ];
-    const second = typingTerminal({ piped: SECRET });
-    expect(await main([...foreign, "--database", path.join(folder, "bridge.db")], second)).toBe(78);
-    expect(existsSync(path.join(folder, "b.yaml"))).toBe(false);
-  });
+  itWhole(
+    "refuses a new secret where one is kept, and a database of another account, before it writes the configuration",
+    async () => {
+      const { folder, file, flags, sandbox } = await setUp();
+      writeFileSync(path.join(folder, "client-secret"), "old-secret\n");
+      const terminal = typingTerminal({ env: { ERP_BRIDGE_CLIENT_SECRET: SECRET } });
+      expect(await main(flags, terminal)).toBe(64);
+      expect(terminal.stderr.join()).toContain("client-secret is there already");
+      expect(existsSync(file)).toBe(false);
+      const foreign = [
+        "init",
+        "--config",
+        path.join(folder, "b.yaml"),
+        "--base-url",
+        sandbox.url,
+        "--client-id",
+        "shop-2",
+      ];
+      const second = typingTerminal({ piped: SECRET });
+      expect(await main([...foreign, "--database", path.join(folder, "bridge.db")], second)).toBe(78);
+      expect(existsSync(path.join(folder, "b.yaml"))).toBe(false);
+    },
+  );
 
-  it("writes what it was given although the service refuses it, says so and ends with 77", async () => {
+  itWhole("writes what it was given although the service refuses it, says so and ends with 77", async () => {
     const { file, flags } = await setUp("another-secret");
     const terminal = typingTerminal({ piped: SECRET });
     expect(await main(flags, terminal)).toBe(77);

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const RUSSIAN = { LANG: "ru_RU.UTF-8" };
 
@@ -51,7 +52,7 @@ describe("the language of a command", () => {
     expect(job.err).toBe("erp-bridge: Нет задания ordrs.\n  Возможно, имелось в виду orders?");
   });
 
-  it("says how all is, and what a pass did", async () => {
+  itWhole("says how all is, and what a pass did", async () => {
     const shop = await startShop({ settings: { language: "ru" } });
     shop.sandbox.service.createOrder();
     const sync = await shop.command("sync", "orders");
@@ -66,7 +67,7 @@ describe("the language of a command", () => {
     expect(story.out).toContain("в ERP ещё не забран; ревизия 1 ждёт с");
   });
 
-  it("says why a row would be sent, and shows the row as it is", async () => {
+  itWhole("says why a row would be sent, and shows the row as it is", async () => {
     const shop = await startShop({ settings: { language: "ru" } });
     await shop.command("sync", "orders");
     shop.write("INSERT INTO stock (sku, quantity) VALUES ('nothing to do', 5), ('B-2', 'many')");
@@ -75,7 +76,7 @@ describe("the language of a command", () => {
     expect(out).toContain("stocks  B-2  –  отправить нельзя: в столбце «quantity» не число");
   });
 
-  it("tells of a service that is down, and stores it in English", async () => {
+  itWhole("tells of a service that is down, and stores it in English", async () => {
     const shop = await startShop({ settings: { language: "ru" } });
     await shop.sandbox.close();
     const { code, out } = await shop.command("sync", "orders");
@@ -88,7 +89,7 @@ describe("the language of a command", () => {
     expect(status.out).toMatch(/Заказы: ошибки с [^:]+:\d\d — нет связи с сервисом/);
   });
 
-  it("never changes what programs read", async () => {
+  itWhole("never changes what programs read", async () => {
     const shop = await startShop();
     shop.sandbox.service.createOrder();
     await shop.command("sync");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { withLeadingOptions } from "../../src/cli/leading-options.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("options before the command", () => {
   it.each([
@@ -19,7 +20,7 @@ describe("options before the command", () => {
     expect(withLeadingOptions(words(typed))).toEqual(words(meant));
   });
 
-  it("are those of the command", async () => {
+  itWhole("are those of the command", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const { code, out } = await shop.command("--no-color", "--json", "check");

@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runCommand } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const SERVICE = "  base_url: https://shop.example\n  client_id: shop-1\n  client_secret: s3cret";
 
@@ -212,13 +213,13 @@ describe("a mistake around the file", () => {
     expect(said).toContain("FAIL database: The folder of the database, DIR/data, does not exist. Make the folder");
   });
 
-  it("a file where the folder of the copies should be", async () => {
+  itWhole("a file where the folder of the copies should be", async () => {
     const file = write({ rest: "backup: { dir: copies }" });
     writeFileSync(path.join(path.dirname(file), "copies"), "");
     expect((await check(file)).said).toContain("FAIL backup: DIR/copies is not a folder; no copy can be kept there");
   });
 
-  it("a source without WAL, without a column, without a file, each with what to do", async () => {
+  itWhole("a source without WAL, without a column, without a file, each with what to do", async () => {
     const stocks = (source: string) =>
       `imports: { stocks: { file: erp.db, ${source}, key: [sku], available: quantity, record: { sku: "{sku}", quantity: "{available|number}" } } }`;
     const file = write({ rest: stocks("table: goods") });

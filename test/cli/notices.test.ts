@@ -7,6 +7,7 @@ import { startTestBridge } from "../support/bridge.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { typingTerminal } from "../support/typing.ts";
+import { itWhole } from "../support/whole.ts";
 
 async function setUp(settings: Record<string, unknown> = {}) {
   const folder = tempFolder();
@@ -48,7 +49,7 @@ describe("what status says beside the flows", () => {
     expect((await command("resume", "observations")).out).toBe("observations: nothing was held.");
   });
 
-  it("is a receiver of alerts that cannot be reached, by its kind and never by its address", async () => {
+  itWhole("is a receiver of alerts that cannot be reached, by its kind and never by its address", async () => {
     const receiver = await startReceiver();
     receiver.answer(0);
     const { test, command } = await setUp({ alerts: { webhook: `${receiver.url}/t0ken` } });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startRepairBridge } from "../support/repair.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("order", () => {
   it("tells an order's story from the batch to the ERP", async () => {
@@ -40,7 +41,7 @@ describe("order", () => {
     });
   });
 
-  it("says that an order is blocked, removed, or quarantined", async () => {
+  itWhole("says that an order is blocked, removed, or quarantined", async () => {
     const t = await startRepairBridge();
     const id = t.sandbox.service.createOrder();
     const other = t.sandbox.service.createOrder();

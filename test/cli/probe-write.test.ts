@@ -17,7 +17,7 @@ const FOREIGN = {
 const KEYS = { "orders.batch.orders": "$.data.list", "orders.fields.number": "$.num", "orders.line.sku": "$.article" };
 
 describe("probe --write", () => {
-  it("puts what it found into the file, shows the lines, keeps the file as it was, and asks nobody", async () => {
+  itWhole("puts what it found into the file, shows the lines, keeps the file as it was, and asks nobody", async () => {
     const shop = await startShop({ sandbox: { options: FOREIGN }, settings: { orders: { schedule: "0 0 1 1 *" } } });
     addOrders(shop, 3);
     const run = (...args: string[]) => {

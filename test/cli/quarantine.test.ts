@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type RepairBridge, startRepairBridge } from "../support/repair.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
@@ -92,7 +93,7 @@ describe("quarantine retry", () => {
     expect(t.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("lets a refused row of a feed wait again, and sends it", async () => {
+  itWhole("lets a refused row of a feed wait again, and sends it", async () => {
     const t = await startRepairBridge({ sandbox: { options: { reject: { skus: ["BAD"], how: "422" } } } });
     t.bridge.store.db.exec("INSERT INTO stock (sku, quantity) VALUES ('GOOD', 1), ('BAD', 2)");
     await t.run("stocks");
@@ -105,7 +106,7 @@ describe("quarantine retry", () => {
     expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
   });
 
-  it("reads a row again that could not be sent", async () => {
+  itWhole("reads a row again that could not be sent", async () => {
     const t = await startRepairBridge();
     t.bridge.store.db.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'many')");
     await t.run("stocks");
@@ -120,7 +121,7 @@ describe("quarantine retry", () => {
     expect([...t.sandbox.service.imported("stocks").values()]).toEqual(['{"sku":"A","warehouse":"","quantity":3}']);
   });
 
-  it("wants to know what to try", async () => {
+  itWhole("wants to know what to try", async () => {
     const t = await withRecord(NO_STATUS);
     expect((await t.command({}, "quarantine", "retry")).exitCode).toBe(64);
     expect((await t.command({}, "quarantine", "retry", "1", "--all")).exitCode).toBe(64);

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
 import { startProgram } from "../support/program.ts";
 import { runCommand, startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** One sentence to act on, perhaps with a hint, and never a stack trace. */
 function expectPlain(err: string): void {
@@ -62,7 +63,7 @@ describe("a configuration or a database that cannot be worked with", () => {
     expect((await runCommand(["status", "--config", path.join(shop.folder, "none.yaml")])).code).toBe(78);
   });
 
-  it("refuses a database that is a symbolic link", async () => {
+  itWhole("refuses a database that is a symbolic link", async () => {
     const shop = await startShop();
     await shop.command("sync");
     renameSync(shop.database, path.join(shop.folder, "real.db"));
@@ -75,7 +76,7 @@ describe("a configuration or a database that cannot be worked with", () => {
     }
   });
 
-  it("refuses a database of another account until it is told that it is the same shop", async () => {
+  itWhole("refuses a database of another account until it is told that it is the same shop", async () => {
     const shop = await startShop();
     shop.sandbox.service.createOrder();
     await shop.command("sync", "orders");
@@ -92,7 +93,7 @@ describe("a configuration or a database that cannot be worked with", () => {
     expect((await shop.command("check")).code).toBe(0);
   });
 
-  it("refuses a database that a newer program has made, and changes nothing in it", async () => {
+  itWhole("refuses a database that a newer program has made, and changes nothing in it", async () => {
     const shop = await startShop();
     await shop.command("sync");
     const table = "__drizzle_migrations";
@@ -130,7 +131,7 @@ describe("a second instance", () => {
     expectPlain(program.stderr());
   });
 
-  it("of sync does not wait for another sync, which answers nobody", async () => {
+  itWhole("of sync does not wait for another sync, which answers nobody", async () => {
     const shop = await startShop();
     const lock = acquireInstanceLock(shop.database, { command: "sync" });
     onTestFinished(() => lock.release());

@@ -29,7 +29,7 @@ describe("resume", () => {
     expect(shop.standing()).toEqual([`${area} ${asking}`]);
   });
 
-  it("lifts neither of two that ask for a statement, and each by its name", async () => {
+  itWhole("lifts neither of two that ask for a statement, and each by its name", async () => {
     const shop = await startHeld(["orders", "hand-out lost"], ["orders", "restored"]);
     const { code, out } = await shop.command("resume", "orders");
     expect(code).toBe(2);
@@ -59,7 +59,7 @@ describe("resume", () => {
     expect(shop.rows("SELECT state, new_form FROM status_requests")).toEqual([{ state: "sent", new_form: null }]);
   });
 
-  it("leaves the guard to approve, and knows the names of holds", async () => {
+  itWhole("leaves the guard to approve, and knows the names of holds", async () => {
     const shop = await startHeld(["stocks", "guard"]);
     for (const words of [[], ["--hold", "guard"]]) {
       const { code, out } = await shop.command("resume", "stocks", ...words);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ENDED = "Orders held since 12:49: the service refuses the credentials.";
 
@@ -24,7 +25,7 @@ describe("the line of a flow in status", () => {
     expect(flows.find(({ flow }) => flow === "orders")?.sentence).toMatch(/^Succeeded /);
   });
 
-  it("begins with a condition that stands, in the words of now", async () => {
+  itWhole("begins with a condition that stands, in the words of now", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     shop.write(

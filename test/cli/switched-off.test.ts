@@ -66,7 +66,7 @@ itSome(1)([
   expect(standing()).toEqual(before);
 });
 
-it("quarantine retry leaves its records as they are; what is on beside it is resumed", async () => {
+itWhole("quarantine retry leaves its records as they are; what is on beside it is resumed", async () => {
   const { command, writeConfig, standing, before } = await startHeld();
   writeConfig(OFF);
   expect(await command("quarantine", "retry", "--all")).toMatchObject({

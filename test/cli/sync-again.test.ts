@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
-it("sync FEED --again sends every row once more, also one that is gone, and only then", async () => {
+itWhole("sync FEED --again sends every row once more, also one that is gone, and only then", async () => {
   const shop = await startShop({ settings: { imports: { stocks: { delete_after: "0s" } } } });
   await shop.command("sync", "stocks");
   const sent = (sku: string) => shop.sandbox.ledger.acceptedValues("stocks", importKey(sku, "")).length;

@@ -37,7 +37,7 @@ describe("sync --dry-run", () => {
     expect(shop.rows("SELECT count(*) AS n FROM feed_dirty")).toEqual([{ n: 4 }]);
   });
 
-  it("says the same as the sync after it sends", async () => {
+  itWhole("says the same as the sync after it sends", async () => {
     const shop = await shopWithStock();
     shop.write("UPDATE stock SET quantity = quantity + 1 WHERE warehouse = ''");
     const { out } = await shop.command("sync", "stocks", "--dry-run", "--json");
@@ -73,7 +73,7 @@ describe("sync --dry-run", () => {
     expect(again.out).toMatch(/^stocks {2}S1 {2}– {2}refused: .*S1/);
   });
 
-  it("shows statuses that were asked for and batches that are not confirmed", async () => {
+  itWhole("shows statuses that were asked for and batches that are not confirmed", async () => {
     const shop = await startShop({ settings: { statuses: { path: "/api/v1/1c/orders/{order_id}/status" } } });
     shop.sandbox.service.createOrder();
     shop.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
@@ -114,7 +114,7 @@ describe("sync FEED --only KEY", () => {
     expect(bodies.flatMap(({ requestBody }) => requestBody?.match(/"sku":"[^"]*"/g) ?? [])).toEqual(['"sku":"B"']);
   });
 
-  it("sends nothing that the service has already, and knows a key that nobody has", async () => {
+  itWhole("sends nothing that the service has already, and knows a key that nobody has", async () => {
     const shop = await shopWithStock();
     const before = sent(shop);
     expect((await shop.command("sync", "stocks", "--only", "B")).out).toMatch(/^stocks: nothing to do\nB: sent;/);

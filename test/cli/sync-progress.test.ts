@@ -4,6 +4,7 @@ import { main } from "../../src/main.ts";
 import type { JobName } from "../../src/pass/job-names.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("the progress of a sync", () => {
   it("counts the orders that have come since it began", async () => {
@@ -52,7 +53,7 @@ describe("the progress of a sync", () => {
     expect(progress.look()).toBeUndefined();
   });
 
-  it("leaves a quick command's terminal as it would be without it", async () => {
+  itWhole("leaves a quick command's terminal as it would be without it", async () => {
     const shop = await startShop();
     shop.sandbox.service.createOrder();
     const seen: string[] = [];

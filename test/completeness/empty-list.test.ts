@@ -3,7 +3,7 @@ import { acceptMetadata, isListDoubted } from "../../src/completeness/check-comp
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const record = {
   order_id: "7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a11",
@@ -170,7 +170,7 @@ describe("a batch whose answer says that it is not whole", () => {
     expect(isConfirmed(t)).toBe(true);
   });
 
-  it("is confirmed once a person says that the count means nothing", async () => {
+  itWhole("is confirmed once a person says that the count means nothing", async () => {
     const { t, serve } = await startCounted();
     serve("b-short", createOrders(t, 2), { count: 5, partial: false });
     await t.run("orders");
@@ -249,22 +249,25 @@ describe("a batch with records that hold nothing", () => {
     },
   );
 
-  it("is confirmed after an hour of being served so, with what holds nothing in quarantine, and a restart loses no minute", async () => {
-    const { t, serve, poll, isConfirmed } = await start();
-    serve("b-hollow", createOrders(t, 2), ["null", "null"]);
-    expect((await poll(1)).error).toMatchObject(EMPTY);
-    expect((await poll(30)).error).toMatchObject(EMPTY);
-    await t.restart();
-    expect((await poll(29)).error).toMatchObject(EMPTY);
-    expect(isConfirmed("b-hollow")).toBe(false);
-    expect((await poll(1)).error).toBeNull();
-    expect(isConfirmed("b-hollow")).toBe(true);
-    expect(t.rows("SELECT kind, payload, state FROM quarantine")).toEqual([
-      { kind: "order", payload: "null", state: "held" },
-    ]);
-    // The batch that comes again is the one that was confirmed.
-    expect((await poll(1)).error).toBeNull();
-  });
+  itWhole(
+    "is confirmed after an hour of being served so, with what holds nothing in quarantine, and a restart loses no minute",
+    async () => {
+      const { t, serve, poll, isConfirmed } = await start();
+      serve("b-hollow", createOrders(t, 2), ["null", "null"]);
+      expect((await poll(1)).error).toMatchObject(EMPTY);
+      expect((await poll(30)).error).toMatchObject(EMPTY);
+      await t.restart();
+      expect((await poll(29)).error).toMatchObject(EMPTY);
+      expect(isConfirmed("b-hollow")).toBe(false);
+      expect((await poll(1)).error).toBeNull();
+      expect(isConfirmed("b-hollow")).toBe(true);
+      expect(t.rows("SELECT kind, payload, state FROM quarantine")).toEqual([
+        { kind: "order", payload: "null", state: "held" },
+      ]);
+      // The batch that comes again is the one that was confirmed.
+      expect((await poll(1)).error).toBeNull();
+    },
+  );
 
   it("stops no shop where each answer has one, whatever the batch is called", async () => {
     const { t, serve, poll, isConfirmed } = await start();

@@ -235,7 +235,7 @@ describe("what nearly every former order has", () => {
     },
   );
 
-  it("is lacked by one order alone: no currency, and fewer lines than it counts", async () => {
+  itWhole("is lacked by one order alone: no currency, and fewer lines than it counts", async () => {
     const test = await startCounting(9);
     const { service } = test.sandbox;
     const lacking = ["no currency", "fewer lines than it counts"].map((name) => {
@@ -249,7 +249,7 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 
-  it("counts as lost after a day, and is asked for three times more", async () => {
+  itWhole("counts as lost after a day, and is asked for three times more", async () => {
     const test = await startFollowed(3);
     const [id] = test.ids as [string];
     lose(test, LOSE["no lines"]!);

@@ -4,7 +4,7 @@ import { requestRead } from "../../src/pass/position-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 interface Head {
   status?: number;
@@ -90,7 +90,7 @@ describe("an answer whose head says that it is a part, and that is read later", 
     expect(confirmBodies(t)).toEqual([]);
   });
 
-  it("is no whole batch because the program died while it was stored", async () => {
+  itWhole("is no whole batch because the program died while it was stored", async () => {
     const t = await startTestBridge({ sandbox: { options: { ...OPTIONS, batchSize: 500 } } });
     createOrders(t, 500);
     withHead(t, { status: 206 });

@@ -81,7 +81,7 @@ describe("an empty list in another form than usual", () => {
     expect(test.statusOf(id).status).toBe("paid");
   });
 
-  it("settles no batch whose confirm is in doubt", async () => {
+  itWhole("settles no batch whose confirm is in doubt", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
     });
@@ -209,7 +209,7 @@ describe("a named batch without orders", () => {
     expect(ids(t)).toBe(2);
   });
 
-  it("waits one hour for all of them, and begins anew after an answer that says nothing", async () => {
+  itWhole("waits one hour for all of them, and begins anew after an answer that says nothing", async () => {
     const queue: { batch_id: string; orders: object[] }[] = [];
     const t = await startQueue(queue, () => ({ batch_id: null, orders: [] }));
     await poll(t, 4);
@@ -250,10 +250,13 @@ describe("a named batch without orders", () => {
     expect(confirmBodies(t)).toHaveLength(3);
   });
 
-  it("is confirmed once, and quiet, where it is the only name of all empty answers from the beginning", async () => {
-    const t = await startQueue([], () => ({ batch_id: "empty", orders: [] }));
-    expect((await poll(t, 200)).every(isNull)).toBe(true);
-    expect(confirmBodies(t)).toHaveLength(1);
-    expectComplete(t);
-  });
+  itWhole(
+    "is confirmed once, and quiet, where it is the only name of all empty answers from the beginning",
+    async () => {
+      const t = await startQueue([], () => ({ batch_id: "empty", orders: [] }));
+      expect((await poll(t, 200)).every(isNull)).toBe(true);
+      expect(confirmBodies(t)).toHaveLength(1);
+      expectComplete(t);
+    },
+  );
 });

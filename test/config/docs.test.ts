@@ -6,6 +6,7 @@ import { configReference } from "../../scripts/docs/reference.ts";
 import { describeConfig } from "../../src/config/describe.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { itWhole } from "../support/whole.ts";
 import { MINIMAL, parse, SECRET, temporaryFile } from "./support.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -54,11 +55,11 @@ describe("the example", () => {
 });
 
 describe("the generated documents", () => {
-  it("are those on disk", () => {
+  itWhole("are those on disk", () => {
     execFileSync(process.execPath, [path.join(root, "scripts/write-config-docs.ts"), "--check"], { stdio: "pipe" });
   });
 
-  it("give every key a meaning of one sentence and a type", () => {
+  itWhole("give every key a meaning of one sentence and a type", () => {
     const poor = describeConfig().filter(({ meaning, type }) => !/^\S.*\.$/.test(meaning) || type === "");
     expect(poor).toEqual([]);
     const reference = configReference();

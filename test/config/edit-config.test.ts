@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { editConfig } from "../../src/config/edit-config.ts";
 import { exampleConfig } from "../../src/config/example.ts";
 import { parseConfig } from "../../src/config/load.ts";
-import { runs } from "../support/whole.ts";
+import { itWhole, runs } from "../support/whole.ts";
 
 const edited = (text: string, keys: Record<string, unknown>) => editConfig(text, keys)?.text;
 
@@ -64,7 +64,7 @@ describe("a value is written into a configuration", () => {
     expect(edited(text, keys)).toBeUndefined();
   });
 
-  it("into the file that init makes, wherever its key stands in it, and nothing else of it changes", () => {
+  itWhole("into the file that init makes, wherever its key stands in it, and nothing else of it changes", () => {
     const text = exampleConfig({ "service.client_secret": "stand-in" });
     const keys = {
       "updates.since": "unix_ms",
@@ -87,7 +87,7 @@ describe("a value is written into a configuration", () => {
     expect(config.orders.line.quantity).toBe("$.qty[0]");
   });
 
-  it("or refused, whatever stands in the file: never a file that says something else", () => {
+  itWhole("or refused, whatever stands in the file: never a file that says something else", () => {
     const name = fc.constantFrom("a", "b", "c");
     const values = fc.letrec((tie) => ({
       value: fc.oneof(

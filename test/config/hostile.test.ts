@@ -6,7 +6,7 @@ import { showConfig } from "../../src/config/show.ts";
 import { excessIn } from "../../src/config/yaml-problems.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
-import { itSome, runs } from "../support/whole.ts";
+import { itSome, itWhole, runs } from "../support/whole.ts";
 import { MINIMAL, parse } from "./support.ts";
 
 /** Loads and shows, or refuses in words; anything else is a stack trace on somebody's screen. */
@@ -98,7 +98,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
     );
   });
 
-  it("in place of any value of a complete file", () => {
+  itWhole("in place of any value of a complete file", () => {
     const line = fc.integer({ min: 0, max: LINES.length - 1 });
     fc.assert(
       fc.property(line, ANYTHING, fc.anything(), (index, text, value) => {
@@ -112,7 +112,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
     );
   });
 
-  it("as any JSON value under any key", () => {
+  itWhole("as any JSON value under any key", () => {
     const keys = PIECES.slice(0, 11);
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...keys), fc.jsonValue({ maxDepth: 4 })), (value) => {

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the file, meant as it stands
 import { describe, expect, it } from "vitest";
 import { nearest } from "../../src/config/problems.ts";
+import { itWhole } from "../support/whole.ts";
 import { errorOf, FILE, MINIMAL, parse, problemsOf } from "./support.ts";
 
 /** A line below a good service part, and what must be said of it; MINIMAL has four lines. */
@@ -286,7 +287,7 @@ describe("a wrong configuration", () => {
     ]);
   });
 
-  it("counts what it does not list", () => {
+  itWhole("counts what it does not list", () => {
     const { problems, message } = errorOf(() => parse(Array.from({ length: 5000 }, (_, i) => `key${i}: 1`).join("\n")));
     expect(problems).toHaveLength(50);
     expect(message).toMatch(/\nand 4953 more$/);

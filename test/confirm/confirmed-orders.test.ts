@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { listNotices } from "../../src/probe/learned-notices.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, orderCount } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** Each confirm also covers orders that no batch has held; its answer is what `say` makes of all of them. */
 async function startConfirmingAll(say: (ids: readonly string[]) => object): Promise<TestBridge> {
@@ -42,7 +43,7 @@ describe("an order that is confirmed before it was served", () => {
     expect(orderCount(t)).toBe(8);
   });
 
-  it("is told of where the answer counts more than the batch had", async () => {
+  itWhole("is told of where the answer counts more than the batch had", async () => {
     const t = await startConfirmingAll((ids) => ({ ok: true, confirmed: ids.length }));
     expect(orderCount(t)).toBe(7);
     expect(listNotices(t.bridge.store)).toMatchObject([

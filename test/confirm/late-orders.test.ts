@@ -3,6 +3,7 @@ import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { boundedPass } from "../support/bounded-pass.ts";
 import type { Settings } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 const owed = ({ rows }: Followed) =>
@@ -109,14 +110,14 @@ describe("an order whose confirm comes late", () => {
     expect([searching(), test.statusOf(late).status]).toEqual([false, "cancelled"]);
   });
 
-  it("is not read where its changes are still asked for", async () => {
+  itWhole("is not read where its changes are still asked for", async () => {
     const { test, late } = await confirmLate(5);
     expect(owed(test)).toEqual([]);
     await test.poll();
     expect(test.statusOf(late).status).toBe("cancelled");
   });
 
-  it("is not read where it is closed, or nothing was followed yet", async () => {
+  itWhole("is not read where it is closed, or nothing was followed yet", async () => {
     const test = await startFollowed(0);
     const old = test.sandbox.service.createOrder();
     test.clock.advance(60 * MINUTE);

@@ -209,7 +209,7 @@ describe("a confirm that is refused", () => {
     expectComplete(t);
   });
 
-  it("is not tried again for ever, and never more than twenty an hour", async () => {
+  itWhole("is not tried again for ever, and never more than twenty an hour", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
     });

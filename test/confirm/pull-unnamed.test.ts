@@ -10,6 +10,7 @@ import {
   expectNothingLost,
   orderCount,
 } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 const UNNAMED: Settings = { orders: { confirm: { body: {} } } };
 const lostGet: FaultRule = { match: { path: "orders" }, when: "after", do: { kind: "reset" } };
@@ -42,25 +43,28 @@ describe("a confirm that names nothing", () => {
     expect(mark(t)).toBeNull();
   });
 
-  it("answered in a new form is an acceptance once the service no longer knew what it covered, three times", async () => {
-    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
-    createOrders(t, 3);
-    await t.run("orders");
-    const raw = { kind: "raw", body: '{"strange":1}', contentType: "application/json" } as const;
-    for (let times = 0; times < 3; times++) {
+  itWhole(
+    "answered in a new form is an acceptance once the service no longer knew what it covered, three times",
+    async () => {
+      const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+      createOrders(t, 3);
+      await t.run("orders");
+      const raw = { kind: "raw", body: '{"strange":1}', contentType: "application/json" } as const;
+      for (let times = 0; times < 3; times++) {
+        createOrders(t, 1);
+        t.clock.advance(60_000);
+        t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: raw });
+        t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 409 } });
+        expect(await t.run("orders")).toMatchObject({ error: { code: "answer_unknown" } });
+        t.clock.advance(60_000);
+        expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
+      }
       createOrders(t, 1);
-      t.clock.advance(60_000);
       t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: raw });
-      t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 409 } });
-      expect(await t.run("orders")).toMatchObject({ error: { code: "answer_unknown" } });
-      t.clock.advance(60_000);
       expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
-    }
-    createOrders(t, 1);
-    t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: raw });
-    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 1 } });
-    expectComplete(t);
-  });
+      expectComplete(t);
+    },
+  );
 
   it("commits the mark before the service is asked", async () => {
     let atRequest: unknown;
@@ -140,7 +144,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it("is remembered over a restart", async () => {
+  itWhole("is remembered over a restart", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 2 });
     createOrders(t, 4);
     await crashInPull(t);
@@ -153,7 +157,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectNothingLost(t);
   });
 
-  it("is not settled by a batch that was served before it and comes again first", async () => {
+  itWhole("is not settled by a batch that was served before it and comes again first", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1 });
     createOrders(t, 1);
     const failing = t.sandbox.faults.add({
@@ -198,7 +202,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it("shows a hold after the wait, goes on storing, and ends it when a batch comes again", async () => {
+  itWhole("shows a hold after the wait, goes on storing, and ends it when a batch comes again", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 2);
     t.sandbox.faults.add(lostGet);
@@ -297,7 +301,7 @@ describe("confirms that name their batch, and later nothing", () => {
     expectNothingLost(t);
   });
 
-  it("go on at once where every answer was stored, with one note for them all, which a crash leaves", async () => {
+  itWhole("go on at once where every answer was stored, with one note for them all, which a crash leaves", async () => {
     const t = await startNamed();
     createOrders(t, 1);
     await t.run("orders");

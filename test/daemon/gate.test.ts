@@ -353,7 +353,7 @@ describe("a refusal of one endpoint", () => {
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
-  it("asks that feed to wait, however often, and the others go on; also after a restart", async () => {
+  itWhole("asks that feed to wait, however often, and the others go on; also after a restart", async () => {
     const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
     const { erp, sandbox, minute, site, level } = feeds;
     fillStock(erp, 1);

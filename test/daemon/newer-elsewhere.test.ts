@@ -158,7 +158,7 @@ describe("a database whose folder was set back as a whole", () => {
     expect(holds(places)).toHaveLength(1);
   });
 
-  it("gives no number twice", async () => {
+  itWhole("gives no number twice", async () => {
     const places = await start();
     const { scene } = places;
     const newest = () => scene.rows<{ seq: number }>("SELECT max(seq) AS seq FROM order_event_rows")[0]!.seq;

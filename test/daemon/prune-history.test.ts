@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -31,7 +31,7 @@ describe("keeping house", () => {
     expect(rows("SELECT seq FROM order_events")).toEqual([{ seq: 26 }]);
   });
 
-  it("removes much in small steps, and holds the write lock only for a moment", async () => {
+  itWhole("removes much in small steps, and holds the write lock only for a moment", async () => {
     const { bridge, clock, rows, run } = await startTestBridge();
     await run("orders");
     bridge.store.db.exec(

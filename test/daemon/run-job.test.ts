@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startTestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("a database that is full", () => {
   it("fails the pass in one line, confirms nothing, and goes on by itself when there is room", async () => {
@@ -60,23 +61,28 @@ describe("a hold", () => {
     expect(await run("updates")).toMatchObject({ error: null });
   });
 
-  it("whose end cannot be written leaves the pass failed by its own error, and is over after the next one", async () => {
-    const { sandbox, bridge, clock, run, rows } = await startTestBridge();
-    sandbox.service.createOrder();
-    await run("orders");
-    const answer = (fault: FaultAction) => sandbox.faults.add({ match: { path: "updates" }, times: 1, do: fault });
-    answer({ kind: "status", status: 402 });
-    await run("updates");
-    clock.advance(24 * 3_600_000);
-    bridge.store.db.exec("CREATE TEMP TRIGGER full BEFORE DELETE ON main.holds BEGIN SELECT RAISE(ABORT, 'full'); END");
-    answer({ kind: "html" });
-    expect(await run("updates")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
-    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "updates", reason: "payment" }]);
-    bridge.store.db.exec("DROP TRIGGER full");
-    clock.advance(24 * 3_600_000);
-    expect(await run("updates")).toMatchObject({ error: null });
-    expect(rows("SELECT area, reason FROM holds")).toEqual([]);
-  });
+  itWhole(
+    "whose end cannot be written leaves the pass failed by its own error, and is over after the next one",
+    async () => {
+      const { sandbox, bridge, clock, run, rows } = await startTestBridge();
+      sandbox.service.createOrder();
+      await run("orders");
+      const answer = (fault: FaultAction) => sandbox.faults.add({ match: { path: "updates" }, times: 1, do: fault });
+      answer({ kind: "status", status: 402 });
+      await run("updates");
+      clock.advance(24 * 3_600_000);
+      bridge.store.db.exec(
+        "CREATE TEMP TRIGGER full BEFORE DELETE ON main.holds BEGIN SELECT RAISE(ABORT, 'full'); END",
+      );
+      answer({ kind: "html" });
+      expect(await run("updates")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+      expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "updates", reason: "payment" }]);
+      bridge.store.db.exec("DROP TRIGGER full");
+      clock.advance(24 * 3_600_000);
+      expect(await run("updates")).toMatchObject({ error: null });
+      expect(rows("SELECT area, reason FROM holds")).toEqual([]);
+    },
+  );
 
   it("goes on where a pass fails without an answer", async () => {
     const { sandbox, clock, run, rows } = await startTestBridge();

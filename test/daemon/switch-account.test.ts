@@ -60,7 +60,7 @@ const answer = ({ faults }: Sandbox, path: "confirm" | "orders", body: string) =
 const quantities = (rows: object[]) => rows.map((row) => Number((row as { quantity: unknown }).quantity));
 
 describe("an account that is moved to another address, and back", () => {
-  it("takes nothing that the other one accepted for accepted", async () => {
+  itWhole("takes nothing that the other one accepted for accepted", async () => {
     const shop = await startShop();
     await shop.run("stocks");
     fillStock(shop.bridge.store.db, 3);
@@ -116,7 +116,7 @@ describe("an account that is moved to another address, and back", () => {
     expect(await shop.moveTo(shop.other)).toMatchObject({ position: leftThere });
   });
 
-  it("owes a reconcile, reads what was sent to the other one, and forgets what was learned there", async () => {
+  itWhole("owes a reconcile, reads what was sent to the other one, and forgets what was learned there", async () => {
     const shop = await startShop();
     const [id = ""] = createOrders(shop, 3);
     await shop.poll("orders", 2);
@@ -141,57 +141,65 @@ describe("an account that is moved to another address, and back", () => {
     expect(shop.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
   });
 
-  it("confirms no batch to another account than the one that served it, and to that one on the way back", async () => {
-    const shop = await startShop();
-    createOrders(shop, 2);
-    fail(shop.sandbox, "confirm", 502);
-    await shop.poll("orders", 2);
-    expect(shop.rows("SELECT state FROM batches")).toEqual([{ state: "stored" }]);
-    const confirmsOf = ({ ledger }: Sandbox) => ledger.ofKind("confirm").length;
-    const before = confirmsOf(shop.sandbox);
-    expect(await shop.moveTo(shop.other)).toMatchObject({ unconfirmed: 1, confirmedNow: 0 });
-    fail(shop.other, "orders", 500, 4);
-    await shop.poll("orders", 6);
-    expect(confirmsOf(shop.other)).toBe(0);
-    createOrders({ ...shop, sandbox: shop.other }, 3);
-    await shop.poll("orders", 2);
-    expect([confirmsOf(shop.other), confirmsOf(shop.sandbox)]).toEqual([1, before]);
-    expect(shop.rows("SELECT state FROM batches ORDER BY id")).toEqual([{ state: "stored" }, { state: "confirmed" }]);
-    expect(shop.rows("SELECT waiting FROM sync_status WHERE flow = 'orders'")).toEqual([{ waiting: 0 }]);
-    expect(await shop.moveTo(shop.sandbox)).toMatchObject({ unconfirmed: 0, confirmedNow: 1 });
-    expect(shop.rows("SELECT waiting FROM sync_status WHERE flow = 'orders'")).toEqual([{ waiting: 1 }]);
-    shop.sandbox.faults.clear();
-    await shop.poll("orders", 4);
-    expect(confirmsOf(shop.sandbox)).toBeGreaterThan(before);
-    expect(shop.rows("SELECT DISTINCT state FROM batches")).toEqual([{ state: "confirmed" }]);
-  });
+  itWhole(
+    "confirms no batch to another account than the one that served it, and to that one on the way back",
+    async () => {
+      const shop = await startShop();
+      createOrders(shop, 2);
+      fail(shop.sandbox, "confirm", 502);
+      await shop.poll("orders", 2);
+      expect(shop.rows("SELECT state FROM batches")).toEqual([{ state: "stored" }]);
+      const confirmsOf = ({ ledger }: Sandbox) => ledger.ofKind("confirm").length;
+      const before = confirmsOf(shop.sandbox);
+      expect(await shop.moveTo(shop.other)).toMatchObject({ unconfirmed: 1, confirmedNow: 0 });
+      fail(shop.other, "orders", 500, 4);
+      await shop.poll("orders", 6);
+      expect(confirmsOf(shop.other)).toBe(0);
+      createOrders({ ...shop, sandbox: shop.other }, 3);
+      await shop.poll("orders", 2);
+      expect([confirmsOf(shop.other), confirmsOf(shop.sandbox)]).toEqual([1, before]);
+      expect(shop.rows("SELECT state FROM batches ORDER BY id")).toEqual([{ state: "stored" }, { state: "confirmed" }]);
+      expect(shop.rows("SELECT waiting FROM sync_status WHERE flow = 'orders'")).toEqual([{ waiting: 0 }]);
+      expect(await shop.moveTo(shop.sandbox)).toMatchObject({ unconfirmed: 0, confirmedNow: 1 });
+      expect(shop.rows("SELECT waiting FROM sync_status WHERE flow = 'orders'")).toEqual([{ waiting: 1 }]);
+      shop.sandbox.faults.clear();
+      await shop.poll("orders", 4);
+      expect(confirmsOf(shop.sandbox)).toBeGreaterThan(before);
+      expect(shop.rows("SELECT DISTINCT state FROM batches")).toEqual([{ state: "confirmed" }]);
+    },
+  );
 
-  it("confirms to a new address what that serves as well, and reads there what came unread from the other", async () => {
-    const shop = await startShop();
-    fail(shop.sandbox, "confirm", 502);
-    createOrders(shop, 1);
-    await shop.poll("orders", 1);
-    const whole = shop.sandbox.ledger.ofKind("orders").find(({ responseBody }) => responseBody?.includes("order_id"))!;
-    const unread = whole.responseBody!.replaceAll(/"([0-9a-f-]{30})/gu, '"abcdef12-1111-4222-8333-444444');
-    answer(shop.sandbox, "orders", `{"list":${unread}}`);
-    await shop.poll("orders", 1);
-    const states = () =>
-      shop.rows<{ state: string }>("SELECT state FROM batches ORDER BY id").map(({ state }) => state);
-    expect(states()).toEqual(["stored", "unread"]);
-    expect(await shop.moveTo(shop.other)).toMatchObject({ unconfirmed: 2 });
-    createOrders({ ...shop, sandbox: shop.other }, 1);
-    await shop.poll("orders", 1);
-    expect(states()).toEqual(["confirmed", "unread"]);
-    shop.bridge.store.db
-      .prepare("UPDATE batches SET read_with = NULL, body = ? WHERE state = 'unread'")
-      .run(Buffer.from(unread));
-    await shop.poll("orders", 2);
-    expect(states()).toEqual(["confirmed", "stored"]);
-    expect(shop.other.ledger.ofKind("confirm")).toHaveLength(1);
-    expect(shop.rows("SELECT order_id FROM orders")).toHaveLength(2);
-  });
+  itWhole(
+    "confirms to a new address what that serves as well, and reads there what came unread from the other",
+    async () => {
+      const shop = await startShop();
+      fail(shop.sandbox, "confirm", 502);
+      createOrders(shop, 1);
+      await shop.poll("orders", 1);
+      const whole = shop.sandbox.ledger
+        .ofKind("orders")
+        .find(({ responseBody }) => responseBody?.includes("order_id"))!;
+      const unread = whole.responseBody!.replaceAll(/"([0-9a-f-]{30})/gu, '"abcdef12-1111-4222-8333-444444');
+      answer(shop.sandbox, "orders", `{"list":${unread}}`);
+      await shop.poll("orders", 1);
+      const states = () =>
+        shop.rows<{ state: string }>("SELECT state FROM batches ORDER BY id").map(({ state }) => state);
+      expect(states()).toEqual(["stored", "unread"]);
+      expect(await shop.moveTo(shop.other)).toMatchObject({ unconfirmed: 2 });
+      createOrders({ ...shop, sandbox: shop.other }, 1);
+      await shop.poll("orders", 1);
+      expect(states()).toEqual(["confirmed", "unread"]);
+      shop.bridge.store.db
+        .prepare("UPDATE batches SET read_with = NULL, body = ? WHERE state = 'unread'")
+        .run(Buffer.from(unread));
+      await shop.poll("orders", 2);
+      expect(states()).toEqual(["confirmed", "stored"]);
+      expect(shop.other.ledger.ofKind("confirm")).toHaveLength(1);
+      expect(shop.rows("SELECT order_id FROM orders")).toHaveLength(2);
+    },
+  );
 
-  it("ends the search for changes that the former one had left out, with its hold", async () => {
+  itWhole("ends the search for changes that the former one had left out, with its hold", async () => {
     const shop = await startShop();
     const { store } = shop.bridge;
     const cut = { since: "", size: 2, stage: "open", after: 0, again: false, isShown: true } as const;
@@ -218,7 +226,7 @@ describe("an account that is moved to another address, and back", () => {
     expect(mark()).toBe("2026-01-01T00:00:00.000Z");
   });
 
-  it("asks the former account nothing more, and stores nothing of it, where a daemon goes on", async () => {
+  itWhole("asks the former account nothing more, and stores nothing of it, where a daemon goes on", async () => {
     const shop = await startShop();
     const { store } = shop.bridge;
     const [id = ""] = createOrders(shop, 1);

@@ -7,7 +7,7 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { FileTrouble } from "../../src/database/store.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 function openFile() {
   const file = path.join(tempFolder("database"), "bridge.db");
@@ -66,7 +66,7 @@ describe("a database that another program writes over in place", () => {
     expect(readFileSync(`${file}.left`).equals(left)).toBe(true);
   });
 
-  it("is noticed also where another program tries a checkpoint in between", () => {
+  itWhole("is noticed also where another program tries a checkpoint in between", () => {
     const { file, store, erp, write, note, copy } = openFile();
     expect(store.settle()).toBe(true);
     run("cp", file, copy);
@@ -78,7 +78,7 @@ describe("a database that another program writes over in place", () => {
     expect(() => note()).toThrow("was overwritten by another program");
   });
 
-  it("is noticed where the daemon is about to close it", () => {
+  itWhole("is noticed where the daemon is about to close it", () => {
     const { file, store, write, trouble, copy } = openFile();
     expect(store.settle()).toBe(true);
     run("cp", file, copy);

@@ -10,6 +10,7 @@ import { createOrders, expectComplete } from "../support/pull.ts";
 import { drain, liveADay, type Scene, startScene } from "../support/restored.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const known = loadMigrations(MIGRATIONS_FOLDER);
 
@@ -47,7 +48,7 @@ const ownOrphans = ({ rows }: Pick<Scene, "rows">) =>
   );
 
 describe("foreign keys of the ERP's to the bridge's tables", () => {
-  it("hinder no flow, no copy and no restore, and nothing of the bridge's is left behind", async () => {
+  itWhole("hinder no flow, no copy and no restore, and nothing of the bridge's is left behind", async () => {
     const scene = await startScene();
     expect(referToAll(scene.database)).toBeGreaterThan(25);
     await scene.restart();
@@ -62,7 +63,7 @@ describe("foreign keys of the ERP's to the bridge's tables", () => {
     expect(scene.rows("SELECT a, b FROM my_orders")).toEqual([{ a: "a", b: "b" }]);
   });
 
-  it("hinder no status", async () => {
+  itWhole("hinder no status", async () => {
     const t = await startStatusBridge();
     inErp(t.bridge.store.path, (erp) => {
       erp.exec("CREATE TABLE my_requests (a REFERENCES status_requests (order_id), b REFERENCES orders (status))");
@@ -82,7 +83,7 @@ describe("foreign keys of the ERP's to the bridge's tables", () => {
     expect(scene.rows("SELECT sku FROM my_places")).toEqual([{ sku: "A" }]);
   });
 
-  it("hinder no upgrade, not even those of a table that the ERP made anew", () => {
+  itWhole("hinder no upgrade, not even those of a table that the ERP made anew", () => {
     const folder = tempFolder("upgrade");
     const file = path.join(folder, "bridge.db");
     const old = new Database(file);

@@ -17,6 +17,7 @@ import { acquireInstanceLock, isLocked } from "../../src/database/instance-lock.
 import { openStore } from "../../src/database/open.ts";
 import { exitCodeOf } from "../../src/platform/errors.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** A process that takes the lock, says so, and then lives until it is killed. */
 async function holderOf(databasePath: string): Promise<ChildProcess> {
@@ -58,7 +59,7 @@ describe("the instance lock", () => {
     lock.release();
   });
 
-  it("is one lock through a symbolic link to the folder", async () => {
+  itWhole("is one lock through a symbolic link to the folder", async () => {
     const folder = tempFolder("lock");
     mkdirSync(path.join(folder, "real"));
     symlinkSync("real", path.join(folder, "link"));
@@ -73,7 +74,7 @@ describe("the instance lock", () => {
     expect(isLocked(other)).toBeUndefined();
   });
 
-  it("can be taken, given back and taken again in one process, and leaves only the empty lock file", () => {
+  itWhole("can be taken, given back and taken again in one process, and leaves only the empty lock file", () => {
     const folder = tempFolder("lock");
     const file = path.join(folder, "bridge.db");
     expect(isLocked(file)).toBeUndefined();

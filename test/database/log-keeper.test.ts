@@ -18,6 +18,7 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { FileTrouble, Store } from "../../src/database/store.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 function openFile(): { file: string; store: Store; trouble: FileTrouble[] } {
   const file = path.join(tempFolder("log"), "bridge.db");
@@ -90,28 +91,31 @@ describe("a log that another program moves without a flush", () => {
     expect(inFileAlone(file)).toEqual(["kept in the log"]);
   });
 
-  it("does not grow without end under two programs that write, and what is long is moved by a process of its own", async () => {
-    const { file, store } = openFile();
-    const erp = openErp(file);
-    for (let round = 0; round < 400; round++) {
-      write(erp, 20_000);
-      note(store, "x".repeat(20_000));
-    }
-    expect(statSync(`${file}-wal`).size).toBeLessThan(12_000_000);
-    erp.exec("BEGIN");
-    for (let row = 0; row < 1000; row++) write(erp, 20_000);
-    erp.exec("COMMIT");
-    expect(framesOf(erp).log).toBeGreaterThan(5000);
-    const started: ChildProcess[] = [];
-    const onStart = (message: unknown) => void started.push((message as { process: ChildProcess }).process);
-    subscribe("child_process", onStart);
-    onTestFinished(() => void unsubscribe("child_process", onStart));
-    store.look();
-    while (framesOf(erp).checkpointed < framesOf(erp).log) await once(started.shift()!, "exit");
-    store.settle();
-    note(store, "after");
-    expect(framesOf(erp).log).toBeLessThan(100);
-  });
+  itWhole(
+    "does not grow without end under two programs that write, and what is long is moved by a process of its own",
+    async () => {
+      const { file, store } = openFile();
+      const erp = openErp(file);
+      for (let round = 0; round < 400; round++) {
+        write(erp, 20_000);
+        note(store, "x".repeat(20_000));
+      }
+      expect(statSync(`${file}-wal`).size).toBeLessThan(12_000_000);
+      erp.exec("BEGIN");
+      for (let row = 0; row < 1000; row++) write(erp, 20_000);
+      erp.exec("COMMIT");
+      expect(framesOf(erp).log).toBeGreaterThan(5000);
+      const started: ChildProcess[] = [];
+      const onStart = (message: unknown) => void started.push((message as { process: ChildProcess }).process);
+      subscribe("child_process", onStart);
+      onTestFinished(() => void unsubscribe("child_process", onStart));
+      store.look();
+      while (framesOf(erp).checkpointed < framesOf(erp).log) await once(started.shift()!, "exit");
+      store.settle();
+      note(store, "after");
+      expect(framesOf(erp).log).toBeLessThan(100);
+    },
+  );
 });
 
 describe("files that are taken from under the bridge", () => {
@@ -268,7 +272,7 @@ describe("a log that is truncated in place", () => {
     expect(inFileAlone(file)).toEqual(["settled", "at the second try"]);
   });
 
-  it("is none where another program truncates it as SQLite does, or begins it anew", () => {
+  itWhole("is none where another program truncates it as SQLite does, or begins it anew", () => {
     const { file, store, trouble } = openFile();
     const erp = openErp(file);
     for (let round = 0; round < 50; round++) {

@@ -89,7 +89,7 @@ describe("migrating", () => {
     expect(bytesOf(file)).toBe(before);
   });
 
-  it("keeps a readable copy of the former state, with the rights of the database", () => {
+  itWhole("keeps a readable copy of the former state, with the rights of the database", () => {
     const { open, rewrite, folder } = setUp(ONE);
     const first = open();
     first.db.exec("INSERT INTO parent VALUES ('b')");
@@ -273,7 +273,7 @@ describe("drizzle's own migrator", () => {
 });
 
 describe("the migrations of this program", () => {
-  it("are refused by a file that holds any table or view of theirs", () => {
+  itWhole("are refused by a file that holds any table or view of theirs", () => {
     const folder = tempFolder("schema");
     const ours = openStore({ path: path.join(folder, "ours.db"), migrationsFolder: "drizzle", mode: "daemon" });
     const names = ours.db

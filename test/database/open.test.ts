@@ -24,6 +24,7 @@ import type { Store } from "../../src/database/store.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const SCHEMA = "CREATE TABLE orders (order_id TEXT PRIMARY KEY, payload TEXT) STRICT, WITHOUT ROWID;";
 
@@ -185,7 +186,7 @@ describe("opening", () => {
     expect(open("command").migrated.applied).toEqual([]);
   });
 
-  it("is prompt while an ERP holds the write lock, and a write then says so at once", async () => {
+  itWhole("is prompt while an ERP holds the write lock, and a write then says so at once", async () => {
     open().close();
     await otherProgram("BEGIN IMMEDIATE; INSERT INTO orders VALUES ('erp', '{}')");
     const store = open();
@@ -371,7 +372,7 @@ describe("errors of the machine", () => {
 });
 
 describe("a log that was removed while others have the database open", () => {
-  it("keeps a second log from being made, also where somebody has made an empty file", async () => {
+  itWhole("keeps a second log from being made, also where somebody has made an empty file", async () => {
     const store = open();
     insert(store, "a");
     store.close();

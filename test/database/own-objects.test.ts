@@ -12,7 +12,7 @@ import { startShop } from "../support/shop.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge } from "../support/web.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const statements = statementsOf(loadMigrations(MIGRATIONS_FOLDER));
 
@@ -101,7 +101,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(t.rows("SELECT order_id FROM orders_pending")).toEqual([]);
   });
 
-  it("are made again where one was dropped, or stands on a table that was renamed", async () => {
+  itWhole("are made again where one was dropped, or stands on a table that was renamed", async () => {
     const t = await startTestBridge();
     const before = standing(t);
     const { db } = t.bridge.store;
@@ -116,7 +116,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(standing(t)).toEqual(before);
   });
 
-  it("are made again before a request leaves of which it is unknown what the ERP had read", async () => {
+  itWhole("are made again before a request leaves of which it is unknown what the ERP had read", async () => {
     const t = await startStatusBridge();
     const [id] = t.ids;
     makeAnew(t, "status_requests");
@@ -157,7 +157,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     },
   );
 
-  it("are made again by a command that writes, and status and check report them until then", async () => {
+  itWhole("are made again by a command that writes, and status and check report them until then", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const before = shop.rows(OBJECTS);
@@ -179,7 +179,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect((await shop.command("check")).out).not.toContain("FAIL database");
   });
 
-  it("are made again before an upgrade changes them", () => {
+  itWhole("are made again before an upgrade changes them", () => {
     const folder = tempFolder("own");
     const copy = path.join(folder, "drizzle");
     cpSync(MIGRATIONS_FOLDER, copy, { recursive: true });

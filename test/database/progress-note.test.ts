@@ -10,6 +10,7 @@ import { decodeSlots, encodeSlot, isBehind, type Note, SLOT_BYTES, SLOTS } from 
 import { markSettled, readNote } from "../../src/database/progress-note.ts";
 import type { Store } from "../../src/database/store.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ID = "0d6f3f6e-8f5c-4b60-9a3d-1a2b3c4d5e6f";
 
@@ -81,7 +82,7 @@ function isToBeVerified(folder: string): boolean {
 }
 
 describe("how far a database had come", () => {
-  it("is never ahead of it, whatever moment a crash comes at", () => {
+  itWhole("is never ahead of it, whatever moment a crash comes at", () => {
     const { folder, file, store } = begin();
     for (let batch = 0; batch < 5; batch++) {
       const before = readFileSync(`${file}.progress`);
@@ -99,7 +100,7 @@ describe("how far a database had come", () => {
     }
   });
 
-  it("shows an older database, one without its log, and one beside a newer log", () => {
+  itWhole("shows an older database, one without its log, and one beside a newer log", () => {
     const { folder, store } = begin();
     storeBatch(store, "first");
     store.secure();
@@ -121,7 +122,7 @@ describe("how far a database had come", () => {
     expect(doubtIn(old)).toBe("older");
   });
 
-  it("shows a log that was removed after a crash", () => {
+  itWhole("shows a log that was removed after a crash", () => {
     const { folder, store } = begin();
     const reader = openReadOnly(path.join(folder, "bridge.db"));
     onTestFinished(() => reader.close());
@@ -203,7 +204,7 @@ describe("how far a database had come", () => {
     },
   );
 
-  it("is missed where there was one, and after a restore it is not", () => {
+  itWhole("is missed where there was one, and after a restore it is not", () => {
     const { file, store, folder } = begin();
     storeBatch(store, "first");
     store.secure();

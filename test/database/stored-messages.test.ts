@@ -6,6 +6,7 @@ import { openStore } from "../../src/database/open.ts";
 import { render } from "../../src/messages/message.ts";
 import { m } from "../../src/messages/messages.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 function begin() {
   const file = path.join(tempFolder("stored-messages"), "bridge.db");
@@ -39,7 +40,7 @@ it.each([
   expect(render("ru", store.messageOf(text))).toBe(text);
 });
 
-it("keeps the messages that were used last", () => {
+itWhole("keeps the messages that were used last", () => {
   const { store, count } = begin();
   store.write(() => {
     for (let n = 0; n < 10_050; n++) store.textOf(m.config.more({ count: n }));

@@ -7,6 +7,7 @@ import { sendTestAlerts } from "../../src/daemon/ask-outside.ts";
 import { configFor, startTestBridge } from "../support/bridge.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const PAGE = readFileSync("docs/alerts.md", "utf8");
 const document = JSON.parse(readFileSync("docs/alert.schema.json", "utf8")) as {
@@ -72,7 +73,7 @@ describe("docs/alerts.md", () => {
     expect(schema.safeParse({ ...example, kind: "alarm" }).success).toBe(false);
   });
 
-  it("lists what a program is given, and nothing else reaches it", async () => {
+  itWhole("lists what a program is given, and nothing else reaches it", async () => {
     const folder = tempFolder("alert");
     const [program, file] = [path.join(folder, "tell"), path.join(folder, "told")];
     writeFileSync(program, `#!/bin/sh\n{ cat; env; } > "${file}"\n`);

@@ -152,7 +152,7 @@ describe("code blocks", () => {
     for (const { name, calls, err } of shell) expect([name, err, calls.length > 0]).toEqual([name, "", true]);
   });
 
-  it("have queries for sqlite3 that fit, and calls of the mock service that it takes", async () => {
+  itWhole("have queries for sqlite3 that fit, and calls of the mock service that it takes", async () => {
     const shop = await startShop({ sandbox: { control: true } });
     await shop.command("sync", "orders");
     const queries = callsTo("sqlite3").concat(callsTo("runuser").filter(({ args }) => args.includes("sqlite3")));

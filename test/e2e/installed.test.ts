@@ -4,10 +4,10 @@ import { describe, expect, inject, it } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { PATIENT, startProgram } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";
-import { inWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 describe("the program as it is installed", PATIENT, () => {
-  it("keeps a shop in step from its bundle, with its migrations beside it", async () => {
+  itWhole("keeps a shop in step from its bundle, with its migrations beside it", async () => {
     const shop = await startShop();
     for (let count = 0; count < 5; count++) shop.sandbox.service.createOrder();
     const daemon = shop.start("run");
@@ -53,7 +53,7 @@ describe("the program as it is installed", PATIENT, () => {
     expect(files.filter((file) => readFileSync(file).some((byte) => byte > 0x7f))).toEqual([]);
   });
 
-  it("ends quietly where its reader has seen enough", async () => {
+  itWhole("ends quietly where its reader has seen enough", async () => {
     const program = startProgram(["config", "schema"]);
     program.child.stdout?.destroy();
     const { code } = await program.exited;

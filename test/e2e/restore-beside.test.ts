@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { addOrders } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const LIBRARY = createRequire(import.meta.url).resolve("better-sqlite3");
 
@@ -56,7 +56,7 @@ describe.skipIf(process.platform !== "linux")("restore beside another program", 
     expect(at.shop.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 3 }]);
   });
 
-  it("that was overlooked makes that program's next statement fail", async () => {
+  itWhole("that was overlooked makes that program's next statement fail", async () => {
     const { shop, copy } = await scene();
     // This process itself: its own connections are not looked for.
     const erp = new Database(shop.database);

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
-import { itSome, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 const ID = "shop-1";
 const SECRET = "canary/7f3a+9b2c&5d1e";
@@ -94,7 +94,7 @@ describe("the client secret", PATIENT, () => {
     expectNoSecretOnDisk(shop);
   });
 
-  it("is not among what other users of the machine can see", async () => {
+  itWhole("is not among what other users of the machine can see", async () => {
     const shop = await startShop({ sandbox: { clientId: ID, clientSecret: SECRET } });
     const daemon = shop.start("run");
     await daemon.says("erp-bridge is running");

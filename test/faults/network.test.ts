@@ -100,7 +100,7 @@ describe("a line to the service that fails in every request, before or after the
     },
   );
 
-  it("confirms nothing while the answer with the batch is cut, at whatever byte", async () => {
+  itWhole("confirms nothing while the answer with the batch is cut, at whatever byte", async () => {
     const t = await startTestBridge();
     t.sandbox.service.createOrder({ lines: [{ sku: "A" }], extra: {} });
     let bytes = 0;

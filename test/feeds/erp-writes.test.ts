@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { describeStatus } from "../../src/health/status.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -55,7 +56,7 @@ describe("the ERP's silence", () => {
     );
   });
 
-  it("shows orders that the ERP has blocked", async () => {
+  itWhole("shows orders that the ERP has blocked", async () => {
     const t = await startTestBridge();
     const id = t.sandbox.service.createOrder();
     await t.run("orders");

@@ -25,7 +25,7 @@ import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
 import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/refused-rows.ts";
 import { stockRules } from "../support/rules.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const rules = stockRules({ path: "/p", guard: { percent: 30, over: 1, from: 20 } });
 const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
@@ -52,7 +52,7 @@ function start() {
 }
 
 describe("a set of rows", () => {
-  it("keeps every character of keys, parents and records", () => {
+  itWhole("keeps every character of keys, parents and records", () => {
     const { store, sendable } = start();
     const twoKeys = { ...rules, keys: ["sku", "warehouse"] };
     const text = fc.string({ unit: "binary", maxLength: 8 });
@@ -157,7 +157,7 @@ describe("rows that may go", () => {
     expect(skus({ dropRound: 0 })).toEqual(["zero", "less", "rest"]);
   });
 
-  it("are not those that were away too short, or whose request may still arrive", () => {
+  itWhole("are not those that were away too short, or whose request may still arrive", () => {
     const { store, owe, skus, sendable } = start();
     owe("away", "1", { gone: true, nowMs: 900 });
     owe("doubt", "1");
@@ -170,7 +170,7 @@ describe("rows that may go", () => {
     expect(skus({ awayBeforeMs: 899, nowMs: 5_000 })).toEqual(["doubt"]);
   });
 
-  it("keep their doubt while they owe something newer", () => {
+  itWhole("keep their doubt while they owe something newer", () => {
     const { store, owe, sendable } = start();
     owe("A", "1");
     const rows = sendable();
@@ -273,7 +273,7 @@ describe("an approval", () => {
     expect(sendable({ dropRound: 1 })).toEqual([]);
   });
 
-  it("ends where the row changes again", () => {
+  itWhole("ends where the row changes again", () => {
     const { store, owe, sendable } = start();
     owe("A", "0", { isDrop: true });
     saveGuard(store, "stocks", AT);

@@ -115,7 +115,7 @@ describe("what was sent under a former key", () => {
     expect([test.levels("c"), former(test)]).toEqual([[5, 7], []]);
   });
 
-  it("waits for a person where the record of before does not tell, with its keys", async () => {
+  itWhole("waits for a person where the record of before does not tell, with its keys", async () => {
     const test = await startUntold();
     await test.minutes(15);
     expect(conditions(test)).toEqual([{ subject: "stocks", params: { count: 3, keys: "1, 2, 3" } }]);
@@ -125,7 +125,7 @@ describe("what was sent under a former key", () => {
     expect([test.level("b"), test.level("c"), test.holds(), conditions(test)]).toEqual([0, 0, [], []]);
   });
 
-  it("stays as it is where a person says so, and is known again under its former key", async () => {
+  itWhole("stays as it is where a person says so, and is known again under its former key", async () => {
     const test = await startUntold();
     decide(test, "kept");
     await test.minutes(15);
@@ -159,7 +159,7 @@ describe("what was sent under a former key", () => {
     expect([test.level("a"), test.level("b"), test.level("c")]).toEqual([1, 2, 5]);
   });
 
-  it("is counted by the guard", async () => {
+  itWhole("is counted by the guard", async () => {
     const test = await startOwn("stocks", { guard: { percent: 30, from: 2 } });
     test.erp.exec(OWN.stocks.after);
     const { own } = OWN.stocks;
@@ -564,7 +564,7 @@ describe("an article that its row names no longer", () => {
     expect(["a", "x", "y", "z"].map((article) => test.level(article))).toEqual([0, 0, 0, 5]);
   });
 
-  it("is counted by the guard", async () => {
+  itWhole("is counted by the guard", async () => {
     const test = await startGoods({ guard: { percent: 30, from: 2 } });
     test.erp.exec("UPDATE goods SET article = article || '2'");
     await test.minutes(15);

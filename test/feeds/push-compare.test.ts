@@ -26,7 +26,7 @@ describe("the nightly comparison", () => {
     expect(["A", "B", "C", "D"].map(level)).toEqual([0, 6, 0, 8]);
   });
 
-  it("finds a row that a REPLACE removed through a unique index of some rows", async () => {
+  itWhole("finds a row that a REPLACE removed through a unique index of some rows", async () => {
     const { erp, run, minutes, compare, level } = await startFeeds({ settings: EAN, arm: [] });
     erp.exec(
       `CREATE TABLE goods (sku TEXT PRIMARY KEY, ean, n); CREATE UNIQUE INDEX goods_ean ON goods (ean) WHERE ean > 0;
@@ -41,7 +41,7 @@ describe("the nightly comparison", () => {
     expect([level("A"), level("B"), level("C")]).toEqual([0, 6, 7]);
   });
 
-  it("goes on beside that of another feed, each with its own list of rows", async () => {
+  itWhole("goes on beside that of another feed, each with its own list of rows", async () => {
     const settings = { imports: { prices: { path: "/api/v1/import/prices" } } };
     const { erp, run, bridge, clock, level, minute } = await startFeeds({ settings, arm: ["stocks", "prices"] });
     fillStock(erp, 3);
@@ -64,7 +64,7 @@ describe("the nightly comparison", () => {
     expect([level("S-1"), level("S-2"), level("S-3")]).toEqual([10, 0, 10]);
   });
 
-  it("finds what a program wrote with the triggers switched off", async () => {
+  itWhole("finds what a program wrote with the triggers switched off", async () => {
     const { erp, run, compare, level, requests, bridge } = await startFeeds();
     fillStock(erp, 30);
     await run("stocks");
@@ -126,7 +126,7 @@ describe("the nightly comparison", () => {
     expect([requests().flatMap(({ records }) => records).length, quarantined()]).toEqual([2_500, held]);
   });
 
-  it("writes and sends nothing where nothing differs", async () => {
+  itWhole("writes and sends nothing where nothing differs", async () => {
     const { erp, run, compare, requests, rows } = await startFeeds();
     fillStock(erp, 2_500);
     await run("stocks");
@@ -171,7 +171,7 @@ describe("a changed template", () => {
     expect(requests().flatMap(({ records }) => records)).toHaveLength(3);
   });
 
-  it("that renders the same sends nothing", async () => {
+  itWhole("that renders the same sends nothing", async () => {
     const { erp, run, restart, requests } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -20,7 +21,7 @@ describe("a deleted row", () => {
     expect(level("S-1")).toBe(10);
   });
 
-  it("waits out delete_after on a clock that does not jump", async () => {
+  itWhole("waits out delete_after on a clock that does not jump", async () => {
     const { erp, run, clock, requests } = await startFeeds();
     fillStock(erp, 1);
     await run("stocks");
@@ -44,7 +45,7 @@ describe("a deleted row", () => {
     expect(requests()).toEqual([]);
   });
 
-  it("begins to wait anew where it came back in between", async () => {
+  itWhole("begins to wait anew where it came back in between", async () => {
     const { erp, minute, run, requests } = await startFeeds();
     fillStock(erp, 1);
     await run("stocks");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const LOST_AFTER = { match: { path: "import" }, when: "after", do: { kind: "reset" } } as const;
 const LOST_BEFORE = { match: { path: "import" }, do: { kind: "reset" } } as const;
@@ -21,7 +21,7 @@ describe("a row that changes while its push is in flight", () => {
     expect(level("A")).toBe(3);
   });
 
-  it("is sent again where it is set back to the value that was acknowledged before", async () => {
+  itWhole("is sent again where it is set back to the value that was acknowledged before", async () => {
     let erpWrites: (() => void) | undefined;
     const { erp, run, levels } = await startFeeds({ sandbox: { onRequest: () => erpWrites?.() } });
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
@@ -73,7 +73,7 @@ describe("a push that was applied and whose answer was lost", () => {
     expect(clock.monotonicMs()).toBeGreaterThanOrEqual(lostAt + IMPORT_TIMEOUT_MS);
   });
 
-  it("waits for the time-out across a restart, also where the wall clock jumps ahead by a day", async () => {
+  itWhole("waits for the time-out across a restart, also where the wall clock jumps ahead by a day", async () => {
     const { erp, run, level, sandbox, clock, restart, requests } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
     sandbox.faults.add(LOST_BEFORE);
@@ -111,7 +111,7 @@ describe("a push that was applied and whose answer was lost", () => {
     expect(level("A")).toBe(5);
   });
 
-  it("does not wait for ever where the machine's monotonic clock has begun anew", async () => {
+  itWhole("does not wait for ever where the machine's monotonic clock has begun anew", async () => {
     const { erp, run, level, sandbox, clock, restart, bridge } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
     sandbox.faults.add(LOST_BEFORE);

@@ -55,7 +55,7 @@ describe("a record that the service fails at", () => {
     expect(feeds.level("S-1")).toBe(minutes + 99);
   });
 
-  it("arrives once the service takes it", async () => {
+  itWhole("arrives once the service takes it", async () => {
     const feeds = await startWithRows(50);
     await passes(feeds, 20);
     feeds.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
@@ -64,7 +64,7 @@ describe("a record that the service fails at", () => {
     expect(feeds.rows("SELECT 1 FROM feed_outbox")).toEqual([]);
   });
 
-  it("goes with its newest value as soon as that is another", async () => {
+  itWhole("goes with its newest value as soon as that is another", async () => {
     const feeds = await startWithRows(50);
     await passes(feeds, 20);
     feeds.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });

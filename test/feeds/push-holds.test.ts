@@ -81,7 +81,7 @@ describe("an unpaid subscription", () => {
     );
   });
 
-  it("lets no feed without work use up the probe", async () => {
+  itWhole("lets no feed without work use up the probe", async () => {
     const { erp, run, minute, holds, sandbox, clock } = await startFeeds({
       settings: ALL_FEEDS,
       arm: ["stocks", "prices", "catalog"],
@@ -125,7 +125,7 @@ describe("feeds beside one another", () => {
     expect(site("prices")).toEqual({ A: { sku: "A", price_type: "", price: 1 } });
   });
 
-  it("let prices go while stock fails", async () => {
+  itWhole("let prices go while stock fails", async () => {
     const { erp, minute, site, sandbox } = await startFeeds({ settings: ALL_FEEDS, arm: ["stocks", "prices"] });
     sandbox.faults.add({ match: { feed: "stocks" }, times: "forever", do: { kind: "status", status: 500 } });
     fillStock(erp, 3);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Settings } from "../support/bridge.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const CATALOG = { path: "/api/v1/import/catalog", property: "products" };
 
@@ -135,7 +136,7 @@ describe("a catalog with groups", () => {
     expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
   });
 
-  it("sends rows that are their own ancestors all the same", async () => {
+  itWhole("sends rows that are their own ancestors all the same", async () => {
     const test = await startCatalog();
     put(test, [
       ["A", "B"],
@@ -148,7 +149,7 @@ describe("a catalog with groups", () => {
     expect(sent(test).flat().sort()).toEqual(["A", "B", "C", "D", "E"]);
   });
 
-  it("takes no notice of parents where the record does not name them, or where it is told so", async () => {
+  itWhole("takes no notice of parents where the record does not name them, or where it is told so", async () => {
     for (const settings of [{ record: { sku: "{sku}", name: "{name}" } }, { parent: null }]) {
       const test = await startCatalog(settings);
       put(test, [
@@ -160,7 +161,7 @@ describe("a catalog with groups", () => {
     }
   });
 
-  it("are in the same request where the table is sent whole, parents before children", async () => {
+  itWhole("are in the same request where the table is sent whole, parents before children", async () => {
     const test = await startCatalog({ scope: "whole" });
     put(test, [
       ["A", "G"],

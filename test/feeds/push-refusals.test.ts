@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const BIG_CHUNK = { imports: { stocks: { chunk: 1000 } } };
 
@@ -25,7 +26,7 @@ describe("a service that takes no more than so much at once", () => {
     expect(Object.values(site())).toEqual(Array.from({ length: 400 }, () => expect.objectContaining({ quantity: 11 })));
   });
 
-  it("is given larger ones again step by step, a night each", async () => {
+  itWhole("is given larger ones again step by step, a night each", async () => {
     const { erp, run, requests, sandbox, compare } = await startFeeds({
       sandbox: { options: { limits: { maxRecords: 60 } } },
     });
@@ -39,7 +40,7 @@ describe("a service that takes no more than so much at once", () => {
     expect(requests().map(({ records }) => records.length)).toEqual([100, 100, 100, 100]);
   });
 
-  it("does not shrink the chunk for one record that is too large by itself", async () => {
+  itWhole("does not shrink the chunk for one record that is too large by itself", async () => {
     const settings = {
       imports: {
         prices: {
@@ -82,7 +83,7 @@ describe("one bad record of a thousand", () => {
     expect(await run("stocks")).toMatchObject({ outcome: "idle" });
   });
 
-  it("is held again where the service refuses once more what was dropped before it was good", async () => {
+  itWhole("is held again where the service refuses once more what was dropped before it was good", async () => {
     const { erp, run, quarantined, sandbox, bridge } = await startFeeds();
     fillStock(erp, 8);
     await run("stocks");
@@ -99,7 +100,7 @@ describe("one bad record of a thousand", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "S-2", state: "held" })]);
   });
 
-  it("is tried again when it changes, and its quarantine is then released", async () => {
+  itWhole("is tried again when it changes, and its quarantine is then released", async () => {
     const { erp, run, requests, level, quarantined, sandbox, compare } = await startFeeds({
       sandbox: { options: { reject: { skus: ["S-2"], how: "422" } } },
     });

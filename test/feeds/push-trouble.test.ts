@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { size, some } from "../support/whole.ts";
+import { itWhole, size, some } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -62,7 +62,7 @@ describe("a service that refuses every import for a while", () => {
     },
   );
 
-  it("as a 200 that reports an error, and as a 200 that names each record", async () => {
+  itWhole("as a 200 that reports an error, and as a 200 that names each record", async () => {
     for (const how of ["success-false", "per-record"] as const) {
       const test = await startFeeds({ settings: RESULT });
       const { erp, run, holds, quarantined, sandbox, level } = test;
@@ -78,7 +78,7 @@ describe("a service that refuses every import for a while", () => {
     }
   });
 
-  it("goes on also after a restart in the middle, and where nothing was ever accepted before", async () => {
+  itWhole("goes on also after a restart in the middle, and where nothing was ever accepted before", async () => {
     const test = await startFeeds();
     const { erp, run, holds, quarantined, site } = test;
     refuseAll(test, 400);
@@ -261,7 +261,7 @@ describe("the way back of what was refused", () => {
     ]).toEqual([4, 10, ["held", "released"]]);
   });
 
-  it("comes at once when a hold of the feed has ended", async () => {
+  itWhole("comes at once when a hold of the feed has ended", async () => {
     const test = await startFeeds();
     const { erp, run, quarantined, sandbox, level, holds } = test;
     fillStock(erp, 8);
@@ -282,7 +282,7 @@ describe("the way back of what was refused", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "S-2", state: "released" })]);
   });
 
-  it("brings back hundreds within hours, also with bad ones among them", async () => {
+  itWhole("brings back hundreds within hours, also with bad ones among them", async () => {
     const test = await startFeeds({ settings: RESULT });
     const { erp, run, quarantined, sandbox, site } = test;
     const count = size(300, 1_000);
@@ -319,7 +319,7 @@ describe("a refused row whose content changes at every pass", () => {
     expect(quarantined().length).toBeLessThanOrEqual(5);
   });
 
-  it("nor where no key can name it", async () => {
+  itWhole("nor where no key can name it", async () => {
     const test = await startFeeds();
     const { erp, run, quarantined } = test;
     erp.exec("INSERT INTO stock (sku, quantity) VALUES (CAST(x'ff41' AS TEXT), 0)");

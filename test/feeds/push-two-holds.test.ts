@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -93,7 +93,7 @@ describe("imports that are held for two reasons", () => {
     },
   );
 
-  it("count the wait from the restart, also where they have nothing to send until it is over", async () => {
+  itWhole("count the wait from the restart, also where they have nothing to send until it is over", async () => {
     const feeds = await startRefused(UNPAID, WAIT);
     const { erp, clock, run, holds } = feeds;
     erp.exec("DELETE FROM prices; DELETE FROM stock");
@@ -106,7 +106,7 @@ describe("imports that are held for two reasons", () => {
     expect([feeds.level("NEW"), holds()]).toEqual([7, []]);
   });
 
-  it("drain after the payment and after refusals of every record, without a person", async () => {
+  itWhole("drain after the payment and after refusals of every record, without a person", async () => {
     const feeds = await startFeeds({ settings: FEEDS, arm: ["stocks", "prices"] });
     const { erp, run, sandbox, holds, level, site } = feeds;
     sandbox.service.setOptions({ reject: { skus: "all", how: "422" } });

@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** As SQL: a text of these UTF-16 units, half a surrogate pair among them. */
 function raw(encoding: string, ...units: (number | string)[]): string {
@@ -37,7 +37,7 @@ describe("in a database in UTF-16", () => {
     },
   );
 
-  it("goes through a whole table in which such keys end a page", async () => {
+  itWhole("goes through a whole table in which such keys end a page", async () => {
     const { erp, run, compare, quarantined, site } = await startFeeds({ encoding: "UTF-16le" });
     const cut = raw("UTF-16le", ...CUT_HIGH);
     erp.exec(`INSERT INTO stock (sku, quantity) VALUES ('A1', 1), ('A2', 1), (${cut}, 2)`);

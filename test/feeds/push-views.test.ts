@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { sentViewSql } from "../../src/feeds/feed-views.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("stock_sent", () => {
   it("says of every key what the site has and what waits", async () => {
@@ -56,7 +57,7 @@ describe("stock_sent", () => {
     ]);
   });
 
-  it("looks one key up by the primary keys, also in the SQLite of an older ERP", async () => {
+  itWhole("looks one key up by the primary keys, also in the SQLite of an older ERP", async () => {
     const { erp, run, bridge } = await startFeeds();
     fillStock(erp, 10);
     await run("stocks");
@@ -72,7 +73,7 @@ describe("stock_sent", () => {
     }
   });
 
-  it("follows the feed's own key, and is made again where somebody dropped it", async () => {
+  itWhole("follows the feed's own key, and is made again where somebody dropped it", async () => {
     const settings = {
       imports: {
         stocks: {

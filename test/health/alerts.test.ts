@@ -7,6 +7,7 @@ import { runProgram } from "../../src/platform/run-program.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const refuseAll = {
@@ -188,7 +189,7 @@ describe("a program that is told", () => {
     await expect(call(["/bin/true"])).resolves.toBeUndefined();
   });
 
-  it("is stopped after its time, with what it started", async () => {
+  itWhole("is stopped after its time, with what it started", async () => {
     const pipe = path.join(tempFolder(), "pipe");
     execFileSync("mkfifo", [pipe]);
     // It comes to its end when the last one that could write into it is gone.

@@ -7,7 +7,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ago, factsOf, flowOf, LIMITS, RUNNING } from "../support/conditions.ts";
 import { type IllOrders, NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { saying, words } from "../support/messages.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const NOT_SAID: readonly Code[] = ["disk_low"];
@@ -57,7 +57,7 @@ describe("an order that is to be read and cannot be", () => {
     expect(conditionsOf(test)).toEqual([]);
   });
 
-  it("is not told of where it is missing, or is read again later as a precaution", async () => {
+  itWhole("is not told of where it is missing, or is read again later as a precaution", async () => {
     const test = await startWithIll(4);
     const [missing, later, other] = test.ids as [string, string, string];
     test.ill.set(missing, NO_SUCH_ORDER);

@@ -70,7 +70,7 @@ describeWithPostgres("the proxy of the tests", () => {
     expect(await cluster.query(name, "SELECT count(*) FROM t")).toBe(String(Number(rows) + 1));
   });
 
-  it("refuses, and is silent, where it is told to", async () => {
+  itWhole("refuses, and is silent, where it is told to", async () => {
     const { name } = await testDatabase();
     const proxy = await testProxy();
     proxy.isRefusing = true;

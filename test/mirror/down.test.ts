@@ -27,7 +27,7 @@ describeWithPostgres("the way down", () => {
     expect(await shop.there("SELECT sentence FROM shops")).not.toEqual([""]);
   });
 
-  it("says how a shop stands that is busy all the time", async () => {
+  itWhole("says how a shop stands that is busy all the time", async () => {
     const shop = await startMirroredShop();
     for (let pass = 0; pass < 4; pass++) {
       createOrders(shop, 1);
@@ -44,7 +44,7 @@ describeWithPostgres("the way down", () => {
     expect(await sentence()).not.toBe(before);
   });
 
-  it("keeps every digit of a number, and texts that jsonb cannot hold", async () => {
+  itWhole("keeps every digit of a number, and texts that jsonb cannot hold", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 3);
     await shop.run("orders");
@@ -88,7 +88,7 @@ describeWithPostgres("the way down", () => {
     expect(await shop.there("SELECT count(*) FROM touched")).toEqual(["0"]);
   });
 
-  it("takes as many transactions as it needs, and its position is never ahead of its rows", async () => {
+  itWhole("takes as many transactions as it needs, and its position is never ahead of its rows", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 6);
     await shop.run("orders");
@@ -115,7 +115,7 @@ describeWithPostgres("the way down", () => {
     await expectMirrored(shop);
   });
 
-  it("finds by comparison what no event tells, and what was lost or changed there", async () => {
+  itWhole("finds by comparison what no event tells, and what was lost or changed there", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 20);
     await shop.run("orders");

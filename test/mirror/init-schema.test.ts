@@ -24,7 +24,7 @@ describeWithPostgres("mirror init", () => {
     return new MirrorLink({ ...link, verify: (query) => verifySchema(query, link) });
   };
 
-  it("makes the schema once, as drizzle declares it", async () => {
+  itWhole("makes the schema once, as drizzle declares it", async () => {
     const database = await testDatabase();
     expect((await init(database)).applied).toEqual([
       "0000_mirror",
@@ -178,7 +178,7 @@ describeWithPostgres("mirror init", () => {
     expect(await change("SELECT tbl, k0, k1 FROM touched")).toBe("stock|A|");
   });
 
-  it("notes every key that a statement has touched, and a TRUNCATE for every shop", async () => {
+  itWhole("notes every key that a statement has touched, and a TRUNCATE for every shop", async () => {
     const database = await testDatabase();
     await init(database, { shop: "north" });
     await init(database, { shop: "south" });

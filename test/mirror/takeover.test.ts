@@ -288,7 +288,7 @@ describeWithPostgres("a takeover by another machine", () => {
     expect(await database.cluster.query(database.name, "SELECT takeover_no FROM erp_bridge.positions")).toBe("1");
   });
 
-  it("is refused without a mirror, and for a shop that nobody knows", async () => {
+  itWhole("is refused without a mirror, and for a shop that nobody knows", async () => {
     const shop = await startShop();
     expect(await shop.command("takeover", "--yes")).toMatchObject({
       code: 64,
@@ -300,7 +300,7 @@ describeWithPostgres("a takeover by another machine", () => {
     expect(await shop.command("takeover", "--yes")).toMatchObject({ code: 64, err: expect.stringContaining(SHOP) });
   });
 
-  it("is refused where the shop belongs to another account, with nothing claimed", async () => {
+  itWhole("is refused where the shop belongs to another account, with nothing claimed", async () => {
     const shop = await startShop({ settings: { orders: { schedule: EVERY_SECOND } } });
     const database = await testDatabase();
     await initMirror(database);

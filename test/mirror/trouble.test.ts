@@ -40,66 +40,78 @@ describeWithPostgres("the way down under trouble", () => {
     expect(await shop.there("SELECT extra_orders, walk FROM positions")).toEqual(["0|"]);
   }, 240_000);
 
-  it("says what stands in its way, and how it goes on, while orders go on", async () => {
-    const shop = await startMirroredShop();
-    const { cluster, name } = shop.database;
-    const { url } = shop.database;
-    const meet = async () => {
-      createOrders(shop, 1);
-      expect((await shop.run("orders")).error).toBeNull();
-      shop.clock.advance(20_000);
-      const { error } = await shop.run("mirror");
-      const [condition] = shop.bridge.watched().conditions.filter(({ subject }) => subject === "mirror");
-      return [error?.code, condition?.code];
-    };
-    expect(await meet()).toEqual([undefined, undefined]);
-    const inDatabase = async (sql: string) => {
-      await cluster.query(name, sql);
-      // Settings of a database are of new connections.
+  itWhole(
+    "says what stands in its way, and how it goes on, while orders go on",
+    async () => {
+      const shop = await startMirroredShop();
+      const { cluster, name } = shop.database;
+      const { url } = shop.database;
+      const meet = async () => {
+        createOrders(shop, 1);
+        expect((await shop.run("orders")).error).toBeNull();
+        shop.clock.advance(20_000);
+        const { error } = await shop.run("mirror");
+        const [condition] = shop.bridge.watched().conditions.filter(({ subject }) => subject === "mirror");
+        return [error?.code, condition?.code];
+      };
+      expect(await meet()).toEqual([undefined, undefined]);
+      const inDatabase = async (sql: string) => {
+        await cluster.query(name, sql);
+        // Settings of a database are of new connections.
+        await cluster.query(
+          "postgres",
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+        );
+      };
+      await inDatabase(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+      expect(await meet()).toEqual(["mirror_read_only", "mirror_stopped"]);
+      await inDatabase("SET default_transaction_read_only = off; SELECT 1");
+      await cluster.query("postgres", `ALTER DATABASE ${name} RESET default_transaction_read_only`);
+      await meet();
+      expect(await meet()).toEqual([undefined, undefined]);
+      await cluster.query(name, "UPDATE erp_bridge.positions SET database_id = 'another'");
+      expect(await meet()).toEqual(["mirror_database", "mirror_stopped"]);
+      const { databaseId } = {
+        databaseId: shop.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'database'")[0]?.value,
+      };
+      await cluster.query(
+        name,
+        `UPDATE erp_bridge.positions SET database_id = '${databaseId}', writer = gen_random_uuid(), writer_no = writer_no + 1, host = 'db2'`,
+      );
+      expect(await meet()).toEqual(["mirror_fenced", "fenced"]);
+      // It asks the service nothing more, until it is started again and claims the shop.
+      const asked = shop.sandbox.ledger.entries.length;
+      expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
+      // Nor does a pass that is under way, whose confirm would be its next request.
+      const request = {
+        area: "orders",
+        method: "POST",
+        path: "/confirm",
+        signal: new AbortController().signal,
+      } as const;
+      await expect(shop.bridge.client.request(request)).rejects.toMatchObject({ code: "stopped", effect: "none" });
+      expect(shop.sandbox.ledger.entries).toHaveLength(asked);
+      await cluster.query(name, "UPDATE erp_bridge.positions SET heard_at = now() - interval '1 hour'");
+      await shop.restart();
+      expect(await meet()).toEqual([undefined, undefined]);
+      await cluster.query(name, "ALTER TABLE erp_bridge.positions ADD CHECK (orders_seq < 3) NOT VALID");
+      expect(await meet()).toEqual(["mirror_failed", "mirror_stopped"]);
+      await cluster.query(name, "ALTER TABLE erp_bridge.positions DROP CONSTRAINT positions_orders_seq_check");
+      await cluster.query(name, "DELETE FROM erp_bridge.migrations");
       await cluster.query(
         "postgres",
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
       );
-    };
-    await inDatabase(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    expect(await meet()).toEqual(["mirror_read_only", "mirror_stopped"]);
-    await inDatabase("SET default_transaction_read_only = off; SELECT 1");
-    await cluster.query("postgres", `ALTER DATABASE ${name} RESET default_transaction_read_only`);
-    await meet();
-    expect(await meet()).toEqual([undefined, undefined]);
-    await cluster.query(name, "UPDATE erp_bridge.positions SET database_id = 'another'");
-    expect(await meet()).toEqual(["mirror_database", "mirror_stopped"]);
-    const { databaseId } = {
-      databaseId: shop.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'database'")[0]?.value,
-    };
-    await cluster.query(
-      name,
-      `UPDATE erp_bridge.positions SET database_id = '${databaseId}', writer = gen_random_uuid(), writer_no = writer_no + 1, host = 'db2'`,
-    );
-    expect(await meet()).toEqual(["mirror_fenced", "fenced"]);
-    // It asks the service nothing more, until it is started again and claims the shop.
-    const asked = shop.sandbox.ledger.entries.length;
-    expect((await shop.run("orders")).error).toMatchObject({ code: "stopped" });
-    // Nor does a pass that is under way, whose confirm would be its next request.
-    const request = { area: "orders", method: "POST", path: "/confirm", signal: new AbortController().signal } as const;
-    await expect(shop.bridge.client.request(request)).rejects.toMatchObject({ code: "stopped", effect: "none" });
-    expect(shop.sandbox.ledger.entries).toHaveLength(asked);
-    await cluster.query(name, "UPDATE erp_bridge.positions SET heard_at = now() - interval '1 hour'");
-    await shop.restart();
-    expect(await meet()).toEqual([undefined, undefined]);
-    await cluster.query(name, "ALTER TABLE erp_bridge.positions ADD CHECK (orders_seq < 3) NOT VALID");
-    expect(await meet()).toEqual(["mirror_failed", "mirror_stopped"]);
-    await cluster.query(name, "ALTER TABLE erp_bridge.positions DROP CONSTRAINT positions_orders_seq_check");
-    await cluster.query(name, "DELETE FROM erp_bridge.migrations");
-    await cluster.query("postgres", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
-    await meet();
-    expect(await meet()).toEqual(["mirror_schema", "mirror_stopped"]);
-    await cluster.query(name, "DROP SCHEMA erp_bridge CASCADE");
-    await initMirror({ url });
-    await shop.run("mirror");
-    expect(await meet()).toEqual([undefined, undefined]);
-    await expectMirrored(shop);
-  }, 120_000);
+      await meet();
+      expect(await meet()).toEqual(["mirror_schema", "mirror_stopped"]);
+      await cluster.query(name, "DROP SCHEMA erp_bridge CASCADE");
+      await initMirror({ url });
+      await shop.run("mirror");
+      expect(await meet()).toEqual([undefined, undefined]);
+      await expectMirrored(shop);
+    },
+    120_000,
+  );
 
   itWhole("waits for a lock in PostgreSQL no longer than it must, and stops no other flow", async () => {
     const shop = await startMirroredShop({ settings: { mirror: { timeout: "1s" } } });
@@ -176,11 +188,14 @@ describeWithPostgres("the way down under trouble", () => {
     await shop.there("DROP RULE mine ON order_events");
   });
 
-  it("is no writer beside another: a shop that PostgreSQL does not know is told how it gets to be known", async () => {
-    const shop = await startMirroredShop({ settings: { mirror: { shop: "unknown" } } });
-    const { error } = await shop.run("mirror");
-    expect([error?.code, error?.hint?.id]).toEqual(["mirror_right", "mirror.rightHint"]);
-  });
+  itWhole(
+    "is no writer beside another: a shop that PostgreSQL does not know is told how it gets to be known",
+    async () => {
+      const shop = await startMirroredShop({ settings: { mirror: { shop: "unknown" } } });
+      const { error } = await shop.run("mirror");
+      expect([error?.code, error?.hint?.id]).toEqual(["mirror_right", "mirror.rightHint"]);
+    },
+  );
 
   itWhole("records idle passes once a minute, and nothing of a mirror that is not there", async () => {
     const shop = await startMirroredShop();

@@ -194,7 +194,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     await expectMirrored(shop);
   });
 
-  it("leave a shop to itself at a start where PostgreSQL cannot be reached", async () => {
+  itWhole("leave a shop to itself at a start where PostgreSQL cannot be reached", async () => {
     const proxy = await testProxy();
     const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
     await storeOrders(shop, 1);
@@ -218,7 +218,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     await expectMirrored(shop);
   });
 
-  it("go on alone where the other one fails", async () => {
+  itWhole("go on alone where the other one fails", async () => {
     const shop = await startMirroredShop();
     await storeOrders(shop, 1);
     await shop.mirror();

@@ -7,7 +7,7 @@ const REQUESTS = "SELECT order_id, status, comment, state FROM status_requests O
 const OUTCOMES = "SELECT status, state, http_status, last_error, error FROM status_requests ORDER BY seq";
 
 describeWithPostgres("status requests of the ERP", () => {
-  it("arrive once, in their order, and their outcomes go back", async () => {
+  itWhole("arrive once, in their order, and their outcomes go back", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     const client = crypto.randomUUID();
@@ -32,7 +32,7 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await pass()).toEqual({});
   });
 
-  it("say what the ERP knew: the revision that PostgreSQL showed, or the one that it names", async () => {
+  itWhole("say what the ERP knew: the revision that PostgreSQL showed, or the one that it names", async () => {
     const { bridge, erp, pass, remote } = await startUp({
       statuses: { path: "/api/v1/1c/orders/{order_id}/status" },
     });
@@ -133,7 +133,7 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
-  it("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {
+  itWhole("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = "", other = ""] = await storeOrders(bridge, 2);
     await erp.query(

@@ -14,7 +14,7 @@ function switchOn(store: Store): void {
 }
 
 describeWithPostgres("rows of the ERP on their way up", () => {
-  it("arrive with their values exactly, are changed, and go", async () => {
+  itWhole("arrive with their values exactly, are changed, and go", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     await erp.query(
       `INSERT INTO stock (shop, sku, warehouse, quantity, reserved) VALUES ('${SHOP}', 'A-17', 'main', 12, 2), ('${SHOP}', 'B 3', '', 0.250, 0),
@@ -48,7 +48,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await pass()).toEqual({});
   });
 
-  it("miss nothing of transactions that commit late, and see nothing of those that are rolled back", async () => {
+  itWhole("miss nothing of transactions that commit late, and see nothing of those that are rolled back", async () => {
     const { bridge, erp, connectErp, pass } = await startUp();
     const slow = await connectErp();
     const never = await connectErp();
@@ -63,7 +63,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "quick" }, { sku: "slow" }]);
   });
 
-  it("are more than a round holds", async () => {
+  itWhole("are more than a round holds", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     await erp.query(
       `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 4500) AS n`,
@@ -109,7 +109,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     },
   );
 
-  it("go with a TRUNCATE, and what is inserted with it stays", async () => {
+  itWhole("go with a TRUNCATE, and what is inserted with it stays", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     await erp.query(
       `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S-' || n, n FROM generate_series(1, 3000) AS n`,
@@ -127,7 +127,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await remote(`SELECT count(*)::int AS n FROM touched WHERE shop = '${SHOP}'`)).toEqual([{ n: 0 }]);
   });
 
-  it("of a table that nothing ever came to from PostgreSQL are not emptied by a TRUNCATE there", async () => {
+  itWhole("of a table that nothing ever came to from PostgreSQL are not emptied by a TRUNCATE there", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     bridge.bridge.store.db.exec("INSERT INTO stock (sku, quantity) VALUES ('local', 1)");
     await erp.query("TRUNCATE stock");
@@ -136,42 +136,45 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await remote(`SELECT count(*)::int AS n FROM touched WHERE shop = '${SHOP}'`)).toEqual([{ n: 0 }]);
   });
 
-  it("are zeros where they were deleted while an older database took over, until a night after the site has them", async () => {
-    const { bridge, erp, pass, up } = await startUp({ imports: { stocks: { path: "/api/v1/import/stocks" } } });
-    const stock = () => bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku");
-    await erp.query(
-      `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1), ('${SHOP}', 'B', 2), ('${SHOP}', 'C', 3)`,
-    );
-    await pass();
-    // The copy is of before the articles, which the site sells; one was deleted since, and only the note of it is left.
-    bridge.bridge.store.db.exec("DELETE FROM stock; DELETE FROM mirror_state WHERE key = 'up_no'");
-    await erp.query("DELETE FROM stock WHERE sku = 'A'");
-    await pass();
-    expect(stock()).toEqual([
-      { sku: "A", quantity: 0 },
-      { sku: "B", quantity: 2 },
-      { sku: "C", quantity: 3 },
-    ]);
-    // Nor has the site heard yet from here what came with the others.
-    await erp.query("DELETE FROM stock WHERE sku = 'B'");
-    await pass();
-    expect(stock()).toContainEqual({ sku: "B", quantity: 0 });
-    bridge.bridge.store.db.exec(
-      `INSERT INTO feed_outbox (feed_id, k0, record, waiting_since) SELECT feed_id, 'A', '{}', '' FROM feeds WHERE name = 'stocks'`,
-    );
-    up.compareAll();
-    await pass();
-    expect(stock()).toHaveLength(3);
-    bridge.bridge.store.db.exec("DELETE FROM feed_outbox");
-    up.compareAll();
-    await pass();
-    expect(stock()).toEqual([{ sku: "C", quantity: 3 }]);
-    await erp.query("DELETE FROM stock");
-    await pass();
-    expect(stock()).toEqual([]);
-  });
+  itWhole(
+    "are zeros where they were deleted while an older database took over, until a night after the site has them",
+    async () => {
+      const { bridge, erp, pass, up } = await startUp({ imports: { stocks: { path: "/api/v1/import/stocks" } } });
+      const stock = () => bridge.rows("SELECT sku, quantity FROM stock ORDER BY sku");
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 1), ('${SHOP}', 'B', 2), ('${SHOP}', 'C', 3)`,
+      );
+      await pass();
+      // The copy is of before the articles, which the site sells; one was deleted since, and only the note of it is left.
+      bridge.bridge.store.db.exec("DELETE FROM stock; DELETE FROM mirror_state WHERE key = 'up_no'");
+      await erp.query("DELETE FROM stock WHERE sku = 'A'");
+      await pass();
+      expect(stock()).toEqual([
+        { sku: "A", quantity: 0 },
+        { sku: "B", quantity: 2 },
+        { sku: "C", quantity: 3 },
+      ]);
+      // Nor has the site heard yet from here what came with the others.
+      await erp.query("DELETE FROM stock WHERE sku = 'B'");
+      await pass();
+      expect(stock()).toContainEqual({ sku: "B", quantity: 0 });
+      bridge.bridge.store.db.exec(
+        `INSERT INTO feed_outbox (feed_id, k0, record, waiting_since) SELECT feed_id, 'A', '{}', '' FROM feeds WHERE name = 'stocks'`,
+      );
+      up.compareAll();
+      await pass();
+      expect(stock()).toHaveLength(3);
+      bridge.bridge.store.db.exec("DELETE FROM feed_outbox");
+      up.compareAll();
+      await pass();
+      expect(stock()).toEqual([{ sku: "C", quantity: 3 }]);
+      await erp.query("DELETE FROM stock");
+      await pass();
+      expect(stock()).toEqual([]);
+    },
+  );
 
-  it("come back with SQLite's words where it refuses them, alone", async () => {
+  itWhole("come back with SQLite's words where it refuses them, alone", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [first = "", second = ""] = await storeOrders(bridge, 2);
     const unknown = crypto.randomUUID();
@@ -203,7 +206,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(bridge.rows("SELECT value FROM mirror_state WHERE key = 'refused_rows'")).toEqual([{ value: "{}" }]);
   });
 
-  it("go on around one that ends the transaction, and around one that another transaction holds", async () => {
+  itWhole("go on around one that ends the transaction, and around one that another transaction holds", async () => {
     const { bridge, erp, connectErp, pass, remote } = await startUp();
     bridge.bridge.store.db.exec(
       `CREATE TRIGGER mine BEFORE INSERT ON stock WHEN NEW.sku = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'never bad'); END`,
@@ -331,7 +334,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(loadMirrorFacts(store)?.kept).toBe(0);
   });
 
-  it("are counted as lacking no longer once the ERP has written them again", async () => {
+  itWhole("are counted as lacking no longer once the ERP has written them again", async () => {
     const bench = await startUp();
     const { bridge, erp, pass, restart } = bench;
     const { store } = bridge.bridge;
@@ -422,7 +425,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     60_000,
   );
 
-  it("are found by their whole keys under row-level security, and not among all rows of the shop", async () => {
+  itWhole("are found by their whole keys under row-level security, and not among all rows of the shop", async () => {
     const { erp } = await startUp();
     const asked: [string, readonly unknown[]][] = [];
     const tx = {
@@ -543,7 +546,7 @@ describeWithPostgres("a mark on an order", () => {
     expect(refused()).toEqual([{ value: "{}" }]);
   });
 
-  it("takes it, blocks it, and blocks it again where a change brought it back", async () => {
+  itWhole("takes it, blocks it, and blocks it again where a change brought it back", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     const pending = () => bridge.rows("SELECT order_id FROM orders_pending").length;

@@ -126,7 +126,7 @@ describe("a record of more than 16 MB", () => {
     expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
   });
 
-  it("is quarantined where it comes as a change, and the page goes on", async () => {
+  itWhole("is quarantined where it comes as a change, and the page goes on", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");

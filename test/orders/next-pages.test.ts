@@ -342,7 +342,7 @@ describe("a batch whose answer names a next page", () => {
     expect(orderCount(scene)).toBe(5);
   });
 
-  it("comes back from the journal as far as it was read, and is not confirmed for that", async () => {
+  itWhole("comes back from the journal as far as it was read, and is not confirmed for that", async () => {
     const sandbox = { options: { handOut: "repeat", confirmForm: "batch_id" } } as const;
     const scene = await startScene({ backup: { journal: "journal" } }, { sandbox });
     const { t, serve, isConfirmed } = servePages(scene);
@@ -373,7 +373,7 @@ describe("a batch whose answer names a next page", () => {
     expect([isConfirmed(), orderCount(scene)]).toEqual([true, 5]);
   });
 
-  it("is in the journal as far as it came beside an error, and can be restored", async () => {
+  itWhole("is in the journal as far as it came beside an error, and can be restored", async () => {
     const sandbox = { options: { handOut: "repeat", confirmForm: "batch_id" } } as const;
     const scene = await startScene({ backup: { journal: "journal" } }, { sandbox });
     const { t, serve, isConfirmed } = servePages(scene);

@@ -149,7 +149,7 @@ describe("a batch under other names than the configuration's", () => {
     expect(watermarks(t)).toEqual([{ stream: "updates", value: "Sun, 01 Mar 2026 12:00:00 GMT" }]);
   });
 
-  it("is kept once however often it is served", async () => {
+  itWhole("is kept once however often it is served", async () => {
     const t = await startTestBridge({ sandbox: { options: { ...renamed, handOut: "repeat" } } });
     createOrders(t, 3);
     for (let poll = 0; poll < 30; poll++) await t.run("orders");
@@ -159,7 +159,7 @@ describe("a batch under other names than the configuration's", () => {
     expectComplete(t);
   });
 
-  it("stays kept under a configuration that is still wrong, and is not read again for nothing", async () => {
+  itWhole("stays kept under a configuration that is still wrong, and is not read again for nothing", async () => {
     const t = await startTestBridge({ sandbox: { options: renamed } });
     createOrders(t, 1);
     await t.run("orders");
@@ -194,7 +194,7 @@ describe("a batch under other names than the configuration's", () => {
     expectComplete(t);
   });
 
-  it("goes on by itself where twenty answers had another shape and the service is well again", async () => {
+  itWhole("goes on by itself where twenty answers had another shape and the service is well again", async () => {
     const t = await startTestBridge();
     createOrders(t, 2);
     for (let minute = 0; minute < 25; minute++) {
@@ -213,7 +213,7 @@ describe("a batch under other names than the configuration's", () => {
     expect(t.rows("SELECT count(*) AS n FROM batches WHERE state = 'confirmed'")).toEqual([{ n: 1 }]);
   });
 
-  it("needs the batch's id where somebody wrote its path, or where the confirm names it", async () => {
+  itWhole("needs the batch's id where somebody wrote its path, or where the confirm names it", async () => {
     for (const orders of [{ batch: { id: "$.number" } }, { confirm: { body: { id: "{batch_id}" } } }]) {
       const t = await startTestBridge({
         settings: { orders },

@@ -17,7 +17,7 @@ function failAfter(t: TestBridge, orders: number): { restore: () => void } {
 }
 
 describe("a giant batch", () => {
-  it("is stored in parts of at most 200 orders and confirmed once, after the last", async () => {
+  itWhole("is stored in parts of at most 200 orders and confirmed once, after the last", async () => {
     const count = size(1_000, 5_000);
     const t = await startTestBridge({ sandbox: { options: giant } });
     createOrders(t, count);
@@ -54,7 +54,7 @@ describe("a giant batch", () => {
     expectComplete(t);
   });
 
-  it("is confirmed by its orders where it has no id, all of them", async () => {
+  itWhole("is confirmed by its orders where it has no id, all of them", async () => {
     const t = await startTestBridge({ sandbox: { options: { ...giant, batchSize: 1200, batchIdKind: "none" } } });
     const ids = createOrders(t, 1200);
     await t.run("orders");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const onGet = { match: { path: "orders" as const } };
@@ -34,7 +34,7 @@ describe("credentials that the service refuses", () => {
     expectComplete(t);
   });
 
-  it("are not tried again by a restart", async () => {
+  itWhole("are not tried again by a restart", async () => {
     const t = await startTestBridge();
     t.sandbox.faults.add({ ...onGet, times: "forever", do: { kind: "status", status: 401 } });
     await t.run("orders");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Settings, startTestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, dumpTables, expectComplete } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** Other services than the default one, and the configuration that alone makes them readable. */
 const SHAPES: Record<string, { options: SandboxOptionsPatch; settings: Settings }> = {
@@ -74,7 +74,7 @@ describe("a service of another shape", () => {
     expect(dumpTables(t)).toBe(before);
   });
 
-  it("tells newer from older by its own timestamps", async () => {
+  itWhole("tells newer from older by its own timestamps", async () => {
     for (const { options, settings } of Object.values(SHAPES)) {
       const t = await startTestBridge({ settings, sandbox: { options } });
       const [id] = createOrders(t, 1);

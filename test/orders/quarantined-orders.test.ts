@@ -66,7 +66,7 @@ describe("a bad record of one order that changes with every answer", () => {
     expect(rows.every(({ times }) => times > 3)).toBe(true);
   });
 
-  it("is kept apart from what a person has dropped, and from other orders", async () => {
+  itWhole("is kept apart from what a person has dropped, and from other orders", async () => {
     const { test } = await startWithChanging((n) => `{"order_id":"${n % 2 === 0 ? "A-1" : "A-2"}","n":${n}}`, "whole");
     for (let polls = 0; polls < 4; polls++) {
       test.clock.advance(60_000);

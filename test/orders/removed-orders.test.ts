@@ -70,7 +70,7 @@ describe("an order that was marked as removed", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("comes back by itself in the night, though it is just as it was", async () => {
+  itWhole("comes back by itself in the night, though it is just as it was", async () => {
     const test = await startWithRemoved();
     test.clock.advance(DAY);
     expect(await test.run("reconcile")).toMatchObject({ error: null, counts: { returned: 1 } });
@@ -107,7 +107,7 @@ describe("an order that was marked as removed", () => {
     expect(test.sandbox.service.statusOf(id)).toBe("packed");
   });
 
-  it("comes back after months too, in its turn", async () => {
+  itWhole("comes back after months too, in its turn", async () => {
     const test = await startWithRemoved();
     test.bridge.store.db
       .prepare("UPDATE orders SET removed_at = '2025-01-01T00:00:00.000Z' WHERE removed_at IS NOT NULL")

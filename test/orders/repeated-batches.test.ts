@@ -68,7 +68,7 @@ describe("the same orders under a new batch id each time", () => {
     expect(batchStates(t)).toHaveLength(3);
   });
 
-  it("are the same where each record says when it was handed out", async () => {
+  itWhole("are the same where each record says when it was handed out", async () => {
     let turn = 0;
     const t = await startLeased(200, (order) => ({ ...order, delivered_at: `2026-03-01T11:00:00.${1_000 + ++turn}Z` }));
     await t.run("orders");
@@ -98,7 +98,7 @@ describe("the same orders under a new batch id each time", () => {
     expect(t.rows("SELECT 1 FROM quarantine")).toHaveLength(1);
   });
 
-  it("are asked for fifty times a minute at most where their records differ each time", async () => {
+  itWhole("are asked for fifty times a minute at most where their records differ each time", async () => {
     const t = await startUnnamed((order, turn) => ({ ...order, number: `${turn}` }));
     const pass = await t.bridge.runners.get("orders")!.runNow(new AbortController().signal);
     expect(pass?.outcome).toBe("done");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const EXTRA = {
   phone: "$.customer.phone",
@@ -93,7 +94,7 @@ describe("the columns of orders.extra", () => {
     ]);
   });
 
-  it("are made again at start when the configuration has others, and only then", async () => {
+  itWhole("are made again at start when the configuration has others, and only then", async () => {
     const t = await withOrder({ extra: { phone: "$.customer.phone" } });
     const version = () => t.bridge.store.db.pragma("schema_version", { simple: true });
     const first = version();

@@ -46,7 +46,7 @@ describe("a helper process", () => {
     helper.close();
   });
 
-  it("keeps no other place waiting, and not the loop", async () => {
+  itWhole("keeps no other place waiting, and not the loop", async () => {
     const [first, second] = [scene(), scene()];
     holdTime();
     const hanging = first.helper.call("open", { place: first.place, withinMs: 2_000 }, first.pipe);
@@ -58,7 +58,7 @@ describe("a helper process", () => {
     second.helper.close();
   });
 
-  it("answers in time as long as it gives signs of life", async () => {
+  itWhole("answers in time as long as it gives signs of life", async () => {
     const { helper, place } = scene();
     holdTime();
     const notes: unknown[] = [];
@@ -71,7 +71,7 @@ describe("a helper process", () => {
     helper.close();
   });
 
-  it("is told of a stop, and killed where it does not end soon", async () => {
+  itWhole("is told of a stop, and killed where it does not end soon", async () => {
     const { helper, call, pipe } = scene();
     const stopping = { ...call, isStopping: () => true };
     holdTime();
@@ -85,7 +85,7 @@ describe("a helper process", () => {
     await killed;
   });
 
-  it("hands values and errors over as they are, and says that it ended", async () => {
+  itWhole("hands values and errors over as they are, and says that it ended", async () => {
     const { helper, call } = scene();
     const value = {
       big: 2n ** 60n,
@@ -116,7 +116,7 @@ describe("a helper process", () => {
     expect(performance.now() - startedMs - waitedMs).toBeLessThan(1_000);
   });
 
-  it("keeps a program neither from ending nor outlives it", async () => {
+  itWhole("keeps a program neither from ending nor outlives it", async () => {
     const { pipe } = scene();
     const file = path.join(path.dirname(pipe), "main.ts");
     const source = path.join(import.meta.dirname, "..", "..", "src", "platform", "helper-process.ts");

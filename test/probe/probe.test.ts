@@ -104,37 +104,40 @@ describe("probe", () => {
     expect(of("scope").state).toBe("skipped");
   });
 
-  it("proposes, for a service that names everything differently, a configuration with which everything is read", async () => {
-    const test = await setUp(FOREIGN);
-    const ids = Array.from({ length: 3 }, () => test.sandbox.service.createOrder());
-    expect(await test.run("orders")).toMatchObject({ outcome: "failed" });
-    for (const id of ids) {
+  itWhole(
+    "proposes, for a service that names everything differently, a configuration with which everything is read",
+    async () => {
+      const test = await setUp(FOREIGN);
+      const ids = Array.from({ length: 3 }, () => test.sandbox.service.createOrder());
+      expect(await test.run("orders")).toMatchObject({ outcome: "failed" });
+      for (const id of ids) {
+        test.clock.advance(60_000);
+        test.sandbox.service.changeOrder(id, { status: "отменён" });
+      }
       test.clock.advance(60_000);
-      test.sandbox.service.changeOrder(id, { status: "отменён" });
-    }
-    test.clock.advance(60_000);
-    const { keys } = await test.probe();
-    expect(loadable(keys)).toEqual(keys);
-    expect(keys).toMatchObject({
-      "orders.batch.orders": "$.data.list",
-      "orders.batch.id": "$.data.batch",
-      "updates.changes": "$.changes",
-      "updates.since": "unix",
-      "updates.snapshot": "$.result.order",
-      "orders.fields.status": "$.state",
-      "orders.fields.lines": "$.positions",
-      "orders.line.sku": "$.article",
-    });
-    const settings: Settings = {};
-    Object.assign(settings, parse(proposalLines(keys)));
-    await test.restart(settings);
-    expect(await test.run("orders")).toMatchObject({ error: null });
-    expect(await test.run("updates")).toMatchObject({ error: null });
-    expect(
-      test.rows("SELECT count(*) AS n, min(number IS NOT NULL) AS named, min(status) AS status FROM orders"),
-    ).toEqual([{ n: 3, named: 1, status: "отменён" }]);
-    expect((await test.probe(false, settings)).of("orderFields").facts.join()).not.toContain("nothing stands under");
-  });
+      const { keys } = await test.probe();
+      expect(loadable(keys)).toEqual(keys);
+      expect(keys).toMatchObject({
+        "orders.batch.orders": "$.data.list",
+        "orders.batch.id": "$.data.batch",
+        "updates.changes": "$.changes",
+        "updates.since": "unix",
+        "updates.snapshot": "$.result.order",
+        "orders.fields.status": "$.state",
+        "orders.fields.lines": "$.positions",
+        "orders.line.sku": "$.article",
+      });
+      const settings: Settings = {};
+      Object.assign(settings, parse(proposalLines(keys)));
+      await test.restart(settings);
+      expect(await test.run("orders")).toMatchObject({ error: null });
+      expect(await test.run("updates")).toMatchObject({ error: null });
+      expect(
+        test.rows("SELECT count(*) AS n, min(number IS NOT NULL) AS named, min(status) AS status FROM orders"),
+      ).toEqual([{ n: 3, named: 1, status: "отменён" }]);
+      expect((await test.probe(false, settings)).of("orderFields").facts.join()).not.toContain("nothing stands under");
+    },
+  );
 
   itWhole("recognises an exclusive boundary, whole changes and a since that nobody heeds", async () => {
     const exclusive = await setUp({ updates: { boundary: "exclusive", carry: "whole" } });
@@ -156,7 +159,7 @@ describe("probe", () => {
     expect(String(checks[0]?.message)).toContain("takes updates.since in another form");
   });
 
-  it("sends what could have an effect only after a yes, and no record beside a running bridge", async () => {
+  itWhole("sends what could have an effect only after a yes, and no record beside a running bridge", async () => {
     const test = await setUp();
     test.bridge().store.db.prepare("INSERT INTO stock (sku, quantity) VALUES ('A-1', 5), ('A-2', 6)").run();
     await test.run("stocks");

@@ -65,21 +65,24 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
   });
 
-  it("is held up by one order that alone is answered with a wait for the first two times, and never again", async () => {
-    const t = await startWithIll(5, { service: { updates: { stuck: "empty" } } });
-    t.ill.set(t.ids[2]!, { kind: "status", status: 503, headers: { "retry-after": "600" } });
-    const outcomes: string[] = [];
-    for (let rounds = 0; rounds < 8; rounds++) {
-      outcomes.push((await t.run("reconcile")).outcome);
-      t.clock.advance(86_400_000);
-      // What would read the order meanwhile counts as well, and is no part of this.
-      t.bridge.store.write(() => t.bridge.store.prepare("DELETE FROM owed_reads").run());
-      await t.run("updates");
-    }
-    // A round that was cut off is finished behind the order.
-    expect(outcomes).toEqual(["failed", "done", "failed", "done", "done", "done", "done", "done"]);
-    expect(t.rows("SELECT * FROM holds")).toEqual([]);
-  });
+  itWhole(
+    "is held up by one order that alone is answered with a wait for the first two times, and never again",
+    async () => {
+      const t = await startWithIll(5, { service: { updates: { stuck: "empty" } } });
+      t.ill.set(t.ids[2]!, { kind: "status", status: 503, headers: { "retry-after": "600" } });
+      const outcomes: string[] = [];
+      for (let rounds = 0; rounds < 8; rounds++) {
+        outcomes.push((await t.run("reconcile")).outcome);
+        t.clock.advance(86_400_000);
+        // What would read the order meanwhile counts as well, and is no part of this.
+        t.bridge.store.write(() => t.bridge.store.prepare("DELETE FROM owed_reads").run());
+        await t.run("updates");
+      }
+      // A round that was cut off is finished behind the order.
+      expect(outcomes).toEqual(["failed", "done", "failed", "done", "done", "done", "done", "done"]);
+      expect(t.rows("SELECT * FROM holds")).toEqual([]);
+    },
+  );
 
   it("goes on behind an order that is answered in another shape, where no order was read before", async () => {
     const t = await startWithIll(4, { service: { updates: { stuck: "empty" } } });
@@ -121,14 +124,14 @@ describe("reconcile", () => {
     expect(t.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: still }]);
   });
 
-  it("believes no service that suddenly knows none of its orders", async () => {
+  itWhole("believes no service that suddenly knows none of its orders", async () => {
     const t = await withOrders(20);
     t.sandbox.faults.add({ match: { path: "snapshot" }, times: 1000, do: { kind: "status", status: 404 } });
     expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
     expect(t.rows("SELECT count(*) AS n FROM orders WHERE removed_at IS NOT NULL")).toEqual([{ n: 0 }]);
   });
 
-  it("takes the others in turn, and goes on where it was after a restart", async () => {
+  itWhole("takes the others in turn, and goes on where it was after a restart", async () => {
     const t = await startTestBridge({ settings: { reconcile: { open: 0, sample: 10 } } });
     const ids = Array.from({ length: 25 }, () => t.sandbox.service.createOrder({ status: "delivered" }));
     await t.run("orders");

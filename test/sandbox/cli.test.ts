@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { runSandbox } from "../../src/sandbox/cli.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
+import { itWhole } from "../support/whole.ts";
 import { get, post, pushTo, sandboxFor, send, strings } from "./client.ts";
 
 async function control(sandbox: Pick<Sandbox, "url">, method: string, what: string, body?: unknown) {
@@ -115,7 +116,7 @@ describe("the sandbox command", () => {
     await expect(get(sandbox)).rejects.toThrow();
   });
 
-  it("lets orders come in by themselves and move on", async () => {
+  itWhole("lets orders come in by themselves and move on", async () => {
     const { sandbox } = await running({ ordersPerMinute: 60_000 });
     const orders = async () =>
       (await control(sandbox, "GET", "orders")).json.orders as unknown as { versions: number }[];

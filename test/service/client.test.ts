@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { FakeClock } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 import { CLIENT_ID, clientFor, failureOf, get, post, SECRET, serve, serveRaw, settle } from "./support.ts";
 
 async function faulty(fault: FaultAction) {
@@ -238,7 +239,7 @@ describe("an answer that is not to be trusted", () => {
     await settle();
   });
 
-  it("ends by the deadline when an error drips", async () => {
+  itWhole("ends by the deadline when an error drips", async () => {
     const url = await serve((_request, response) => {
       response.writeHead(503, { "retry-after": "7" });
       const timer = setInterval(() => response.write("."), 20);
@@ -310,7 +311,7 @@ describe("a connection", () => {
     expect(await failureOf(post(client))).toMatchObject({ effect: "none", status: undefined });
   });
 
-  it("that is made for others has had no effect on a request that waits for its turn on it", async () => {
+  itWhole("that is made for others has had no effect on a request that waits for its turn on it", async () => {
     let begun = 0;
     const allBegun = Promise.withResolvers<void>();
     const sockets: Socket[] = [];

@@ -12,6 +12,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { createHttpAgent } from "../../src/service/agent.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
 import { saying } from "../support/messages.ts";
+import { itWhole } from "../support/whole.ts";
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-tls-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -211,7 +212,7 @@ describe("a certificate that is refused", () => {
     expect(String(error.hint)).toContain("service.ca_file");
   });
 
-  it("that is out of date or for another name says so", async () => {
+  itWhole("that is out of date or for another name says so", async () => {
     const old = await failure(makeCertificate("old", "-1"), { ca_file: "ca.pem" });
     expect([old.message, `${old.hint}`]).toEqual([
       expect.stringMatching(/out of date \(valid from .* to .*\)/),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { confirmBatch, fetchBatch, fetchSnapshot, fetchUpdates } from "../../src/service/orders.ts";
+import { itWhole } from "../support/whole.ts";
 import { clientFor, failureOf, serve } from "./support.ts";
 
 async function recorder(status: (count: number) => number = () => 200) {
@@ -43,7 +44,7 @@ describe("what is repeated after a passing failure", () => {
     expect(urls).toEqual(["GET /api/v1/1c/orders", "POST /api/v1/1c/orders/confirm"]);
   });
 
-  it("is a question that has no effect", async () => {
+  itWhole("is a question that has no effect", async () => {
     const { urls, client } = await recorder((count) => (count === 1 ? 502 : 200));
     await fetchUpdates(client, "0", signal);
     expect(urls).toHaveLength(2);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { readPartWords } from "../../src/service/part-words.ts";
-import { runs } from "../support/whole.ts";
+import { itWhole, runs } from "../support/whole.ts";
 
 const sentOf = (size: number, name = "x") =>
   Array.from({ length: size }, (_, n) => ({ key: [`S-${n}`], record: JSON.stringify({ sku: `S-${n}`, name }) }));
@@ -159,7 +159,7 @@ describe("what the counts of an answer say", () => {
     );
   });
 
-  it("is a part where a word of failure has a number above 0", () => {
+  itWhole("is a part where a word of failure has a number above 0", () => {
     const counted = fc.tuple(fc.constantFrom(...VERBS), fc.constantFrom(...FAILED), fc.constantFrom(": ", " ", " = "));
     fc.assert(
       fc.property(counted, size, fc.integer({ min: 1, max: 900 }), ([verb, word, gap], all, count) => {

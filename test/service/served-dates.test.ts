@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ServedDates } from "../../src/service/served-dates.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12) + minutes * MINUTE_MS).toUTCString();
@@ -129,7 +130,7 @@ describe("the Date of an answer for one order", () => {
     expect(dated(["/orders", 5, 5], ["/order/1", 9, 6])).toBe(at(9));
   });
 
-  it("replaces nothing newer by a copy: neither at the first look after a start nor later", async () => {
+  itWhole("replaces nothing newer by a copy: neither at the first look after a start nor later", async () => {
     const t = await startTestBridge();
     const [id = ""] = createOrders(t, 1);
     expect((await t.run("orders")).error).toBeNull();

@@ -38,7 +38,7 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toEqual([]);
   });
 
-  it("is not taken for what the order has by what was stored before it was made", async () => {
+  itWhole("is not taken for what the order has by what was stored before it was made", async () => {
     const { ids, ask, send, states, effects, sandbox, posts, run } = await startStatusBridge();
     await run("updates");
     sandbox.service.changeOrder(ids[0]!, { status: "accepted" });
@@ -61,7 +61,7 @@ describe("a status that the ERP wants", () => {
     expect(reads()).toBe(before);
   });
 
-  it("goes out in the order in which an order's statuses were asked for", async () => {
+  itWhole("goes out in the order in which an order's statuses were asked for", async () => {
     const { ids, ask, send, effects, states } = await startStatusBridge({ orders: 3 });
     for (const status of ["accepted", "new", "accepted", "packed", "shipped"]) for (const id of ids) ask(id, status);
     await send();
@@ -157,7 +157,7 @@ describe("a status that the ERP wants", () => {
     );
   });
 
-  it("takes the configured method", async () => {
+  itWhole("takes the configured method", async () => {
     const { ids, ask, send, posts } = await startStatusBridge({
       settings: { statuses: { method: "PATCH" } },
       sandbox: { options: { status: { method: "PATCH" } } },
@@ -219,7 +219,7 @@ describe("a status that the ERP wants", () => {
     expect([request(id).state, effects()]).toEqual(["sent", ["odd \ufffd"]]);
   });
 
-  it("leaves again with new data or another comment, and not where it says nothing new", async () => {
+  itWhole("leaves again with new data or another comment, and not where it says nothing new", async () => {
     const body = { status: "{status}", comment: "{comment}", ttn: "{ttn}" };
     const { ids, ask, send, posts, states } = await startStatusBridge({ settings: { statuses: { body } } });
     const say = async (comment: string, ttn: string) => {
@@ -244,7 +244,7 @@ describe("a status that the ERP wants", () => {
     ]);
   });
 
-  it("never breaks the job, whatever the ERP writes", async () => {
+  itWhole("never breaks the job, whatever the ERP writes", async () => {
     const { ids, ask, send, sendFor, erp, effects, rows } = await startStatusBridge({ orders: 2 });
     const [id, other] = ids as [string, string];
     const insert = (columns: string, values: string) =>

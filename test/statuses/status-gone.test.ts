@@ -70,21 +70,24 @@ describe("a status whose outcome is unknown, of an order that the service has no
     expect([state(), effects()]).toEqual(["sent", 1]);
   });
 
-  it("is refused where nothing shows it, and was carried out after all where the order comes back with it", async () => {
-    const { id, ill, unlisted, poll, run, vanish, sendFor, state, effects } = await startLost();
-    unlisted.add(id);
-    await vanish();
-    await sendFor(20);
-    expect(state()).toBe("refused");
-    ill.delete(id);
-    unlisted.delete(id);
-    await run("reconcile");
-    for (let hour = 0; hour < 2; hour++) await poll(60 * MINUTE_MS);
-    await sendFor(20);
-    expect([state(), effects()]).toEqual(["sent", 1]);
-  });
+  itWhole(
+    "is refused where nothing shows it, and was carried out after all where the order comes back with it",
+    async () => {
+      const { id, ill, unlisted, poll, run, vanish, sendFor, state, effects } = await startLost();
+      unlisted.add(id);
+      await vanish();
+      await sendFor(20);
+      expect(state()).toBe("refused");
+      ill.delete(id);
+      unlisted.delete(id);
+      await run("reconcile");
+      for (let hour = 0; hour < 2; hour++) await poll(60 * MINUTE_MS);
+      await sendFor(20);
+      expect([state(), effects()]).toEqual(["sent", 1]);
+    },
+  );
 
-  it("is refused where nothing shows it, and sent once more where the order comes back without it", async () => {
+  itWhole("is refused where nothing shows it, and sent once more where the order comes back without it", async () => {
     const { id, ill, unlisted, poll, run, vanish, sendFor, state, effects, sandbox } = await startLost();
     unlisted.add(id);
     await vanish();

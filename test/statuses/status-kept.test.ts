@@ -105,7 +105,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
 
-  it("waits for a day where no order can ever be read, and the change counts then", async () => {
+  itWhole("waits for a day where no order can ever be read, and the change counts then", async () => {
     const bridge = await startIll();
     const { send, poll, request, effects, ids, clock, order } = bridge;
     const id = await cancelUnread(bridge, BUSY, null);
@@ -123,7 +123,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect(order(ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
   });
 
-  it("waits for a day and is refused where nothing shows which of the two is the later one", async () => {
+  itWhole("waits for a day and is refused where nothing shows which of the two is the later one", async () => {
     const bridge = await startIll();
     const { ids, ask, ill, announce, poll, request, order, clock, rows, effects } = bridge;
     const [{ at }] = rows<{ at: string }>(

@@ -75,14 +75,14 @@ describe("a status that the service puts into a queue", () => {
     expect(t.received()).toBe(3);
   });
 
-  it("goes again at once where a word speaks against an acceptance", async () => {
+  itWhole("goes again at once where a word speaks against an acceptance", async () => {
     const t = await startQueue({ status: 200, body: '{"queued":false}' });
     t.ask(t.ids[3]!, "packed");
     await t.sendFor(20);
     expect(t.received()).toBeGreaterThan(1);
   });
 
-  it("is settled by a person who says that such answers are acceptances", async () => {
+  itWhole("is settled by a person who says that such answers are acceptances", async () => {
     const t = await startQueue();
     const id = t.ask(t.ids[3]!, "packed");
     await t.sendFor(20);
@@ -98,7 +98,7 @@ describe("a status that the service puts into a queue", () => {
     expect(t.received()).toBe(2);
   });
 
-  it("is settled where the form has become usual meanwhile", async () => {
+  itWhole("is settled where the form has become usual meanwhile", async () => {
     const t = await startQueue();
     const id = t.ask(t.ids[3]!, "packed");
     await t.sendFor(20);
@@ -127,7 +127,7 @@ describe("statuses that have left and are not settled", () => {
     expect(conditions(t)).toEqual([]);
   });
 
-  it("are said whatever the cause", async () => {
+  itWhole("are said whatever the cause", async () => {
     const t = await startStatusBridge();
     t.ask(t.ids[0]!, "packed");
     t.sandbox.faults.add({ match: { path: "status" }, times: "forever", do: { kind: "status", status: 500 } });

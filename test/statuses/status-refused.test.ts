@@ -479,7 +479,7 @@ describe("one order that is always answered badly", () => {
     },
   );
 
-  it("asks for a wait that all statuses keep, but not again and again", async () => {
+  itWhole("asks for a wait that all statuses keep, but not again and again", async () => {
     const { ids, ask, sendFor, sandbox, request, effects, rows } = await startStatusBridge({ orders: 2 });
     const bad = ask(ids[0]!, "paid");
     const wait = { kind: "status", status: 429, headers: { "retry-after": "120" } } as const;

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
+import { itWhole } from "../support/whole.ts";
 
 async function startSlow(): Promise<StatusBridge> {
   const bridge = await startStatusBridge({ settings: SLOW });
@@ -50,24 +51,27 @@ describe("a status that waits for its turn", () => {
     expect([seen, effects()]).toEqual([[["pending"]], ["packed"]]);
   });
 
-  it("waits for another turn where the ERP has the lock when its own has come, and is looked at again", async () => {
-    const { ids, ask, send, clock, erp, posts, bridge, request } = await startSlow();
-    const id = ask(ids[0]!, "packed");
-    const other = new Database(bridge.store.path);
-    whileWaiting(clock, () => {
-      other.exec("BEGIN IMMEDIATE");
-      clock.onSleep = () => {
-        if (!other.inTransaction) return;
-        expect(posts()).toEqual([]);
-        other.exec("ROLLBACK");
-        erp.exec(CANCEL);
-      };
-    });
-    await send();
-    other.close();
-    expect(posts()).toEqual([]);
-    expect(request(id)).toMatchObject({ state: "refused", attempts: 0 });
-  });
+  itWhole(
+    "waits for another turn where the ERP has the lock when its own has come, and is looked at again",
+    async () => {
+      const { ids, ask, send, clock, erp, posts, bridge, request } = await startSlow();
+      const id = ask(ids[0]!, "packed");
+      const other = new Database(bridge.store.path);
+      whileWaiting(clock, () => {
+        other.exec("BEGIN IMMEDIATE");
+        clock.onSleep = () => {
+          if (!other.inTransaction) return;
+          expect(posts()).toEqual([]);
+          other.exec("ROLLBACK");
+          erp.exec(CANCEL);
+        };
+      });
+      await send();
+      other.close();
+      expect(posts()).toEqual([]);
+      expect(request(id)).toMatchObject({ state: "refused", attempts: 0 });
+    },
+  );
 });
 
 describe("a status that has certainly not arrived", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { itSome, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -229,7 +229,7 @@ describe("a status whose outcome is unknown", () => {
     expect(clock.monotonicMs() - before).toBeLessThan(20_000);
   });
 
-  it("is found where it takes effect late, and is not sent twice", async () => {
+  itWhole("is found where it takes effect late, and is not sent twice", async () => {
     const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({
       settings: { service: { timeouts } },
     });
@@ -515,7 +515,7 @@ describe("a status whose outcome is unknown", () => {
     expect(rows("SELECT area FROM holds")).toEqual([]);
   });
 
-  it("keeps the others going where the service fails for one order for ever", async () => {
+  itWhole("keeps the others going where the service fails for one order for ever", async () => {
     let broken = "";
     const bridge = await startStatusBridge({
       orders: 2,

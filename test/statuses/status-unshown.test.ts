@@ -81,7 +81,7 @@ describe("a status that the service accepts and does not carry out", () => {
     expect(conditions()).toEqual([]);
   });
 
-  it("is told of by nobody where the service has it carried out within the hour", async () => {
+  itWhole("is told of by nobody where the service has it carried out within the hour", async () => {
     const { ids, ask, send, live, request, conditions, carryOut } = await startIdleService();
     const asked = ids.slice(3, 6).map((id) => ask(id, "packed"));
     await send();

@@ -50,7 +50,7 @@ describe("changes from a time that a person names", () => {
     expect(test.rows("SELECT area, reason FROM holds")).toEqual([]);
   });
 
-  it("are those from that time on, and no older ones", async () => {
+  itWhole("are those from that time on, and no older ones", async () => {
     const test = await startAnew();
     test.request(new Date(Date.parse(test.beganAt) + 3.5 * DAY_MS).toISOString());
     await drain(test);
@@ -78,7 +78,7 @@ describe("changes from a time that a person names", () => {
     expect(loadBackfill(store)).toBeUndefined();
   });
 
-  it("are said to be refused where the service does not go back so far, and a later time is taken", async () => {
+  itWhole("are said to be refused where the service does not go back so far, and a later time is taken", async () => {
     const test = await startAnew({ updates: { sinceAgeMax: 14 * DAY_MS } });
     test.request(test.beganAt);
     await expect(test.poll()).rejects.toMatchObject({ code: "request_refused", hint: m.updates.backfillNearer });

@@ -4,6 +4,7 @@ import { readCacheSigns } from "../../src/service/cached-answer.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { createOrders, expectNothingLost } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR = { age: "3600", "x-cache": "HIT" };
 const json = (body: string, headers: Record<string, string>): FaultAction => ({
@@ -90,7 +91,7 @@ describe("a cache before the lists of orders and changes", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("paid");
   });
 
-  it("does not show that a lost batch has come round: no confirm without a name covers it", async () => {
+  itWhole("does not show that a lost batch has come round: no confirm without a name covers it", async () => {
     const t = await startTestBridge({
       settings: { orders: { confirm: { body: {} } } },
       sandbox: { options: { confirmForm: "all", handOut: "next", redeliverAfterMs: 3_600_000, batchSize: 1 } },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const EMPTY = { code: "answer_shape", message: expect.stringContaining("Empty records") };
@@ -53,7 +53,7 @@ describe("changes with records that hold nothing", () => {
     },
   );
 
-  it("keep the position for an hour, over a restart too; then they are in quarantine", async () => {
+  itWhole("keep the position for an hour, over a restart too; then they are in quarantine", async () => {
     const { test, serve, poll } = await start();
     await poll(1);
     const before = test.watermark();

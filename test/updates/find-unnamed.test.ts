@@ -3,7 +3,7 @@ import { saveQuarantined } from "../../src/pass/quarantine-rows.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { words } from "../support/messages.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 const WAIT_MS = 6 * 60_000;
@@ -98,7 +98,7 @@ describe("an order whose record has its id elsewhere or in another form", () => 
     expect(held(test)).toMatchObject([{ state: "held" }]);
   });
 
-  it("is asked for again, ever more seldom, where the service cannot answer yet", async () => {
+  itWhole("is asked for again, ever more seldom, where the service cannot answer yet", async () => {
     const test = await startFollowed(2);
     const { service } = test.sandbox;
     const bad = service.createOrder();

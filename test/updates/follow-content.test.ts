@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { requestRead } from "../../src/pass/position-rows.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Followed, servedLines, startFollowed, storedLines } from "../support/followed.ts";
-import { some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 type History = "log" | "latest";
 type Carry = "changes" | "whole";
@@ -55,7 +55,7 @@ describe.each(some(FEEDS, 2))("with %s history that carries %s in %s order", (hi
     await expectSettled(test, whole ? 1 : 2);
   });
 
-  it("changes under one timestamp are settled by one snapshot each, also when the status goes back", async () => {
+  itWhole("changes under one timestamp are settled by one snapshot each, also when the status goes back", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     test.change(id, { status: "paid" });
@@ -69,7 +69,7 @@ describe.each(some(FEEDS, 2))("with %s history that carries %s in %s order", (hi
     await expectSettled(test, whole ? 3 : 4);
   });
 
-  it("changes without a timestamp are settled by one snapshot each, also when the status goes back", async () => {
+  itWhole("changes without a timestamp are settled by one snapshot each, also when the status goes back", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     for (const status of ["paid", "packed", "paid", "packed"]) {
@@ -84,7 +84,7 @@ describe.each(some(FEEDS, 2))("with %s history that carries %s in %s order", (hi
     expect(test.dump()).toEqual(before);
   });
 
-  it("a status that goes back, and several changes between two polls, end at the newest", async () => {
+  itWhole("a status that goes back, and several changes between two polls, end at the newest", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     for (const status of ["paid", "packed", "paid"]) test.change(id, { status });
@@ -99,28 +99,31 @@ describe.each(some(FEEDS, 2))("with %s history that carries %s in %s order", (hi
     await expectSettled(test, whole ? Number(isSearched) : 2);
   });
 
-  it("a state that comes back under its own old timestamp, as from a backup of the service, is settled by one snapshot", async () => {
-    const test = await startFeed(history, carry, { order }, 2);
-    const [id] = test.ids as [string];
-    test.change(id, { status: "paid" });
-    const timestamp = test.clock.nowMs();
-    await test.poll();
-    test.change(id, { status: "packed" });
-    await test.poll();
-    test.change(id, { status: "paid", timestamp });
-    await test.poll();
-    const isKnown = history === "latest";
-    // A replica that lags looks the same, until it shows what came later.
-    if (isKnown) {
-      expect(test.statusOf(id).status).toBe("packed");
-      test.change(test.ids[1]!, { status: "paid" });
-      for (let polls = 0; polls < 3; polls++) await test.poll();
-    }
-    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 4 });
-    if (!isKnown) await expectSettled(test, whole ? 1 : 3);
-  });
+  itWhole(
+    "a state that comes back under its own old timestamp, as from a backup of the service, is settled by one snapshot",
+    async () => {
+      const test = await startFeed(history, carry, { order }, 2);
+      const [id] = test.ids as [string];
+      test.change(id, { status: "paid" });
+      const timestamp = test.clock.nowMs();
+      await test.poll();
+      test.change(id, { status: "packed" });
+      await test.poll();
+      test.change(id, { status: "paid", timestamp });
+      await test.poll();
+      const isKnown = history === "latest";
+      // A replica that lags looks the same, until it shows what came later.
+      if (isKnown) {
+        expect(test.statusOf(id).status).toBe("packed");
+        test.change(test.ids[1]!, { status: "paid" });
+        for (let polls = 0; polls < 3; polls++) await test.poll();
+      }
+      expect(test.statusOf(id)).toEqual({ status: "paid", revision: 4 });
+      if (!isKnown) await expectSettled(test, whole ? 1 : 3);
+    },
+  );
 
-  it("timestamps that leave the window one by one repeat nothing", async () => {
+  itWhole("timestamps that leave the window one by one repeat nothing", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     for (const status of ["paid", "packed", "shipped"]) {
@@ -130,7 +133,7 @@ describe.each(some(FEEDS, 2))("with %s history that carries %s in %s order", (hi
     await expectSettled(test, whole ? 0 : 3);
   });
 
-  it("an order whose timestamp lies in the future is not frozen by it", async () => {
+  itWhole("an order whose timestamp lies in the future is not frozen by it", async () => {
     const test = await start();
     const [id] = test.ids as [string];
     test.change(id, { status: "paid", timestampText: '"2099-01-01T00:00:00.000Z"' });

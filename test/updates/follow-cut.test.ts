@@ -98,7 +98,7 @@ describe("a service that answers so many of the newest changes", () => {
     expect(withStatus(test, "cancelled")).toBe(59);
   });
 
-  it("loses none of the first bulk action either, and says so once one is found", async () => {
+  itWhole("loses none of the first bulk action either, and says so once one is found", async () => {
     const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
     changeAll(test, "cancelled");
     await pass(test);
@@ -108,7 +108,7 @@ describe("a service that answers so many of the newest changes", () => {
     expect(held(test)).toBeNull();
   });
 
-  it("finds what was left out of closed orders as well", async () => {
+  itWhole("finds what was left out of closed orders as well", async () => {
     const test = await start(60, { keeps: "newest", order: "descending", pageLimit: 20 });
     changeAll(test, "delivered");
     await test.poll();
@@ -313,7 +313,7 @@ describe("nothing is missing, and nothing is told or read", () => {
     expect(withStatus(test, "paid")).toBe(60);
   });
 
-  it("asks no second time where a page reaches down to what is known", async () => {
+  itWhole("asks no second time where a page reaches down to what is known", async () => {
     const test = await start(30, { order: "descending", pageLimit: 1_000 });
     await settleIn(test);
     const { length } = test.sinces();

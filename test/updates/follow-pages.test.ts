@@ -113,7 +113,7 @@ describe("more changes of one timestamp than a page holds", () => {
     },
   );
 
-  it("raise the alarm once: lifted by a person, it stays so although the changes are still served", async () => {
+  itWhole("raise the alarm once: lifted by a person, it stays so although the changes are still served", async () => {
     const test = await startBurst({}, 1, 150);
     await test.poll();
     test.bridge.store.db.prepare("DELETE FROM holds").run();
@@ -290,7 +290,7 @@ describe("a feed that is broken or still", () => {
     expect(test.sinces().length).toBe(before.requests + 1);
   });
 
-  it("says so where a full page of changes names no time, and reads them all the same", async () => {
+  itWhole("says so where a full page of changes names no time, and reads them all the same", async () => {
     const test = await startFollowed(20, {
       service: { shape: { change: { updated_at: "moment" } } },
       settings: { updates: { fields: {} } },

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
@@ -198,7 +198,7 @@ describe("the watermark", () => {
     expect([c, d].map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
   });
 
-  it("is never later than what the service had told at the time", async () => {
+  itWhole("is never later than what the service had told at the time", async () => {
     const test = await startFollowed(10, { service: { precision: "us", updates: { pageLimit: 4 } } });
     for (let round = 0; round < 6; round++) {
       test.change(test.ids[round]!, { status: "paid" }, 61_000);

@@ -58,7 +58,7 @@ describe("a position that the service names", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("packed");
   });
 
-  it("goes back where the service insists on it, which repeats and loses nothing", async () => {
+  itWhole("goes back where the service insists on it, which repeats and loses nothing", async () => {
     const test = await startByToken();
     test.change(test.ids[0]!, { status: "packed" });
     for (let minute = 0; minute < 10; minute++) {
@@ -145,28 +145,31 @@ describe("more changes than a pass may read", () => {
     expect(test.dump()).toEqual(dump);
   });
 
-  it("are asked for from the watermark again in another form, or where the service refuses to go on from there", async () => {
-    const test = await startFollowed(40, { service: { updates: { pageLimit: 1 } } });
-    for (const id of test.ids) test.change(id, { status: "paid" }, 10);
-    await pass(test);
-    const { db } = test.bridge.store;
-    // Whether the pass begins ten minutes before the watermark, and not where the last one stopped.
-    const beginsAnew = async (act: () => void) => {
-      act();
-      const mark = Date.parse(test.watermark()!);
-      const before = test.sinces().length;
-      await pass(test).catch(() => undefined);
-      return Date.parse(test.sinces()[before]!) <= mark - 600_000;
-    };
-    const refuse = () =>
-      void test.sandbox.faults.add({ match: { path: "updates" }, do: { kind: "status", status: 400 } });
-    const rewrite = () =>
-      void db.exec("UPDATE meta SET value = json_set(value, '$.signature', 'x') WHERE key = 'updates_rest'");
-    expect(await beginsAnew(() => {})).toBe(false);
-    expect(await beginsAnew(refuse)).toBe(false);
-    expect(await beginsAnew(() => {})).toBe(true);
-    expect(await beginsAnew(rewrite)).toBe(true);
-  });
+  itWhole(
+    "are asked for from the watermark again in another form, or where the service refuses to go on from there",
+    async () => {
+      const test = await startFollowed(40, { service: { updates: { pageLimit: 1 } } });
+      for (const id of test.ids) test.change(id, { status: "paid" }, 10);
+      await pass(test);
+      const { db } = test.bridge.store;
+      // Whether the pass begins ten minutes before the watermark, and not where the last one stopped.
+      const beginsAnew = async (act: () => void) => {
+        act();
+        const mark = Date.parse(test.watermark()!);
+        const before = test.sinces().length;
+        await pass(test).catch(() => undefined);
+        return Date.parse(test.sinces()[before]!) <= mark - 600_000;
+      };
+      const refuse = () =>
+        void test.sandbox.faults.add({ match: { path: "updates" }, do: { kind: "status", status: 400 } });
+      const rewrite = () =>
+        void db.exec("UPDATE meta SET value = json_set(value, '$.signature', 'x') WHERE key = 'updates_rest'");
+      expect(await beginsAnew(() => {})).toBe(false);
+      expect(await beginsAnew(refuse)).toBe(false);
+      expect(await beginsAnew(() => {})).toBe(true);
+      expect(await beginsAnew(rewrite)).toBe(true);
+    },
+  );
 
   itWhole("in a sweep are read on after what is new, and the sweep counts once it is whole", async () => {
     const test = await startFollowed(40, { service: { updates: { pageLimit: 1 } } });

@@ -40,7 +40,7 @@ describe("a record that came without a usable id", () => {
     expect(held(test)).toEqual([{ state: "released", reason: expect.stringContaining(`stored since as order ${id}`) }]);
   });
 
-  it("is released where its order was changed before it came right, and no other has its number", async () => {
+  itWhole("is released where its order was changed before it came right, and no other has its number", async () => {
     const test = await startFollowed(2);
     const id = test.sandbox.service.createOrder();
     await serve(test, [test.sandbox.service.newestText(id)!.replace(`"${id}"`, "null")]);

@@ -103,7 +103,7 @@ describe("an order that the service says it does not have", () => {
     expect(test.statusOf(stranger).status).toBe("new");
   });
 
-  it("is asked for anew where it was served in between", async () => {
+  itWhole("is asked for anew where it was served in between", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     test.ill.set(id, NO_SUCH_ORDER);
@@ -136,7 +136,7 @@ describe("an order that the service says it does not have", () => {
     expect(removedCount(test)).toBe(0);
   });
 
-  it("is not judged by a clock that jumps, and is over a restart", async () => {
+  itWhole("is not judged by a clock that jumps, and is over a restart", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     test.ill.set(id, NO_SUCH_ORDER);
@@ -154,7 +154,7 @@ describe("an order that the service says it does not have", () => {
     expect(order(test, id)).toEqual(REMOVED);
   });
 
-  it("is judged by the service's Date after a restart", async () => {
+  itWhole("is judged by the service's Date after a restart", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     test.ill.set(id, NO_SUCH_ORDER);

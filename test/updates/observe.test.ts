@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const observations = (test: Awaited<ReturnType<typeof startTestBridge>>) =>
   test.rows<{ kind: string; name: string; sample: string; state: string }>(
@@ -19,7 +20,7 @@ describe("what is noticed about the service", () => {
     expect(JSON.stringify([test.logs, observations(test)])).not.toMatch(/Иванова|\+7 900/);
   });
 
-  it("is never written twice, also after a restart, and stays dismissed", async () => {
+  itWhole("is never written twice, also after a restart, and stays dismissed", async () => {
     const test = await startTestBridge();
     const id = test.sandbox.service.createOrder();
     await test.run("orders");
@@ -39,26 +40,29 @@ describe("what is noticed about the service", () => {
     expect(test.bridge.store.db.prepare("SELECT total_changes() AS n").get()).toEqual(before);
   });
 
-  it("is an optional path that used to match and has not for many orders in a row, until it matches again", async () => {
-    const test = await startTestBridge();
-    const pull = async (count: number) => {
-      for (let n = 0; n < count; n++) test.sandbox.service.createOrder();
-      await test.run("orders");
-      await test.bridge.watch.look();
-    };
-    const paths = () => observations(test).filter(({ kind }) => kind === "path");
-    await pull(2);
-    test.sandbox.service.setOptions({ shape: { order: { number: "num" } } });
-    await pull(9);
-    expect(paths()).toEqual([]);
-    await test.restart();
-    await pull(1);
-    expect(paths()).toMatchObject([{ name: "orders.fields.number ($.number)", state: "new" }]);
-    expect(paths()[0]?.sample).toMatch(/^fields there now: order_id, num, status/);
-    test.sandbox.service.setOptions({ shape: { order: { number: "number" } } });
-    await pull(1);
-    expect(paths()).toMatchObject([{ state: "over" }]);
-  });
+  itWhole(
+    "is an optional path that used to match and has not for many orders in a row, until it matches again",
+    async () => {
+      const test = await startTestBridge();
+      const pull = async (count: number) => {
+        for (let n = 0; n < count; n++) test.sandbox.service.createOrder();
+        await test.run("orders");
+        await test.bridge.watch.look();
+      };
+      const paths = () => observations(test).filter(({ kind }) => kind === "path");
+      await pull(2);
+      test.sandbox.service.setOptions({ shape: { order: { number: "num" } } });
+      await pull(9);
+      expect(paths()).toEqual([]);
+      await test.restart();
+      await pull(1);
+      expect(paths()).toMatchObject([{ name: "orders.fields.number ($.number)", state: "new" }]);
+      expect(paths()[0]?.sample).toMatch(/^fields there now: order_id, num, status/);
+      test.sandbox.service.setOptions({ shape: { order: { number: "number" } } });
+      await pull(1);
+      expect(paths()).toMatchObject([{ state: "over" }]);
+    },
+  );
 
   it("stays few when the service makes up field names, and takes hostile names as inert text", async () => {
     const test = await startTestBridge();

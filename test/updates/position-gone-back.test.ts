@@ -3,6 +3,7 @@ import type { Sandbox, StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { inFormOf, isBefore, isOtherForm } from "../../src/updates/next-token.ts";
 import { NARROWED_MAX } from "../../src/updates/since-limits.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const UPDATES = { next: ["next"], nextForm: "cursor" } as const;
 
@@ -179,7 +180,7 @@ describe("a position in another form than those that the service names by now", 
     expect(test.watermark()).toMatch(after === "s" ? /^\d{10}$/u : /^\d{13}$/u);
   });
 
-  it("stays, and is told of, where nothing shows what it means", async () => {
+  itWhole("stays, and is told of, where nothing shows what it means", async () => {
     const { test, is } = await startWithUnits("s");
     const position = test.watermark();
     is.unit = "text";

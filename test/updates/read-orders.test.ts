@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome, size } from "../support/whole.ts";
+import { itSome, itWhole, size } from "../support/whole.ts";
 
 const changeAll = (test: Followed) => {
   for (const id of test.ids) test.change(id, { status: "paid" });
@@ -59,25 +59,28 @@ describe("an order that cannot be read", () => {
     expect(owedOfShop()).toEqual([]);
   });
 
-  it("is one of several after which the service is given a rest, and no pass is spent on them for ever", async () => {
-    const test = await startWithIll(12);
-    for (const id of test.ids.slice(0, 6)) test.ill.set(id, { kind: "html" });
-    changeAll(test);
-    for (let polls = 0; polls < 12; polls++) {
-      test.clock.advance(60_000);
-      const before = test.snapshots();
-      await test.run("updates");
-      // Each of the ill, the well ones once, and two to see whether the service is well.
-      expect(test.snapshots() - before).toBeLessThanOrEqual(polls < 1 ? 15 : 9);
-    }
-    expect(test.snapshots()).toBeLessThan(6 * 8 + 20);
-    expect(test.ids.slice(6).map((id) => test.statusOf(id).status)).toEqual(test.ids.slice(6).map(() => "paid"));
-    // They fail no pass, and something new goes first.
-    for (let polls = 0; polls < 4; polls++) await test.run("updates");
-    test.change(test.ids[11]!, { status: "packed" });
-    expect(await test.poll()).toMatchObject({ changed: 1 });
-    expect(owed(test)).toHaveLength(6);
-  });
+  itWhole(
+    "is one of several after which the service is given a rest, and no pass is spent on them for ever",
+    async () => {
+      const test = await startWithIll(12);
+      for (const id of test.ids.slice(0, 6)) test.ill.set(id, { kind: "html" });
+      changeAll(test);
+      for (let polls = 0; polls < 12; polls++) {
+        test.clock.advance(60_000);
+        const before = test.snapshots();
+        await test.run("updates");
+        // Each of the ill, the well ones once, and two to see whether the service is well.
+        expect(test.snapshots() - before).toBeLessThanOrEqual(polls < 1 ? 15 : 9);
+      }
+      expect(test.snapshots()).toBeLessThan(6 * 8 + 20);
+      expect(test.ids.slice(6).map((id) => test.statusOf(id).status)).toEqual(test.ids.slice(6).map(() => "paid"));
+      // They fail no pass, and something new goes first.
+      for (let polls = 0; polls < 4; polls++) await test.run("updates");
+      test.change(test.ids[11]!, { status: "packed" });
+      expect(await test.poll()).toMatchObject({ changed: 1 });
+      expect(owed(test)).toHaveLength(6);
+    },
+  );
 
   it("stops the pass at once where the fault is everybody's", async () => {
     const test = await startFollowed(8);

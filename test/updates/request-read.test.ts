@@ -3,6 +3,7 @@ import { requestRead } from "../../src/pass/position-rows.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ID = "8ab29c1c-b076-45c3-93a1-2a40623eb142";
 const AT = "2026-03-01T12:00:00.000Z";
@@ -21,7 +22,7 @@ describe("a read that no record asks for", () => {
     expect(asked()).toEqual([{ service_id: ID.toUpperCase() }]);
   });
 
-  it("takes an order that is not stored as it is named", async () => {
+  itWhole("takes an order that is not stored as it is named", async () => {
     const t = await startTestBridge();
     const { store } = t.bridge;
     store.write(() => requestRead(store, { orderId: ID, serviceId: ID.toUpperCase() }, AT));
@@ -65,7 +66,7 @@ describe("a read that waits because its order cannot be read", () => {
     expect(statusOf(id).status).toBe("cancelled");
   });
 
-  it("is not due for what is not later", async () => {
+  itWhole("is not due for what is not later", async () => {
     const test = await startFailed();
     const { id, poll, sandbox } = test;
     const asked = test.snapshots(id);
@@ -78,25 +79,28 @@ describe("a read that waits because its order cannot be read", () => {
     expect(test.snapshots(id)).toBe(asked);
   });
 
-  it("that no record asked for is due at once when a first change asks for it, although that bears an earlier time", async () => {
-    const test = await startWithIll(12);
-    const [id] = test.ids as [string];
-    const { sandbox, poll, ill, bridge } = test;
-    ill.set(id, { kind: "status", status: 500 });
-    bridge.store.write(() => requestRead(bridge.store, { orderId: id, serviceId: id }, AT));
-    for (let polls = 0; polls < 12; polls++) await poll(HOUR_MS / 2);
-    ill.delete(id);
-    expect(waiting(test)[0]?.attempts).toBeGreaterThan(6);
-    const asked = test.snapshots(id);
-    const { updated_at: at } = JSON.parse(sandbox.service.newestText(id)!) as { updated_at: string };
-    const earlier = new Date(Date.parse(at) - HOUR_MS).toISOString();
-    const body = `{"updates":[{"order_id":"${id}","updated_at":"${earlier}","items":[]}]}`;
-    sandbox.faults.add({ match: { path: "updates" }, do: { kind: "raw", contentType: "application/json", body } });
-    await poll(1_000);
-    expect(test.snapshots(id)).toBe(asked + 1);
-  });
+  itWhole(
+    "that no record asked for is due at once when a first change asks for it, although that bears an earlier time",
+    async () => {
+      const test = await startWithIll(12);
+      const [id] = test.ids as [string];
+      const { sandbox, poll, ill, bridge } = test;
+      ill.set(id, { kind: "status", status: 500 });
+      bridge.store.write(() => requestRead(bridge.store, { orderId: id, serviceId: id }, AT));
+      for (let polls = 0; polls < 12; polls++) await poll(HOUR_MS / 2);
+      ill.delete(id);
+      expect(waiting(test)[0]?.attempts).toBeGreaterThan(6);
+      const asked = test.snapshots(id);
+      const { updated_at: at } = JSON.parse(sandbox.service.newestText(id)!) as { updated_at: string };
+      const earlier = new Date(Date.parse(at) - HOUR_MS).toISOString();
+      const body = `{"updates":[{"order_id":"${id}","updated_at":"${earlier}","items":[]}]}`;
+      sandbox.faults.add({ match: { path: "updates" }, do: { kind: "raw", contentType: "application/json", body } });
+      await poll(1_000);
+      expect(test.snapshots(id)).toBe(asked + 1);
+    },
+  );
 
-  it("is due at once when a page may have left out its change", async () => {
+  itWhole("is due at once when a page may have left out its change", async () => {
     const test = await startFailed({ updates: { keeps: "newest", order: "descending", pageLimit: 10 } });
     const { id, ids, change, poll, statusOf } = test;
     change(id, { status: "cancelled" });

@@ -133,7 +133,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(requests().map(({ state }) => state)).toEqual(["sent", "sent"]);
   });
 
-  it("is known by timestamps that have gone back, whatever else the orders say", async () => {
+  itWhole("is known by timestamps that have gone back, whatever else the orders say", async () => {
     const shop = await startShop();
     const { ids, change, poll, run, stockSent, goBack, live } = shop;
     change(ids[0]!, {});
@@ -179,7 +179,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(loadObservations(bridge.store)).not.toContainEqual(expect.objectContaining({ kind: "return" }));
   });
 
-  it("is known by the newest orders that are missing, and not by older ones", async () => {
+  itWhole("is known by the newest orders that are missing, and not by older ones", async () => {
     const { ids, run, stockSent, live, ill, poll, sandbox, bridge, clock, erp } = await startShop();
     const isNoticed = () => loadObservations(bridge.store).some(({ kind }) => kind === "return");
     const removed = () =>
@@ -202,7 +202,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(expect.arrayContaining(["S-1", "S-2"]));
   });
 
-  it("gets a status once more that it had accepted, where the order is as it was before", async () => {
+  itWhole("gets a status once more that it had accepted, where the order is as it was before", async () => {
     const { ids, ask, poll, run, goBack, live, ill, requests, sandbox, clock } = await startShop();
     const [, , id] = ids as [string, string, string];
     ask(id, "packed");

@@ -54,7 +54,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
   });
 
-  it("of all orders replaces nothing for as long as it lasts, and nothing is left of it", async () => {
+  itWhole("of all orders replaces nothing for as long as it lasts, and nothing is left of it", async () => {
     const test = await startWithIll(4);
     const old = test.ids.map((id) => test.sandbox.service.newestText(id)!);
     for (const id of test.ids.slice(0, 3)) test.change(id, { status: "paid" });
@@ -99,7 +99,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT * FROM later_reads")).toEqual([]);
   });
 
-  it("is looked for among the changes, and what they say of another order counts", async () => {
+  itWhole("is looked for among the changes, and what they say of another order counts", async () => {
     const test = await startWithIll(3);
     const [id, other, third] = test.ids as [string, string, string];
     const old = test.sandbox.service.newestText(id)!;

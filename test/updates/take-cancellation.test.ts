@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -87,7 +87,7 @@ describe("a change that says that its order is cancelled, of an order that canno
     expect(test.rows("SELECT kind FROM order_events WHERE order_id = ? AND kind = 'cancelled'", id)).toHaveLength(1);
   });
 
-  it("is left where it is older than what is stored, or says something else", async () => {
+  itWhole("is left where it is older than what is stored, or says something else", async () => {
     const test = await startWithIll(4);
     const [id, other, third] = test.ids as [string, string, string];
     test.change(other, { status: "paid" });

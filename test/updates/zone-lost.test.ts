@@ -3,7 +3,7 @@ import { describeObservations } from "../../src/probe/observation.ts";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { Followed } from "../support/followed.ts";
 import { startWithRewritten } from "../support/rewritten.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -63,7 +63,7 @@ describe("a service whose times name no zone after an upgrade", () => {
     expect(noticed(test)).toEqual([]);
   });
 
-  it("is followed as before when it goes back to the former form, and that is no news any more", async () => {
+  itWhole("is followed as before when it goes back to the former form, and that is no news any more", async () => {
     const test = await startUpgraded(-5);
     const { ids, polls, run, change, statusOf, sandbox } = test;
     sandbox.service.createOrder();

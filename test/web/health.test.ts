@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -84,7 +85,7 @@ describe("/health", () => {
     expect(body.ill.some(({ flow }) => flow === "stocks" || flow === "imports")).toBe(false);
   });
 
-  it("is ill, like the status, while batches wait for a journal that cannot be written", async () => {
+  itWhole("is ill, like the status, while batches wait for a journal that cannot be written", async () => {
     const folder = tempFolder("journal-gone");
     const journal = path.join(folder, "journal");
     const t = await startWebBridge({ settings: { backup: { journal } }, folder });
@@ -129,25 +130,28 @@ describe("/health", () => {
     expect(row?.error).toMatch(/Mustermann/);
   });
 
-  it("names the file that is in the way in the words of the status, and so do the page and the list of conditions", async () => {
-    const folder = tempFolder("in-the-way");
-    const dir = path.join(folder, "copies");
-    const t = await startWebBridge({ settings: { backup: { dir } }, folder });
-    await runAll(t);
-    rmSync(dir, { recursive: true, force: true });
-    writeFileSync(dir, "");
-    await t.run("backup");
-    const [row] = t.rows<{ error: string; sentence: string }>(
-      "SELECT error, sentence FROM sync_status WHERE flow = 'backup'",
-    );
-    expect(row?.error).toContain(dir);
-    const { body } = await t.health();
-    expect(body.attention.filter((text) => text.startsWith("Backup"))).toEqual([
-      expect.stringMatching(new RegExp(`^Backup failing since [^ ]+: .*${dir}`)),
-    ]);
-    expect(body.attention.join()).toContain(row?.error.replace(/\.$/, ""));
-    expect((await t.ask("/")).body).toContain(dir);
-    rmSync(dir);
-    mkdirSync(dir);
-  });
+  itWhole(
+    "names the file that is in the way in the words of the status, and so do the page and the list of conditions",
+    async () => {
+      const folder = tempFolder("in-the-way");
+      const dir = path.join(folder, "copies");
+      const t = await startWebBridge({ settings: { backup: { dir } }, folder });
+      await runAll(t);
+      rmSync(dir, { recursive: true, force: true });
+      writeFileSync(dir, "");
+      await t.run("backup");
+      const [row] = t.rows<{ error: string; sentence: string }>(
+        "SELECT error, sentence FROM sync_status WHERE flow = 'backup'",
+      );
+      expect(row?.error).toContain(dir);
+      const { body } = await t.health();
+      expect(body.attention.filter((text) => text.startsWith("Backup"))).toEqual([
+        expect.stringMatching(new RegExp(`^Backup failing since [^ ]+: .*${dir}`)),
+      ]);
+      expect(body.attention.join()).toContain(row?.error.replace(/\.$/, ""));
+      expect((await t.ask("/")).body).toContain(dir);
+      rmSync(dir);
+      mkdirSync(dir);
+    },
+  );
 });

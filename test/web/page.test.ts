@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Html, html } from "../../src/web/html.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
+import { itWhole } from "../support/whole.ts";
 
 async function look(t: WebBridge): Promise<string> {
   t.clock.advance(60_000);
@@ -34,7 +35,7 @@ describe("the status page", () => {
     expect(page).toContain("Asked 60 s ago; last order ");
   });
 
-  it("begins with what is wrong, says what to do, and keeps apart what is ill and what needs a look", async () => {
+  itWhole("begins with what is wrong, says what to do, and keeps apart what is ill and what needs a look", async () => {
     const t = await startWebBridge();
     await runAll(t);
     t.rows(

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TtlCache } from "../../src/platform/ttl-cache.ts";
 import { LoopWatch } from "../../src/web/event-loop.ts";
 import { FakeClock } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 function spin(ms: number): void {
   const until = performance.now() + ms;
@@ -32,7 +33,7 @@ describe("one look for everybody", () => {
     expect(remembered.get()).toBe(2);
   });
 
-  it("rests fifty times as long as it took, so that askers cannot take the event loop", () => {
+  itWhole("rests fifty times as long as it took, so that askers cannot take the event loop", () => {
     const clock = new FakeClock();
     let looks = 0;
     const remembered = new TtlCache(clock, () => {

@@ -8,7 +8,7 @@ import { saying, words } from "../support/messages.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const DATABASE = "bridge.db";
 
@@ -101,7 +101,7 @@ describe("what the daemon itself meets", () => {
     expect(receiver.messages().map(({ text }) => text)).toContain("The database can be used again.");
   });
 
-  it("is said in the language of the page", async () => {
+  itWhole("is said in the language of the page", async () => {
     const folder = tempFolder("troubles");
     const t = await startWebBridge({ settings: { language: "ru" }, folder });
     linkSync(path.join(folder, DATABASE), path.join(folder, "second"));
@@ -110,7 +110,7 @@ describe("what the daemon itself meets", () => {
     expect((await t.health()).body.sentence).toMatch(/^bridge\.db has 2 names/);
   });
 
-  it("ends where the same succeeds: a disk that was full, by the next write", async () => {
+  itWhole("ends where the same succeeds: a disk that was full, by the next write", async () => {
     const t = await startWebBridge({ folder: tempFolder("troubles") });
     const { store } = t.bridge;
     const pages = store.db.pragma("page_count", { simple: true }) as number;
@@ -126,7 +126,7 @@ describe("what the daemon itself meets", () => {
     expect((await t.health()).body.ill).toEqual([]);
   });
 
-  it("is not the short turn of another writer, and is one that takes half a minute", async () => {
+  itWhole("is not the short turn of another writer, and is one that takes half a minute", async () => {
     const folder = tempFolder("troubles");
     const t = await startWebBridge({ folder });
     const erp = new Database(path.join(folder, DATABASE));

@@ -77,7 +77,7 @@ describe("the folder of the images", () => {
     ]);
   });
 
-  it("stops the feed where it is missing, blames no row, and goes on by itself", async () => {
+  itWhole("stops the feed where it is missing, blames no row, and goes on by itself", async () => {
     const images = await startImages(BASE64);
     const bytes = images.put("a.jpg", jpeg("a"));
     renameSync(images.photos, `${images.photos}-away`);
@@ -89,7 +89,7 @@ describe("the folder of the images", () => {
     expect(images.contents("A", 1)).toEqual([shaOf(bytes)]);
   });
 
-  it("never gives what lies outside, however often a folder and a link change places meanwhile", async () => {
+  itWhole("never gives what lies outside, however often a folder and a link change places meanwhile", async () => {
     const folder = await findFolder(tempFolder("race"));
     const outside = secretFile();
     const bytes = jpeg("inside");
@@ -166,7 +166,7 @@ describe("a file", () => {
     ]);
   });
 
-  it("is waited for while it is being written, and put aside where that does not end", async () => {
+  itWhole("is waited for while it is being written, and put aside where that does not end", async () => {
     const images = await startImages(BASE64);
     const { clock } = images;
     const file = path.join(images.photos, "a.jpg");

@@ -71,29 +71,32 @@ describe.each([
     },
   );
 
-  it("that is refused alone is quarantined with the service's words, and tried again when its file changes", async () => {
-    const images = await startImages(settings);
-    images.put("a.jpg", jpeg("a"));
-    images.row("A", 1, "a.jpg");
-    await images.run("images");
-    images.sandbox.service.setOptions({ limits: { maxBodyBytes: 3_000 } });
-    const large = images.put("b.jpg", jpeg("b", 20_000));
-    images.put("c.jpg", jpeg("c"));
-    images.row("B", 1, "b.jpg");
-    images.row("C", 1, "c.jpg");
-    await images.run("images");
-    expect(images.held()).toEqual(['B/1 413: {"error":"the body is larger than 3000 bytes"}']);
-    expect(images.contents("C", 1)).toHaveLength(1);
-    const [held] = images.rows<{ payload: string }>("SELECT payload FROM quarantine");
-    expect(held?.payload).toContain(`sha256:${shaOf(large)}`);
-    expect(held?.payload.length).toBeLessThan(300);
-    const small = images.put("b.jpg", jpeg("smaller"));
-    await images.run("images");
-    expect(images.held()).toEqual([]);
-    expect(images.contents("B", 1)).toEqual([shaOf(small)]);
-  });
+  itWhole(
+    "that is refused alone is quarantined with the service's words, and tried again when its file changes",
+    async () => {
+      const images = await startImages(settings);
+      images.put("a.jpg", jpeg("a"));
+      images.row("A", 1, "a.jpg");
+      await images.run("images");
+      images.sandbox.service.setOptions({ limits: { maxBodyBytes: 3_000 } });
+      const large = images.put("b.jpg", jpeg("b", 20_000));
+      images.put("c.jpg", jpeg("c"));
+      images.row("B", 1, "b.jpg");
+      images.row("C", 1, "c.jpg");
+      await images.run("images");
+      expect(images.held()).toEqual(['B/1 413: {"error":"the body is larger than 3000 bytes"}']);
+      expect(images.contents("C", 1)).toHaveLength(1);
+      const [held] = images.rows<{ payload: string }>("SELECT payload FROM quarantine");
+      expect(held?.payload).toContain(`sha256:${shaOf(large)}`);
+      expect(held?.payload.length).toBeLessThan(300);
+      const small = images.put("b.jpg", jpeg("smaller"));
+      await images.run("images");
+      expect(images.held()).toEqual([]);
+      expect(images.contents("B", 1)).toEqual([shaOf(small)]);
+    },
+  );
 
-  it("is taken away without its file where on_delete says how", async () => {
+  itWhole("is taken away without its file where on_delete says how", async () => {
     const images = await startImages({ ...settings, on_delete: { alt: "deleted" }, delete_after: "0s" });
     const bytes = images.put("a.jpg", jpeg("a"));
     images.row("A", 1, "a.jpg", "front");
@@ -174,7 +177,7 @@ describe("a record that names its file", () => {
     ]);
   });
 
-  it("cannot be made to carry another file by what the ERP writes", async () => {
+  itWhole("cannot be made to carry another file by what the ERP writes", async () => {
     const images = await startImages(BASE64);
     const hidden = images.put("hidden.jpg", jpeg("hidden"));
     images.put("a.jpg", jpeg("a"));

@@ -2,6 +2,7 @@ import { rmSync, utimesSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BASE64, FORM, jpeg, png, shaOf, startImages } from "../../support/images.ts";
+import { itWhole } from "../../support/whole.ts";
 
 describe("images by address", () => {
   it("are sent as they stand, and their content is never asked for", async () => {
@@ -19,7 +20,7 @@ describe("images by address", () => {
     expect(images.requests()).toHaveLength(1);
   });
 
-  it("are quarantined where a row names a file instead, unless the record makes an address of it", async () => {
+  itWhole("are quarantined where a row names a file instead, unless the record makes an address of it", async () => {
     const images = await startImages({});
     images.row("A", 1, "a.jpg");
     await images.run("images");
@@ -57,7 +58,7 @@ describe.each([
     expect(images.accepted()).toBe(2);
   });
 
-  it("keep no bytes in the database", async () => {
+  itWhole("keep no bytes in the database", async () => {
     const images = await startImages(settings);
     const bytes = images.put("a.jpg", jpeg("x", 200_000));
     images.row("A", 1, "a.jpg");
@@ -67,25 +68,28 @@ describe.each([
     expect(sent?.sent.length).toBeLessThan(200);
   });
 
-  it("are sent anew where the content changes under the same name: at once with the row, else in the night", async () => {
-    const images = await startImages(settings);
-    images.put("a.jpg", jpeg("one"));
-    images.put("b.jpg", jpeg("one b"));
-    images.row("A", 1, "a.jpg");
-    images.row("B", 1, "b.jpg");
-    await images.run("images");
-    const touched = images.put("a.jpg", jpeg("two"));
-    const untouched = images.put("b.jpg", jpeg("two b"));
-    images.row("A", 1, "a.jpg");
-    await images.run("images");
-    expect(images.contents("A", 1).at(-1)).toBe(shaOf(touched));
-    expect(images.contents("B", 1)).toHaveLength(1);
-    await images.compare("images");
-    expect(images.contents("B", 1).at(-1)).toBe(shaOf(untouched));
-    expect(images.accepted()).toBe(4);
-  });
+  itWhole(
+    "are sent anew where the content changes under the same name: at once with the row, else in the night",
+    async () => {
+      const images = await startImages(settings);
+      images.put("a.jpg", jpeg("one"));
+      images.put("b.jpg", jpeg("one b"));
+      images.row("A", 1, "a.jpg");
+      images.row("B", 1, "b.jpg");
+      await images.run("images");
+      const touched = images.put("a.jpg", jpeg("two"));
+      const untouched = images.put("b.jpg", jpeg("two b"));
+      images.row("A", 1, "a.jpg");
+      await images.run("images");
+      expect(images.contents("A", 1).at(-1)).toBe(shaOf(touched));
+      expect(images.contents("B", 1)).toHaveLength(1);
+      await images.compare("images");
+      expect(images.contents("B", 1).at(-1)).toBe(shaOf(untouched));
+      expect(images.accepted()).toBe(4);
+    },
+  );
 
-  it("are not sent again under another name with the same content, nor where two rows show one file", async () => {
+  itWhole("are not sent again under another name with the same content, nor where two rows show one file", async () => {
     const images = await startImages(settings);
     images.put("a.jpg", jpeg("same"));
     images.put("copy.jpg", jpeg("same"));
@@ -105,19 +109,22 @@ describe.each([
     expect(images.rows("SELECT path FROM image_files")).toEqual([{ path: "copy.jpg" }]);
   });
 
-  it("wait in quarantine for a file that is missing, and go when it appears, without a word from the ERP", async () => {
-    const images = await startImages(settings);
-    images.row("A", 1, "a.jpg");
-    await images.run("images");
-    expect(images.held()).toEqual(["A/1 source: the file is not there"]);
-    await images.run("images");
-    const bytes = images.put("a.jpg", jpeg("there"));
-    await images.run("images");
-    expect(images.held()).toEqual([]);
-    expect(images.contents("A", 1)).toEqual([shaOf(bytes)]);
-  });
+  itWhole(
+    "wait in quarantine for a file that is missing, and go when it appears, without a word from the ERP",
+    async () => {
+      const images = await startImages(settings);
+      images.row("A", 1, "a.jpg");
+      await images.run("images");
+      expect(images.held()).toEqual(["A/1 source: the file is not there"]);
+      await images.run("images");
+      const bytes = images.put("a.jpg", jpeg("there"));
+      await images.run("images");
+      expect(images.held()).toEqual([]);
+      expect(images.contents("A", 1)).toEqual([shaOf(bytes)]);
+    },
+  );
 
-  it("stay on the site where the file goes away", async () => {
+  itWhole("stay on the site where the file goes away", async () => {
     const images = await startImages(settings);
     images.put("a.jpg", jpeg("there"));
     images.row("A", 1, "a.jpg");
