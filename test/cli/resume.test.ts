@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, inject, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { FileTrouble } from "../../src/database/store.ts";

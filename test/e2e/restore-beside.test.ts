@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { addOrders } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";

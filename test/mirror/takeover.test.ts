@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import type { CuttingProxy } from "../../scripts/mirror/cutting-proxy.ts";
 import { copyName } from "../../src/database/copy-names.ts";
 import { initMirror, SHOP } from "../support/mirror.ts";
