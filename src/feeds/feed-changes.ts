@@ -15,7 +15,7 @@ import { applyRules } from "./apply-rules.ts";
 import { compareTable } from "./compare-table.ts";
 import { type FeedRules, sourceOf } from "./feed.ts";
 import type { SendLimits } from "./feed-outbox.ts";
-import { loadFeed, markCompared, requestCompare } from "./feed-rows.ts";
+import { hasLeft, loadFeed, markCompared, requestCompare } from "./feed-rows.ts";
 import { countSourceRows, loadSourceRows } from "./feed-source.ts";
 import {
   areTriggersArmed,
@@ -96,7 +96,9 @@ export class FeedChanges {
     if (only === undefined) await this.#absorbAll(pass);
     else await this.#absorbOne(pass, only);
     // Rows that are gone are not counted as changed where they send nothing.
-    if (!wasHandedOver || this.#rules.keepsShared || (pass.counts["changed"] ?? 0) > 0)
+    const { leavesArticles, keepsShared } = this.#rules;
+    const isDue = !wasHandedOver || keepsShared || (pass.counts["changed"] ?? 0) > 0;
+    if (isDue && (leavesArticles || keepsShared) && hasLeft(this.#context.store, this.#rules))
       await handOverWaiting(this.#context, this.#rules, pass.signal);
     this.#isHandedOver = true;
     if (this.#rules.sharesArticles && only === undefined) await this.#spareNamed(pass);

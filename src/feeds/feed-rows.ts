@@ -400,3 +400,16 @@ export function approveGuarded(store: Store, name: FeedName): number {
   store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
   return n;
 }
+
+/** Whether anything on sale waits to go away whose article another row may name. */
+export function hasGoneWaiting(store: Store, rules: FeedRules): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_drops
+    WHERE feed_id = ? AND state IN ('waiting', 'refused') AND drop_round IS NOT NULL AND gone = 1)`;
+  return rules.sharesArticles && store.prepare<number>(sql).pluck().get(rules.feedId) === 1;
+}
+
+/** Whether anything has left its row; for that, and for what waits to go away, rows are looked for that name its article. */
+export function hasLeft(store: Store, rules: FeedRules): boolean {
+  const sql = "SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = ?)";
+  return store.prepare<number>(sql).pluck().get(rules.feedId) === 1 || hasGoneWaiting(store, rules);
+}

@@ -3,6 +3,7 @@ import { commitUntilDone } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type FeedRules, isSameRecord } from "./feed.ts";
+import { hasGoneWaiting } from "./feed-rows.ts";
 import { recordKeyOf } from "./former-key.ts";
 import { withNames } from "./former-names.ts";
 import { deleteFormer, type LeftRow, saveLeft } from "./former-rows.ts";
@@ -12,7 +13,7 @@ import {
   type Handed,
   type HandedAt,
   handOver,
-  hasLeft,
+  hasFormer,
   type Left,
   loadDueGone,
   settleGone,
@@ -33,7 +34,7 @@ export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
 /** Rows that wait to be sent: before the guard counts what they take off sale, whatever key that was sent under. */
 export async function handOverWaiting(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
-  if (!(rules.leavesArticles || rules.keepsShared) || !hasLeft(store, rules)) return;
+  if (!hasGoneWaiting(store, rules) && !hasFormer(store, rules)) return;
   const waiting = new WaitingArticles(store, rules);
   waiting.open();
   try {

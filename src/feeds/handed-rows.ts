@@ -66,17 +66,10 @@ export function loadDueGone(
     .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
 }
 
-/** Whether anything on sale waits to go away, or has left its row: for that alone rows are looked for that name its article. */
-export function hasLeft(store: Store, rules: FeedRules): boolean {
-  const sql = `SELECT ${Number(rules.sharesArticles)} AND EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_drops
-      WHERE feed_id = @feed AND state IN ('waiting', 'refused') AND drop_round IS NOT NULL AND gone = 1)
-    OR EXISTS (SELECT 1 FROM feed_former WHERE feed_id = @feed AND former = @former)`;
-  return (
-    store
-      .prepare<number>(sql)
-      .pluck()
-      .get({ feed: rules.feedId, former: formerOf(rules) }) === 1
-  );
+/** Whether anything has left its row under the key that records name. */
+export function hasFormer(store: Store, rules: FeedRules): boolean {
+  const sql = "SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = ? AND former = ?)";
+  return store.prepare<number>(sql).pluck().get(rules.feedId, formerOf(rules)) === 1;
 }
 
 /** The articles of rows that wait to be sent, each with the key of one of them; in a temporary table. */
