@@ -105,10 +105,6 @@ function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySe
 const PUT_OFF =
   /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu;
 
-/** A text that begins with how many were taken: `updated 2 of 2`, `Обновлено: 2`. A count of none and a date say nothing. */
-const TAKEN_FIRST =
-  /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*[1-9]\d{0,8}(?![\p{L}\d_%]|[.,:/-]\d)/iu;
-
 /** Whether it has what an acceptance has, and no word of a failure or a delay. */
 function isAcceptance(body: Buffer, { kind, names, verdicts, doubt }: AnswerForm, own: ReadonlySet<string>): boolean {
   if (doubt !== null) return false;
@@ -116,7 +112,7 @@ function isAcceptance(body: Buffer, { kind, names, verdicts, doubt }: AnswerForm
   if (PUT_OFF.test(text) || readTextDoubt(text) !== undefined) return false;
   const isText = kind === "text" || kind === "string";
   const said = isText ? [names[0]?.split(/[^\p{L}]+/u)[0] ?? ""] : verdicts;
-  if (said.some(isYes) || (isText && TAKEN_FIRST.test(text))) return true;
+  if (said.some(isYes)) return true;
   const isNamed = (value: string) => text.includes(isText ? value : JSON.stringify(value));
   return [...own].some((value) => value.length >= OWN_LENGTH_MIN && isNamed(value));
 }
