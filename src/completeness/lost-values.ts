@@ -75,7 +75,8 @@ function loadFormer(store: Store, order: { orderId: string; limit: number; areNu
   return store
     .prepare<Former>(
       `SELECT order_id = @orderId AS isOwn, payload_source AS source,
-         coalesce(trim(status), '') = '' OR coalesce(${IS_NUMBER} <> @areNumbers, 0) AS status, ${LACKS_SINGLE}, NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
+         coalesce(trim(status), '') = '' OR coalesce(${IS_NUMBER} <> @areNumbers, 0) AS status, ${LACKS_SINGLE},
+         NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
            SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL) AS lines
        FROM orders o WHERE order_key IN (SELECT order_key FROM orders ORDER BY order_key DESC LIMIT @limit)
          OR order_id = @orderId`,

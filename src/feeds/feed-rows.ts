@@ -408,7 +408,7 @@ export function hasGoneWaiting(store: Store, rules: FeedRules): boolean {
   return rules.sharesArticles && store.prepare<number>(sql).pluck().get(rules.feedId) === 1;
 }
 
-/** Whether anything has left its row; for that, and for what waits to go away, rows are looked for that name its article. */
+/** Whether rows are to be looked for that name an article which has left its row, or whose row waits to go away; cheap, for every pass. */
 export function hasLeft(store: Store, rules: FeedRules): boolean {
   const sql = "SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = ?)";
   return store.prepare<number>(sql).pluck().get(rules.feedId) === 1 || hasGoneWaiting(store, rules);

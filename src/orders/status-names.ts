@@ -20,7 +20,7 @@ interface NamedStatuses {
   closed: ReadonlySet<string>;
 }
 
-/** What a status says to whether its record has lost something. */
+/** What a status shows of whether its record has lost something. */
 export function judgeStatus(
   status: string | null,
   named: NamedStatuses,

@@ -21,6 +21,7 @@ export interface UnlistedChanges {
   since: string;
 }
 
+/** A list that is written late is no silent one: the longest that is learned of it is minutes (`change-lag.ts`). */
 const LISTED_WITHIN_MS = 3_600_000;
 const MS_NS = 1_000_000n;
 
