@@ -203,15 +203,33 @@ export function isStrictlyNewer(a: string | null, b: string | null, zone: string
  * Whether `a` is earlier than `b`, as far as both are comparable. False where they are written in different ways: a
  * zone or a unit that only one of them names may be understood wrongly. Nor where the hour that a zone has twice leaves
  * it open.
+ *
+ * @param created when the order of each was created, written beside it: where both are one instant, the two ways are understood rightly
  */
-export function isOlder(a: string | null, b: string | null, zone: string): boolean {
-  const left = a === null ? undefined : parseTimestamp(a, zone);
-  const right = b === null ? undefined : parseTimestamp(b, zone);
+export function isOlder(
+  a: string | null,
+  b: string | null,
+  zone: string,
+  created: readonly [string | null, string | null] = [null, null],
+): boolean {
+  const [left, right] = [readTimestamp(a, zone), readTimestamp(b, zone)];
   if (left === undefined || right === undefined) return false;
-  if (left.form.kind !== right.form.kind || left.form.zone !== right.form.zone) return false;
-  const [fine, coarse] = [unitNs(left.form), unitNs(right.form)];
+  if (isOneWay(left, right)) return compareCut(left, right) < 0;
+  const [leftMade, rightMade] = created.map((text) => readTimestamp(text, zone));
+  if (leftMade === undefined || rightMade === undefined) return false;
+  const isUnderstood = isOneWay(left, leftMade) && isOneWay(right, rightMade) && compareCut(leftMade, rightMade) === 0;
+  return isUnderstood && compareCut(left, right) < 0;
+}
+
+function isOneWay(a: Timestamp, b: Timestamp): boolean {
+  return a.form.kind === b.form.kind && a.form.zone === b.form.zone;
+}
+
+/** Both cut to the longer one of their units. Negative: `a` is earlier, whichever hour a zone has twice it was. */
+function compareCut(a: Timestamp, b: Timestamp): number {
+  const [fine, coarse] = [unitNs(a.form), unitNs(b.form)];
   const unit = fine > coarse ? fine : coarse;
-  return floorDiv(left.latestNs, unit) < floorDiv(right.instantNs, unit);
+  return Number(floorDiv(a.latestNs, unit) - floorDiv(b.instantNs, unit));
 }
 
 function floorDiv(value: bigint, by: bigint): bigint {

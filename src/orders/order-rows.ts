@@ -17,7 +17,7 @@ export type OrderMark = NamedRow<
   typeof orders,
   | ("orderKey" | "payloadSource" | "batchHash" | "batchContentHash" | "updateHash" | "updateContentHash")
   | ("snapshotHash" | "payloadHash" | "removedAt")
-> & { serviceId: string; updatedAt: string | null };
+> & { serviceId: string; createdAt: string | null; updatedAt: string | null };
 
 export interface NewOrder {
   orderId: string;
@@ -52,7 +52,8 @@ export function loadOrderMark(store: Store, orderId: string): OrderMark | undefi
     .prepare<OrderMark>(
       `SELECT order_key AS orderKey, coalesce(service_id, order_id) AS serviceId, payload_source AS payloadSource, batch_hash AS batchHash,
          batch_content_hash AS batchContentHash, update_hash AS updateHash, update_content_hash AS updateContentHash,
-         snapshot_hash AS snapshotHash, payload_hash AS payloadHash, service_updated_at AS updatedAt, removed_at AS removedAt
+         snapshot_hash AS snapshotHash, payload_hash AS payloadHash, service_created_at AS createdAt, service_updated_at AS updatedAt,
+         removed_at AS removedAt
        FROM orders WHERE order_id = ?`,
     )
     .get(orderId);

@@ -160,9 +160,10 @@ export class OrderReader {
     if (!answer.record.ok) return undefined;
     const { store } = this.#context;
     const { timezone } = this.#rules.plan;
-    const stored = loadOrderMark(store, answer.record.orderId)?.updatedAt ?? null;
+    const { updatedAt: stored = null, createdAt = null } = loadOrderMark(store, answer.record.orderId) ?? {};
     if (stored === null || isOfFuture(this.#context, stored, timezone)) return undefined;
-    return isOlder(this.timestampOf(answer), stored, timezone) ? stored : undefined;
+    const created = [this.#textAt(answer, "created_at"), createdAt] as const;
+    return isOlder(this.timestampOf(answer), stored, timezone, created) ? stored : undefined;
   }
 
   /** A value of the record that asked for a read. */

@@ -232,6 +232,28 @@ describe("isStrictlyNewer", () => {
   });
 });
 
+describe("isOlder of two ways of writing", () => {
+  const CREATED = ["2026-11-20T09:00:00.250", "2026-11-20T09:00:00Z"] as const;
+
+  it.each<[string, string, (readonly [string | null, string | null])?]>([
+    ["2026-11-20T12:00:44.000", "2026-11-20T18:06:08Z"],
+    ["2026-11-20T12:00:44.000", "2026-11-20T18:06:08Z", [CREATED[0], null]],
+    // The zone is another one than is configured.
+    ["2026-11-20T12:00:44.000", "2026-11-20T18:06:08Z", ["2026-11-20T06:00:00.250", CREATED[1]]],
+    // Written in a way of its own, the creation says nothing of the change.
+    ["2026-11-20T12:00:44.000", "2026-11-20T18:06:08Z", [CREATED[1], CREATED[1]]],
+    ["2026-11-20T18:06:08.999", "2026-11-20T18:06:08Z", CREATED],
+    ["2026-11-20T18:06:09.000", "2026-11-20T18:06:08Z", CREATED],
+  ])("does not hold of %s before %s, created %s", (a, b, created) => {
+    expect(isOlder(a, b, "UTC", created)).toBe(false);
+  });
+
+  it("holds where the creation of the order is one instant in both", () => {
+    expect(isOlder("2026-11-20T12:00:44.000", "2026-11-20T18:06:08Z", "UTC", CREATED)).toBe(true);
+    expect(isOlder("1795176000", "2026-11-20T18:06:08Z", "UTC", ["1795165200", CREATED[1]])).toBe(true);
+  });
+});
+
 describe("the hour that a zone has twice", () => {
   const ZONE = "America/New_York";
 

@@ -94,6 +94,21 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(["S-2"]);
   });
 
+  it("is known where it writes its times without a zone before any of the orders is read", async () => {
+    const { ids, change, poll, run, stockSent, goBack, live, statusOf, ill, sandbox, morning } = await startShop();
+    change(ids[0]!, { status: "paid" });
+    change(ids[1]!, { status: "packed" });
+    await poll();
+    goBack(0, 1);
+    sandbox.service.setOptions({ timestamps: "iso-naive" });
+    for (const at of [0, 1]) ill.set(ids[at]!, raw(morning[at]!.replaceAll(/(T[\d:.]+)Z"/g, '$1"')));
+    await run("reconcile");
+    stockSent();
+    await live(6);
+    expect(ids.slice(0, 2).map((id) => statusOf(id).status)).toEqual(["new", "paid"]);
+    expect(stockSent()).toEqual(["S-1"]);
+  });
+
   it("is known where the changes come newest first, and only a page from before the older versions tells of the lost ones", async () => {
     const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log" } });
     const { ids, change, poll, run, stockSent, goBack, live, statusOf } = shop;
