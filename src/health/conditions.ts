@@ -213,8 +213,6 @@ export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, f
 
 /** One order alone may have been set back by a person, or have a status of its own. */
 const UNSHOWN_ORDERS = 2;
-/** One may have changed while the list was asked for. */
-const UNLISTED_ORDERS = 2;
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
@@ -261,8 +259,8 @@ function ofStatuses(facts: Facts, nowMs: number): Condition[] {
 /** While the flow that reads stands still, its own condition covers this. */
 function ofReads(facts: Facts, now: Now): Condition[] {
   const { owedReads: { times = [], why = null } = {}, unlisted } = facts;
-  const isSilent = unlisted !== undefined && unlisted.count >= UNLISTED_ORDERS;
-  const silent = isSilent ? [make("unlisted_changes", "updates", unlisted.since, { count: unlisted.count })] : [];
+  const { count: unlistedCount = 0, since = null } = unlisted ?? {};
+  const silent = unlistedCount > 0 ? [make("unlisted_changes", "updates", since, { count: unlistedCount })] : [];
   const late = findLate(times, now.nowMs);
   const flow = facts.flows.find(({ flow: name }) => name === "updates");
   const isTold =

@@ -23,7 +23,7 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import type { UnlistedChanges } from "../updates/unlisted-changes.ts";
+import { isSilent, type UnlistedChanges } from "../updates/unlisted-changes.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
 import { loadNotices, loadPageSilent } from "./notices.ts";
@@ -221,8 +221,15 @@ const NONE = { count: 0, since: null };
 function loadUnlisted(store: Store): NonNullable<Facts["unlisted"]> {
   const found = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
   if (found === undefined) return NONE;
-  const position = onlyValue<string | null>(store, "SELECT max(value) FROM watermarks WHERE stream = 'updates'");
-  return position === found.position ? { count: found.count, since: found.since } : NONE;
+  const now = onlyRow(
+    store
+      .prepare<{ position: string | null; followedAt: string | null }>(
+        `SELECT (SELECT value FROM watermarks WHERE stream = 'updates') AS position,
+           (SELECT last_success_at FROM flows WHERE flow = 'updates') AS followedAt`,
+      )
+      .get(),
+  );
+  return isSilent(found, now) ? { count: found.count, since: found.since } : NONE;
 }
 
 /** What cannot be read because another program has changed the bridge's tables or views is left out, and `changed` names these. */

@@ -1,15 +1,15 @@
 /*
  * Whether the list of changes is silent while orders change: an index behind it stands still, or a replica of it is not fed. Each poll is
  * answered well then, and the nightly comparison alone learns what has changed. Orders count whose status has changed later than all that was
- * listed, and an hour at least before changes were last followed. As soon as the list names something new they count no more.
+ * listed. Polls of an hour that name nothing new show that they were not merely listed late: no clock of the service's is asked, which may send none.
+ * As soon as the list names something new they count no more.
  */
-import { isStrictlyNewer, parseTimestamp } from "../answers/timestamp.ts";
+import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import { findRow } from "../database/queries.ts";
-import { flows, watermarks } from "../database/schema.ts";
 import type { JobContext } from "../pass/job.ts";
-import { UPDATES_STREAM } from "../pass/position-rows.ts";
+import { hasFollowed, loadWatermark, TIME_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { isToken } from "./follow.ts";
+import { isOfFuture } from "./latest-time.ts";
 import { loadLearned } from "./learned-rows.ts";
 
 /** As it stands in `meta`. */
@@ -19,34 +19,43 @@ export interface UnlistedChanges {
   count: number;
   /** When the first of them was found, UTC. */
   since: string;
+  /** When they became so many that they are told of, UTC. */
+  enoughAt?: string;
 }
 
+/** One may have changed while the list was asked for. */
+const UNLISTED_ORDERS = 2;
 /** A list that is written late is no silent one: the longest that is learned of it is minutes (`change-lag.ts`). */
 const LISTED_WITHIN_MS = 3_600_000;
-const MS_NS = 1_000_000n;
 
 /**
  * Counts an order whose status the comparison found changed. Inside the transaction that stores it.
  * @param order its timestamp, as the service writes it
  */
 export function noteUnlisted(
-  { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
+  context: Pick<JobContext, "store" | "client" | "clock">,
   order: { timestamp: string | null; timezone: string; at: string },
 ): void {
+  const { store } = context;
   const { timestamp, timezone, at } = order;
-  const followed = findRow(store, watermarks, { stream: UPDATES_STREAM });
-  const followedAt = findRow(store, flows, { flow: "updates" })?.lastSuccessAt ?? null;
-  const changedNs = timestamp === null ? undefined : parseTimestamp(timestamp, timezone)?.latestNs;
-  if (followed === undefined || followedAt === null || timestamp === null || changedNs === undefined) return;
-  const aheadMs = client.serviceNow === undefined ? 0 : Date.parse(client.serviceNow) - clock.nowMs();
-  const changedMs = Number(changedNs / MS_NS) - aheadMs;
-  const { value, updatedAt } = followed;
-  // A token does not say what it covers: what changed after it was last another one is not covered.
-  const isAfter = isToken(value, loadLearned(store).form, timezone)
-    ? changedMs > Date.parse(updatedAt)
-    : isStrictlyNewer(timestamp, value, timezone);
-  if (!isAfter || Date.parse(followedAt) - changedMs < LISTED_WITHIN_MS) return;
-  const before = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
-  const { count, since } = before?.position === value ? before : { count: 0, since: at };
-  saveMetaJson(store, "unlisted_changes", { position: value, count: count + 1, since });
+  const position = loadWatermark(store, UPDATES_STREAM);
+  if (position === undefined || timestamp === null || !hasFollowed(store)) return;
+  // A token does not say what it covers: the largest time beside it does.
+  const isOwn = isToken(position, loadLearned(store).form, timezone);
+  const listed = isOwn ? loadWatermark(store, TIME_STREAM) : position;
+  // What lies in the future moves no position where it is listed.
+  if (!isStrictlyNewer(timestamp, listed ?? null, timezone) || isOfFuture(context, timestamp, timezone)) return;
+  const known = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
+  const before = known?.position === position ? known : { position, count: 0, since: at };
+  const count = before.count + 1;
+  saveMetaJson(store, "unlisted_changes", { ...(count === UNLISTED_ORDERS && { enoughAt: at }), ...before, count });
+}
+
+/** Whether changes were followed for long enough since without anything new. `followedAt`: when that last succeeded. */
+export function isSilent(
+  { position, enoughAt }: UnlistedChanges,
+  now: { position: string | null; followedAt: string | null },
+): boolean {
+  if (enoughAt === undefined || now.followedAt === null || position !== now.position) return false;
+  return Date.parse(now.followedAt) - Date.parse(enoughAt) >= LISTED_WITHIN_MS;
 }

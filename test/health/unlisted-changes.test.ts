@@ -33,22 +33,29 @@ const conditionsOf = ({ bridge, clock }: Followed) =>
     ({ code }) => code === "unlisted_changes",
   );
 
-/** Changes made while the list is silent, `hours` before the comparison. */
+/** Changes made while the list is silent, and polls for `hours` from the comparison on. */
 async function compareAfter(test: Followed, changes: readonly ChangePatch[], hours: number): Promise<void> {
   for (const [index, patch] of changes.entries()) test.change(test.ids[index]!, patch);
-  for (let polls = 0; polls < hours * 6; polls++) await test.poll(HOUR_MS / 6);
   await test.run("reconcile");
+  for (let polls = 0; polls < hours * 6; polls++) await test.poll(HOUR_MS / 6);
 }
 
+const STATUSES: ChangePatch[] = [{ status: "cancelled" }, { status: "cancelled" }, { status: "paid" }];
+
 describe("a list of changes that is silent while orders change", () => {
-  it("is told of after the comparison, until it names something new", async () => {
-    const test = await startFollowed(8);
+  it.each([
+    ["with a Date", {}],
+    ["without one, this machine's clock behind", { dateHeader: false, clockOffsetMs: 3 * HOUR_MS }],
+    ["without one, this machine's clock ahead", { dateHeader: false, clockOffsetMs: -3 * HOUR_MS }],
+  ])("is told of an hour after the comparison, until it names something new: %s", async (_, service) => {
+    const test = await startFollowed(8, { service });
     test.change(test.ids[7]!, { status: "paid" });
     await test.poll();
     const mend = await silence(test);
-    await compareAfter(test, [{ status: "cancelled" }, { status: "cancelled" }, { status: "paid" }], 3);
-    const found = conditionsOf(test);
-    expect(found).toEqual([
+    await compareAfter(test, STATUSES, 0.5);
+    expect(conditionsOf(test)).toEqual([]);
+    await test.poll(HOUR_MS);
+    expect(conditionsOf(test)).toEqual([
       { code: "unlisted_changes", subject: "updates", since: expect.any(String), params: { count: 3 } },
     ]);
     mend();
@@ -57,16 +64,15 @@ describe("a list of changes that is silent while orders change", () => {
     expect(conditionsOf(test)).toEqual([]);
   });
 
-  it.each<[string, ChangePatch[], number]>([
-    ["one order alone", [{ status: "paid" }], 3],
-    ["what changed within the hour", [{ status: "paid" }, { status: "paid" }], 0.5],
-    ["what lists of changes may leave out", [{ total: "1.00" }, { total: "2.00" }], 3],
-  ])("is not told of for %s", async (_, changes, hours) => {
+  it.each<[string, ChangePatch[]]>([
+    ["one order alone", [{ status: "paid" }]],
+    ["what lists of changes may leave out", [{ total: "1.00" }, { total: "2.00" }]],
+  ])("is not told of for %s", async (_, changes) => {
     const test = await startFollowed(8);
     test.change(test.ids[7]!, { status: "paid" });
     await test.poll();
     await silence(test);
-    await compareAfter(test, changes, hours);
+    await compareAfter(test, changes, 3);
     expect(
       test.rows("SELECT 1 FROM order_events WHERE source = 'reconcile' OR source = 'snapshot'").length,
     ).toBeGreaterThan(0);
