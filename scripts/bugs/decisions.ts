@@ -576,7 +576,11 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "an order that was moved on at once counts as changed by somebody else",
-    { in: "resolve", find: "isMadeAfter(seen.timestamp, moves, timezone)", replace: 'seen.status === ""' },
+    {
+      in: "resolve",
+      find: "isMadeAfter(seen.timestamp, { ...moves, isReadBefore }, timezone)",
+      replace: 'seen.status === ""',
+    },
     "src/statuses/resolve-status.ts",
   ),
   tested(

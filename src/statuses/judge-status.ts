@@ -166,16 +166,21 @@ function isMadeBefore(timestamp: string | null, { timestampBefore, leftAt }: Ord
 
 const SECOND_NS = 1_000_000_000n;
 
-/** Whether the last change of an order was made after the request left, by a timestamp that shows the second and has moved with that change. */
+/**
+ * Whether the last change of an order was made after the request left: its timestamp has moved with that change, and either shows the second,
+ * or it is newer than what was read before the request left (`isReadBefore`).
+ */
 export function isMadeAfter(
   timestamp: string | null,
-  { timestampBefore, leftAt }: OrderMoves,
+  { timestampBefore, leftAt, isReadBefore }: OrderMoves & { isReadBefore: boolean },
   timezone: string,
 ): boolean {
+  if (!isStrictlyNewer(timestamp, timestampBefore, timezone)) return false;
+  if (isReadBefore) return true;
   const change = readTimestamp(timestamp, timezone);
   const left = readTimestamp(leftAt, timezone);
   if (change === undefined || left === undefined || unitNs(change.form) > SECOND_NS) return false;
-  return isStrictlyNewer(timestamp, timestampBefore, timezone) && change.instantNs + SECOND_NS >= left.instantNs;
+  return change.instantNs + SECOND_NS >= left.instantNs;
 }
 
 /** Whether a text can be the name of a status, beside the one that was sent. */

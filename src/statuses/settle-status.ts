@@ -447,7 +447,10 @@ export class StatusSettler {
   ): Promise<Step> {
     addCount(counts, "requests");
     const step = await this.#resolver.resolve(sent, { error, answer }, signal);
-    if (step.kind === "settled") this.forget(sent.id);
+    if (step.kind !== "settled") return step;
+    this.forget(sent.id);
+    // Just now: one whose answer was lost may have been accepted before the service's trouble began.
+    if (step.as === "sent" && answer !== undefined) this.#accepted += 1;
     return step;
   }
 

@@ -198,6 +198,48 @@ describe("a status that the service refuses", () => {
     expect([states(), posts().length]).toEqual([["sent"], 1]);
   });
 
+  it.each([
+    ["no answer has a date", { dateHeader: false }],
+    ["times are written to the minute", { precision: "min" }],
+  ] as const)(
+    "is sent once more where the order had the status before to which it is moved on, and nothing shows when: %s",
+    async (_, form) => {
+      const options = { ...form, status: { movesOn: { packed: "ready" }, timed: true } };
+      const { ids, ask, send, sendFor, sandbox, run, clock, states, posts } = await startStatusBridge({
+        sandbox: { options },
+      });
+      sandbox.service.changeOrder(ids[0]!, { status: "ready" });
+      clock.advance(MINUTE);
+      await run("updates");
+      clock.advance(MINUTE * 2 - ((sandbox.service.now() + MINUTE / 2) % MINUTE));
+      ask(ids[0]!, "packed");
+      await send();
+      await sendFor(55, 5);
+      expect([states(), posts().length]).toEqual([["sending"], 1]);
+      await sendFor(10, 5);
+      expect([states(), posts().length]).toEqual([["sent"], 2]);
+    },
+  );
+
+  it("is refused by its words where others are accepted by being moved on at once", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, run, clock, states } = await startStatusBridge({
+      orders: 3,
+      sandbox: { options: { status: { movesOn: { packed: "ready" } } } },
+    });
+    sandbox.service.changeOrder(ids[2]!, { status: "ready" });
+    clock.advance(MINUTE);
+    await run("updates");
+    const id = ask(ids[0]!, "packed");
+    const body = JSON.stringify({ order_id: ids[0], status: "new" });
+    const match = { path: "status", order: ids[0]! } as const;
+    sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
+    await send();
+    ask(ids[1]!, "packed");
+    await sendFor(65, 5);
+    expect(states()).toEqual(["refused", "sent"]);
+    expect(request(id).last_error).toContain('the order in the status "new"');
+  });
+
   it("is sent once where the order cannot be read after an answer that shows another status", async () => {
     const bridge = await startStatusBridge({
       orders: 2,
