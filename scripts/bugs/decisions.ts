@@ -699,7 +699,17 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked whose order says something later when it is read",
     { of: "#takeOvertaken", does: "return;" },
-    "src/updates/read-orders.ts",
+    "src/updates/read-order.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "a cancellation overlooked whose order is read before the pass that has listed it is stored",
+    {
+      in: "#takeOvertaken",
+      find: "[...waiting, ...findUnstored(context.store, isOf).map((each) => each.text)]",
+      replace: "waiting",
+    },
+    "src/updates/read-order.ts",
   ),
   tested(
     "test/updates/follow-cut.test.ts",

@@ -19,7 +19,7 @@ import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";
-import { saysCancelled, takeOvertaken } from "./take-cancellation.ts";
+import { takeOvertaken } from "./take-cancellation.ts";
 
 function isOlderThanStored(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -76,10 +76,9 @@ function takeFormer(
 ): void {
   const queued = loadQueuedRead(store, orderId);
   const waits = queued?.source === "update" ? queued.record : "";
-  for (const text of [waits, cancelled?.toString("utf8") ?? ""]) {
-    if (text === "" || saysCancelled(rules, { bytes, record })) continue;
-    takeOvertaken({ store, rules }, { orderId, text, nextAt: readTimestampText(bytes, record.span, rules.update), at });
-  }
+  const nextAt = readTimestampText(bytes, record.span, rules.update);
+  for (const text of [waits, cancelled?.bytes.toString("utf8") ?? ""])
+    if (text !== "") takeOvertaken({ store, rules }, { orderId, text, nextAt, at });
 }
 
 /** Whether a change is later than the record that waits for a read of its order. A read that no record asked for has only the order's own answers, which have failed. */

@@ -42,7 +42,7 @@ export interface ChangeNews {
   /** What to store of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
   /** An earlier change of the same order, new as well, that says that it is cancelled. */
-  cancelled?: Buffer | undefined;
+  cancelled?: UnstoredAnswer | undefined;
   /** What is to be forgotten once it is acted on. */
   unstored?: UnstoredAnswer | undefined;
 }
@@ -65,8 +65,8 @@ interface OrderChanges {
   hasLast: boolean;
   unseenTimestamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
-  /** The last one that {@link OrderChanges.newest} has overtaken and that is a cancellation. */
-  cancelled?: Waiting | undefined;
+  /** The last cancellation that another one has overtaken; of equal times only where there is no other. */
+  cancelled?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;
 }
 
 /** Whether a record says that its order is cancelled. */
@@ -203,7 +203,7 @@ export class ChangeCollector {
       const { record, bytes, contentHash, isKnown, unstored } = order.newest;
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       const seen = writeSeen(order.seen);
-      const cancelled = order.cancelled?.bytes;
+      const cancelled = order.cancelled?.unstored;
       news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored, cancelled });
       order.cancelled = undefined;
       order.hasLast = true;
@@ -266,8 +266,11 @@ export class ChangeCollector {
     if (isKnown && order.hasLast) return;
     const isOvertaken = order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest);
     if (!isKnown && order.newest?.isKnown === false && isCancelled !== undefined) {
-      const waiting = isOvertaken ? { ...change, isKnown, record, bytes: body } : order.newest;
-      this.#noteCancelled(order, waiting, isCancelled);
+      const waiting = { ...change, isKnown, record, bytes: body };
+      const [former, later] = isOvertaken ? [waiting, order.newest] : [order.newest, waiting];
+      const isEarlier = former.timestampNs !== later.timestampNs;
+      if ((isEarlier || order.cancelled === undefined) && isCancelled(former.bytes, former.record))
+        this.#noteCancelled(order, former);
     }
     if (isOvertaken) return;
     this.#bytes -= order.newest?.bytes.length ?? 0;
@@ -278,21 +281,17 @@ export class ChangeCollector {
   }
 
   /** Of several the last one. */
-  #noteCancelled(order: OrderChanges, overtaken: Waiting, isCancelled: IsCancelled): void {
-    const { bytes, record, timestampNs } = overtaken;
+  #noteCancelled(order: OrderChanges, overtaken: Waiting): void {
+    const { bytes, record, timestampNs, isKnown } = overtaken;
     if (order.cancelled !== undefined && !replaces(overtaken, order.cancelled)) return;
-    if (!isCancelled(bytes, record)) return;
+    forgetUnstored(this.#store, order.cancelled?.unstored);
     const { start, end } = record.span;
     const copy = Buffer.from(bytes.subarray(start, end));
-    order.cancelled = {
-      ...overtaken,
-      timestampNs,
-      bytes: copy,
-      record: { ...record, span: { start: 0, end: end - start } },
-    };
+    const own = { ...record, span: { start: 0, end: end - start } };
+    order.cancelled = { timestampNs, isKnown, unstored: this.#note({ bytes: copy, record: own }) };
   }
 
-  #note({ bytes, record }: Waiting): UnstoredAnswer {
+  #note({ bytes, record }: Pick<Waiting, "bytes" | "record">): UnstoredAnswer {
     const at = isoTime(this.#clock.nowMs());
     return noteUnstored(this.#store, { source: "update", bytes, records: [record], at });
   }
@@ -326,7 +325,10 @@ export class ChangeCollector {
 }
 
 /** What is new counts before what is known; then the larger timestamp, then what was served later. */
-function replaces(next: Pick<Waiting, "timestampNs" | "isKnown">, newest: Waiting): boolean {
+function replaces(
+  next: Pick<Waiting, "timestampNs" | "isKnown">,
+  newest: Pick<Waiting, "timestampNs" | "isKnown">,
+): boolean {
   if (next.isKnown !== newest.isKnown) return newest.isKnown;
   return next.timestampNs === undefined || newest.timestampNs === undefined || next.timestampNs >= newest.timestampNs;
 }

@@ -14,7 +14,6 @@ import { loadLaterReads, requestLaterReads, requestReadNow } from "../orders/lat
 import { loadMissingOrder } from "../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, markOrderRemoved, type OrderFence } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { stateOfStatus } from "../orders/plan-order.ts";
 import { loadSecondReads, queueSecondRead, requestSecondRead } from "../orders/second-reads.ts";
 import { commit } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
@@ -34,7 +33,7 @@ import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "
 import { type Health, ReadPass } from "./read-pass.ts";
 import { isLastTry, ReadQueue } from "./read-queue.ts";
 import { noteRemoved } from "./set-back.ts";
-import { takeCancellation, takeOvertaken } from "./take-cancellation.ts";
+import { takeCancellation } from "./take-cancellation.ts";
 
 const READS_PER_PASS = 200;
 /** After so many answers that are older than what is known, the changes are asked for the newer version: before `CANCELLED_TRIES`. */
@@ -237,24 +236,11 @@ export class ReadOrders {
     at: string,
   ): IngestResult | "stale" {
     const newer = this.#reader.newerStored(answer);
-    if (newer === undefined) {
-      this.#takeOvertaken(owed, answer, at);
-      return this.#reader.storeAnyway(answer, at, shown.believed);
-    }
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.believed);
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
     const isAnnounced = this.#asking.isSaidTwice(owed, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
     return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true }, at);
-  }
-
-  /** The service has moved the order on from a cancellation between the change and the answer. */
-  #takeOvertaken({ orderId, source, record }: QueuedRead, answer: OrderAnswer, at: string): void {
-    const status = this.#reader.valuesOf(answer)?.status ?? null;
-    const { plan } = this.#rules;
-    const isMovedOn = status !== null && !stateOfStatus(status, plan).isCancelled && !this.#reader.isHeld(answer);
-    if (source !== "update" || record === "" || answer.isCached || !isMovedOn) return;
-    const context = { store: this.#context.store, rules: this.#rules };
-    takeOvertaken(context, { orderId, text: record, nextAt: this.#reader.timestampOf(answer), at });
   }
 
   get #timezone(): string {

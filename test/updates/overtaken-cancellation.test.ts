@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startStatusBridge } from "../support/statuses.ts";
+import { SLOW } from "../support/turns.ts";
 import { itSome } from "../support/whole.ts";
 
 const LOG = { updates: { history: "log" } } as const;
@@ -64,6 +65,48 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
+  it("is one where a cancellation of the same time as the order stands beside it", async () => {
+    const test = await startFollowed(3, {});
+    const [id = ""] = test.ids;
+    const was = new Date(test.clock.nowMs() + 1_000).toISOString();
+    test.change(id, { status: "refunded" }, 20_000);
+    const is = new Date(test.clock.nowMs()).toISOString();
+    const changes = [
+      { order_id: id, status: "cancelled", updated_at: was },
+      { order_id: id, status: "refunded", updated_at: is },
+      { order_id: id, status: "cancelled", updated_at: is },
+    ];
+    const body = JSON.stringify({ updates: changes });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
+  it("is one where another pass reads the order while the one that has listed it asks for its next page", async () => {
+    const test = await startFollowed(3, { settings: SLOW, service: { updates: { history: "log", pageLimit: 1 } } });
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    test.change(id, { status: "refunded" }, 20_000);
+    const { sleep } = test.clock;
+    const isListed = () => test.sandbox.ledger.ofKind("updates").some(({ servedIds }) => servedIds.includes(id));
+    const read: Promise<unknown>[] = [];
+    test.clock.sleep = async (ms, signal) => {
+      if (isListed()) {
+        test.clock.sleep = sleep;
+        read.push(test.run("reconcile"));
+        await read[0];
+      }
+      await sleep.call(test.clock, ms, signal);
+    };
+    await test.poll();
+    expect(read).toHaveLength(1);
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
   it("is none where the order was cancelled before, or by no later word", async () => {
     const test = await startFollowed(3, { service: LOG });
     const [id = "", other = ""] = test.ids;
@@ -96,5 +139,23 @@ describe("a status that waits", () => {
     await sendFor(20);
     expect(effects()).toEqual([]);
     expect(request(id)).toMatchObject({ state: "refused" });
+  });
+
+  it("is read back by a pass that stores the cancellation which its change has named, too", async () => {
+    const { ids, ask, send, sandbox, run, clock, events: eventsOf } = await startStatusBridge();
+    const id = ids[0]!;
+    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
+    ask(id, "packed");
+    await send();
+    clock.advance(20_000);
+    sandbox.service.changeOrder(id, { status: "cancelled" });
+    await run("updates");
+    sandbox.faults.clear();
+    clock.advance(20_000);
+    sandbox.service.changeOrder(id, { status: "refunded" });
+    clock.advance(20 * 60_000);
+    await send();
+    const kinds = eventsOf(id).map(({ kind, new_status }) => `${kind} ${new_status}`);
+    expect(kinds.slice(-2)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 });
