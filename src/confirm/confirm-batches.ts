@@ -186,7 +186,8 @@ export class ConfirmBatches {
       // The service no longer has what it confirmed in a new form.
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
-      const late = row.state === "confirmed" ? [] : await this.#findLate(row, pass.signal);
+      // What counts as confirmed and is served again was not: its changes are listed from now on, or never.
+      const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
       const confirmed = await commit(this.#context, pass.signal, () => {
         this.#late.save(late, at);
         const by = { account: this.#account, at };

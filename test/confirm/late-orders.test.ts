@@ -56,6 +56,38 @@ describe("an order whose confirm comes late", () => {
     expect(owed(test)).toEqual([late]);
   });
 
+  it("is read once as well where its batch counted as confirmed, and was served again until then", async () => {
+    const test = await startFollowed(1, {
+      settings: { orders: { confirm: { body: { order_ids: "{order_ids}" } } } },
+      service: { confirmForm: "order_ids", batchFormedMs: 0, updates: { scope: "confirmed", carry: "whole" } },
+    });
+    const [known] = test.ids as [string];
+    await test.poll();
+    const late = test.sandbox.service.createOrder();
+    const { faults } = test.sandbox;
+    const body = '{"ok":true,"confirmed":1}';
+    faults.add({ match: { path: "confirm" }, do: { kind: "raw", contentType: "application/json", body } });
+    await test.run("orders");
+    await test.poll();
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+    faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
+    test.change(late, { status: "cancelled" });
+    const pollFor = async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        test.change(known, { status: minute % 2 === 0 ? "paid" : "assembling" });
+        await test.run("orders");
+        await test.poll();
+      }
+    };
+    await pollFor(20);
+    expect(test.statusOf(late).status).toBe("new");
+    const before = test.snapshots(late);
+    faults.clear();
+    await pollFor(5);
+    expect(test.statusOf(late).status).toBe("cancelled");
+    expect(test.snapshots(late)).toBe(before + 1);
+  });
+
   /** `meanwhile` runs while the next answer of changes is on its way. */
   async function startWithin(count: number, updates: SandboxOptionsPatch["updates"] = {}) {
     const next: { meanwhile?: (() => Promise<unknown>) | undefined } = {};
