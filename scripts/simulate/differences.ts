@@ -151,19 +151,24 @@ function isMetInBatch({ service, versions, forms }: World, id: string): boolean 
   return met !== undefined && met.kind === "orders" && met.at >= (versions.madeMs(id) ?? 0);
 }
 
-/** A page of fewer changes than ten is full of records without a timestamp: nothing tells it from the feed's end, or from when to go on. */
-function isBehindUntold({ service, versions, forms }: World, id: string): boolean {
-  if (forms.page >= 10 || versions.bad.size < forms.page) return false;
-  const sinceMs = versions.newest(id)?.madeMs ?? 0;
+/**
+ * A page of fewer changes than ten is full of records without a timestamp, or with an absurd one: nothing tells it from the feed's end, or
+ * from when to go on.
+ */
+export function isBehindUntold({ service, versions, forms }: World, sinceMs: number): boolean {
+  if (forms.page >= 10 || (versions.bad.size < forms.page && !versions.hadOdd)) return false;
   return service.ledger.entries.some(
     ({ kind, at, status, servedIds, responseBody }) =>
       kind === "updates" &&
       at >= sinceMs &&
       status === 200 &&
       servedIds.length >= forms.page &&
-      responseBody?.includes('"updated_at"') === false,
+      responseBody?.match(TIME_OF_CHANGE) === null,
   );
 }
+
+/** Of a year or of seconds that a service's clock may show. */
+const TIME_OF_CHANGE = /"updated_at":"?(?:20\d\d-|1\d{9})/;
 
 export function missingOrders(world: World): Difference[] {
   const { versions, service, orders, forms } = world;
@@ -205,7 +210,12 @@ export function staleOrders(world: World): Difference[] {
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id) && !isReadAfterUnit(world, id);
     const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
-    const isOurs = forms.next !== "cursor" && !isMisled && !isHidden && !isTied && !isBehindUntold(world, id);
+    const isOurs =
+      forms.next !== "cursor" &&
+      !isMisled &&
+      !isHidden &&
+      !isTied &&
+      !isBehindUntold(world, versions.newest(id)?.madeMs ?? 0);
     const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
     return [
       {

@@ -9,7 +9,16 @@ import type { Facts } from "../../../src/health/facts.ts";
 import { measureAges } from "../../../src/health/health.ts";
 import { describeStatus } from "../../../src/health/status.ts";
 import { createOrder, endFaults } from "../deeds.ts";
-import { confirmedMs, isSeenAhead, missingOrders, OWED, staleOrders, unitOf, WAITING } from "../differences.ts";
+import {
+  confirmedMs,
+  isBehindUntold,
+  isSeenAhead,
+  missingOrders,
+  OWED,
+  staleOrders,
+  unitOf,
+  WAITING,
+} from "../differences.ts";
 import type { Losses } from "../ending.ts";
 import { KEYS, LAST_KEY } from "../erp.ts";
 import { TRANSITIONS } from "../forms.ts";
@@ -578,6 +587,8 @@ function checkStatus(world: World): void {
     holds: loaded.holds.filter(({ area, reason }) => !isOfLasting(world, "a hold stands", `${area} ${reason} `)),
     erpWrites: [],
     disk: undefined,
+    // A list that cannot be passed is silent about all that comes behind.
+    ...(isBehindUntold(world, world.service.now() - DAY_MS) && { unlisted: { count: 0, since: null } }),
     // What is owed without a lasting reason has failed this look before (`listOwed`).
     owedReads: { times: [], why: null },
     unsettledRequests: [],
