@@ -98,8 +98,8 @@ export class StatusResolver {
 
   /**
    * Reads the order to learn what became of a request. Before the quiet time is over only the wanted status counts, and
-   * not even that where another request waits: a status that another client set looks the same, and one that arrives
-   * late would then take the place of the one asked for after it. That another client has changed the order is read twice,
+   * not even that where another request waits and no answer came: a status that another client set looks the same, and one that
+   * arrives late would then take the place of the one asked for after it. That another client has changed the order is read twice,
    * with time between: one answer may come from a replica that lags.
    */
   async resolve(
@@ -114,6 +114,7 @@ export class StatusResolver {
     this.#lostAtMs.set(id, lostAtMs);
     const untilMs = lostAtMs + this.#options.quietMs;
     // What was answered travels no more.
+    const isAnswered = error instanceof BridgeError && error.code === "answer_unknown";
     const isQuiet = answer !== undefined || clock.monotonicMs() >= untilMs;
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
     const answered = loadNewForm(store, id);
@@ -145,7 +146,7 @@ export class StatusResolver {
           isShown && !rules.cancelled.has(shown) && isMadeAfter(seen.timestamp, { ...moves, isReadBefore }, timezone);
         const compared = isMovedOn ? "wanted" : shows === "lagging" && isAgain ? "former" : shows;
         if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
-        if (!isQuiet && (compared !== "wanted" || hasOtherRequest(store, id))) return "lost";
+        if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) return "lost";
         if (compared === "lagging") {
           saveRequestError(store, id, m.statuses.beforeAccepted);
           return "lagging";

@@ -61,6 +61,23 @@ describe("a status that the service puts into a queue", () => {
     expect(t.request(id)).toMatchObject({ state: "sent", last_error: null, new_form: null });
   });
 
+  it("is sent at once where its order shows it, also while another one waits", async () => {
+    const t = await startQueue();
+    const id = t.ask(t.ids[3]!, "packed");
+    t.ask(t.ids[3]!, "shipped");
+    const { handle } = t.sandbox.service;
+    t.sandbox.service.handle = (asked) => {
+      const answer = handle(asked);
+      if (t.received() > 0) t.end();
+      return answer;
+    };
+    const at = t.clock.nowMs();
+    await t.send();
+    expect(t.clock.nowMs() - at).toBeLessThan(1_000);
+    expect(t.request(id)).toMatchObject({ state: "sent" });
+    expect(t.effects(t.ids[3]!)).toEqual(["packed", "shipped"]);
+  });
+
   itWhole("is sent three times at most, also over restarts, and the order is read ever more seldom", async () => {
     const t = await startQueue();
     t.ask(t.ids[3]!, "packed");
