@@ -147,14 +147,14 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     tested(
       "test/feeds/counted-short.test.ts",
       "a count of none always says that nothing has changed",
-      { of: "#isSame", does: "return true;" },
-      "src/feeds/send-request.ts",
+      { of: "isSame", does: "return true;" },
+      "src/feeds/count-probe.ts",
     ),
     tested(
       "test/feeds/counted-short.test.ts",
       "a count of none never says that nothing has changed",
-      { of: "#isSame", does: "return false;" },
-      "src/feeds/send-request.ts",
+      { of: "isSame", does: "return false;" },
+      "src/feeds/count-probe.ts",
     ),
   ],
   tested(
@@ -497,7 +497,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "o.gone = 1 AND coalesce(",
       replace: "o.gone = 1 AND o.state = 'waiting' AND coalesce(",
     },
-    "src/feeds/handed-rows.ts",
+    "src/feeds/going-rows.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
@@ -529,7 +529,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "coalesce(s.record, o.doubt_record) IS NOT NULL",
       replace: "o.doubt_record IS NULL AND s.record IS NOT NULL",
     },
-    "src/feeds/handed-rows.ts",
+    "src/feeds/going-rows.ts",
   ),
   tested(
     "test/feeds/push-parents.test.ts",

@@ -7,18 +7,8 @@ import { hasGoneWaiting } from "./feed-rows.ts";
 import { recordKeyOf } from "./former-key.ts";
 import { withNames } from "./former-names.ts";
 import { deleteFormer, type LeftRow, saveLeft } from "./former-rows.ts";
-import {
-  type DueSpan,
-  dropGone,
-  type Handed,
-  type HandedAt,
-  handOver,
-  hasFormer,
-  type Left,
-  loadDueGone,
-  settleGone,
-  WaitingArticles,
-} from "./handed-rows.ts";
+import { type DueSpan, hasFormer, loadDueGone, WaitingArticles } from "./going-rows.ts";
+import { dropGone, type Handed, type HandedAt, handOver, type Left, settleGone } from "./handed-rows.ts";
 import { isOtherArticle, textAt } from "./record-identity.ts";
 
 /** Rows handed over in one transaction. */

@@ -11,7 +11,7 @@ import { releaseRow } from "../pass/quarantine-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Acceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import { type CountedOtherwise, doubtOf, takenBy } from "../service/answer-counts.ts";
+import { type CountedOtherwise, doubtOf } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readImportResult } from "../service/import-result.ts";
@@ -20,9 +20,10 @@ import { readPartWords, readRefusedCount } from "../service/part-words.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { count, type FeedContext } from "./absorb-feed.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "./acknowledged-rows.ts";
+import { CountProbe } from "./count-probe.ts";
 import { referenceOf } from "./feed.ts";
 import { hasUnknownOutcome, loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "./feed-outbox.ts";
-import { loadKeyState, saveOpenTables } from "./feed-rows.ts";
+import { saveOpenTables } from "./feed-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { isLive } from "./plan-feed.ts";
 import { textAt } from "./record-identity.ts";
@@ -45,6 +46,7 @@ export class SendRequest {
   readonly #context: FeedContext;
   readonly #options: SendOptions;
   readonly #forms: AnswerForms;
+  readonly #counts: CountProbe;
   /** Rows of requests that were answered in a new form. */
   readonly #unusual = new Set<number>();
 
@@ -52,6 +54,8 @@ export class SendRequest {
     this.#context = context;
     this.#options = options;
     this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path), "little");
+    const ask = (entry: Entry, signal: AbortSignal) => this.#ask([], [entry], signal);
+    this.#counts = new CountProbe(context, { rules: options.rules, forms: this.#forms, ask });
     this.flights = new Flights(context, options.timeoutMs);
   }
 
@@ -134,8 +138,8 @@ export class SendRequest {
     });
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
     const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
-    const found = await this.#findShort(pass, rows, counted);
-    const short = found?.mayBeSame && (await this.#isSame(pass, rows, found)) ? undefined : found;
+    const found = await this.#counts.findShort(pass, rows, counted);
+    const short = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found)) ? undefined : found;
     if (short !== undefined && pass.short.size === 0) {
       const [said, { size }] = [doubtOf(short).words, counted];
       log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
@@ -181,67 +185,6 @@ export class SendRequest {
     const sizes = rules.keys.map((_, column) => new Set([...keys, ...known].map((key) => key[column])).size);
     const first = sizes.indexOf(Math.max(...sizes));
     return first === 0 ? keys : keys.map((key) => [key[first] ?? "", ...key.toSpliced(first, 1)]);
-  }
-
-  /**
-   * What says that the service has taken fewer records than were sent. Some count only what was changed by them: then both
-   * halves of such a request together are counted less when they go again.
-   */
-  async #findShort(
-    pass: SendPass,
-    rows: readonly OutboxRow[],
-    { counts, size }: Counted,
-  ): Promise<(CountedOtherwise & { isEarly: boolean }) | undefined> {
-    const divided = pass.divided.get(partKeyOf(rows));
-    pass.divided.delete(partKeyOf(rows));
-    if (divided !== undefined) {
-      divided.counted += takenBy(divided.name, counts[divided.name], size);
-      divided.left -= 1;
-      if (divided.left === 0 && divided.counted < divided.taken)
-        await commit(this.#context, pass.signal, () => this.#forms.saveCountOf("changes", divided.name));
-    }
-    const short = this.#forms.findShort(counts, { size, isPart: isPartOfShort(pass, rows) });
-    if (short === undefined) return undefined;
-    return { ...short, isEarly: short.taken === 0 && divided?.left === 1 };
-  }
-
-  /**
-   * Whether a count of none says that these records have changed nothing. A record that was accepted in this pass shows what is counted:
-   * it goes once more. Where there is none, records may be the same whose request was not answered, or that were acknowledged so.
-   */
-  async #isSame(pass: SendPass, rows: readonly OutboxRow[], { name }: CountedOtherwise): Promise<boolean> {
-    const { store } = this.#context;
-    const { rules } = this.#options;
-    const again = pass.lastAccepted && (await this.#countAgain(pass.lastAccepted, name, pass.signal));
-    if (again !== undefined) {
-      await commit(this.#context, pass.signal, () => this.#forms.saveCountOf(again > 0 ? "taken" : "changes", name));
-      pass.undecided.clear();
-      return again === 0;
-    }
-    for (const { id } of rows) pass.undecided.add(id);
-    const isAlready = (row: OutboxRow) => {
-      const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
-      const isOpen = flightRecord !== null && flightUntilMs !== 0;
-      return isOpen || loadKeyState(store, rules, row.key).sent?.record === row.record;
-    };
-    return !isPartOfShort(pass, rows) && rows.every(isAlready);
-  }
-
-  /** What that name counts where a record goes that the service has. Undefined where it does not say. */
-  async #countAgain(entry: Entry, name: string, signal: AbortSignal): Promise<number | undefined> {
-    const { rules } = this.#options;
-    if (this.#context.files !== undefined || rules.scope === "whole") return undefined;
-    try {
-      const answer = await this.#ask([], [entry], signal);
-      if ("kind" in answer) return undefined;
-      const count = readImportResult(answer, [entry.key], rules.result);
-      return count.kind === "accepted" && count.counts?.[name] !== undefined
-        ? takenBy(name, count.counts[name], 1)
-        : undefined;
-    } catch (error) {
-      if (error instanceof ServiceError) return undefined;
-      throw error;
-    }
   }
 
   /** What an answer in a new form says is unknown until all of them have been in it for long enough. */
@@ -361,11 +304,6 @@ export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
 }
 
-/** Of a request with these the service has counted a part. */
-function isPartOfShort({ short }: SendPass, rows: readonly OutboxRow[]): boolean {
-  return rows.length > 0 && rows.every(({ id }) => short.has(id));
-}
-
 /** What the answer says of a part of the records makes an acceptance of the whole doubtful. */
 function withDoubt(
   acceptance: Acceptance & { kind: "accepted" },
@@ -381,11 +319,6 @@ function withDoubt(
   if (words !== undefined) return { ...acceptance, doubt: { why: "part", words } };
   if (short === undefined) return acceptance;
   return { ...acceptance, doubt: doubtOf(short) };
-}
-
-/** The halves of a divided request are named by these. */
-export function partKeyOf(rows: readonly OutboxRow[]): string {
-  return `${rows[0]?.id} ${rows.length}`;
 }
 
 /** Only a request without an answer that found no connection has certainly done nothing. */

@@ -7,11 +7,12 @@ import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { FeedContext, FeedPass } from "./absorb-feed.ts";
+import { partKeyOf } from "./count-probe.ts";
 import { countUnproven, type OutboxRow } from "./feed-outbox.ts";
 import { loadFeed, saveFeedChunk } from "./feed-rows.ts";
 import { isOfRecord, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
 import type { Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
-import { inFlight, partKeyOf, SendRequest } from "./send-request.ts";
+import { inFlight, SendRequest } from "./send-request.ts";
 import { sendWhole } from "./send-whole.ts";
 import { SettleRefusals } from "./settle-refusals.ts";
 

@@ -1,0 +1,123 @@
+/* Rows that go while another row of the source may name their article: those that are due, and those whose article a waiting row names. */
+
+import type { Store } from "../database/store.ts";
+import type { FeedRules } from "./feed.ts";
+import { sameKey, UNSHOWN } from "./feed-rows.ts";
+import { recordKeyOf } from "./former-key.ts";
+import type { Handed, Left } from "./handed-rows.ts";
+import { articleInSql } from "./record-identity.ts";
+
+/** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
+type GoneRow = Left & { id: number; deletion: string | null };
+
+/** Rows that are away since a span of time; with `limits` those alone that the guard lets go and that wait for nothing else beyond `byMs`. */
+export interface DueSpan {
+  afterMs: number;
+  upToMs: number;
+  limits?: { byMs: number; dropRound: number };
+}
+
+const GONE = `o.id, coalesce(s.record, o.doubt_record) AS record, s.sent_at AS sentAt, coalesce(s.live, 0) AS live,
+  o.doubt_record AS flightRecord, o.doubt_until_ms AS flightUntilMs`;
+
+/** Rows that wait to go away and have become due. */
+export function loadDueGone(
+  store: Store,
+  rules: FeedRules,
+  { afterMs, upToMs, limits }: DueSpan,
+  afterId: number,
+  limit: number,
+): GoneRow[] {
+  return store
+    .prepare<GoneRow>(
+      `SELECT ${GONE}, iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
+       FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
+         LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
+       WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND coalesce(s.record, o.doubt_record) IS NOT NULL
+         AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
+         AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
+    )
+    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
+}
+
+/** Whether anything has left its row under the key that records name. */
+export function hasFormer(store: Store, rules: FeedRules): boolean {
+  const sql = "SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = ? AND former = ?)";
+  return store.prepare<number>(sql).pluck().get(rules.feedId, formerOf(rules)) === 1;
+}
+
+/** The articles of rows that wait to be sent, each with the key of one of them; in a temporary table. */
+export class WaitingArticles {
+  readonly #store: Store;
+  readonly #rules: FeedRules;
+  readonly #table: string;
+
+  constructor(store: Store, rules: FeedRules) {
+    this.#store = store;
+    this.#rules = rules;
+    this.#table = `temp.waiting_${rules.name}`;
+  }
+
+  open(): void {
+    this.close();
+    this.#store.db.exec(`CREATE TABLE ${this.#table} (article PRIMARY KEY, k0, k1, k2, k3) WITHOUT ROWID`);
+  }
+
+  close(): void {
+    this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#table}`);
+  }
+
+  /** Lists some rows, those after `afterId`. Gives the last of them; undefined: there is none. */
+  list(afterId: number, limit: number): number | undefined {
+    const { feedId, identity } = this.#rules;
+    const last = this.#store
+      .prepare<number | null>("SELECT max(id) FROM (SELECT id FROM feed_outbox WHERE id > ? ORDER BY id LIMIT ?)")
+      .pluck()
+      .get(afterId, limit);
+    if (last === null || last === undefined) return undefined;
+    const article = articleInSql(identity, "record");
+    this.#store
+      .prepare(
+        `INSERT OR IGNORE INTO ${this.#table} SELECT ${article}, k0, k1, k2, k3 FROM feed_outbox NOT INDEXED
+         WHERE id > ? AND id <= ? AND feed_id = ? AND gone = 0 AND record <> 'null' AND ${article} IS NOT NULL`,
+      )
+      .run(afterId, last, feedId);
+    return last;
+  }
+
+  /** Rows on sale that wait to go away and whose articles are listed. */
+  loadGone(afterId: number, limit: number): (Handed & { id: number })[] {
+    return this.#store
+      .prepare<KeyedLeft & { id: number }>(
+        `SELECT n.k0, n.k1, n.k2, n.k3, ${GONE}
+         FROM feed_outbox o LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
+           CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(o.doubt_record, s.record)")}
+         WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
+      )
+      .all(this.#rules.feedId, afterId, limit)
+      .map((row) => this.#handed(row));
+  }
+
+  /** Articles that have left their row by then and are listed. */
+  loadFormer(after: string, at: string, limit: number): (Handed & { keyText: string })[] {
+    return this.#store
+      .prepare<KeyedLeft & { keyText: string }>(
+        `SELECT n.k0, n.k1, n.k2, n.k3, f.key AS keyText, f.record, f.sent_at AS sentAt, f.live,
+           NULL AS flightRecord, NULL AS flightUntilMs
+         FROM feed_former f CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "f.record")}
+         WHERE f.feed_id = ? AND f.former = ? AND f.key > ? AND f.state = 'away' AND f.sent_at <= ? ORDER BY f.key LIMIT ?`,
+      )
+      .all(this.#rules.feedId, formerOf(this.#rules), after, at, limit)
+      .map((row) => this.#handed(row));
+  }
+
+  #handed<R extends KeyedLeft>({ k0, k1, k2, k3, ...row }: R) {
+    return { ...row, key: [k0, k1, k2, k3].slice(0, this.#rules.keys.length) };
+  }
+}
+
+type KeyedLeft = Left & { k0: string; k1: string; k2: string; k3: string };
+
+function formerOf(rules: FeedRules): string {
+  return JSON.stringify(recordKeyOf(rules, "{}").from);
+}
