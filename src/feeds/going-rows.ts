@@ -31,7 +31,7 @@ export function loadDueGone(
   return store
     .prepare<GoneRow>(
       `SELECT ${GONE}, iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
-       FROM feed_outbox o CROSS JOIN feeds f ON f.feed_id = o.feed_id
+       FROM feed_outbox o INDEXED BY feed_outbox_gone CROSS JOIN feeds f ON f.feed_id = o.feed_id
          LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
        WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND coalesce(s.record, o.doubt_record) IS NOT NULL
          AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
@@ -90,7 +90,7 @@ export class WaitingArticles {
     return this.#store
       .prepare<KeyedLeft & { id: number }>(
         `SELECT n.k0, n.k1, n.k2, n.k3, ${GONE}
-         FROM feed_outbox o LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
+         FROM feed_outbox o INDEXED BY feed_outbox_gone LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
            CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(o.doubt_record, s.record)")}
          WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
       )

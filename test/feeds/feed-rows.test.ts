@@ -22,6 +22,7 @@ import {
   saveQueued,
 } from "../../src/feeds/feed-rows.ts";
 import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
+import { loadDueGone, WaitingArticles } from "../../src/feeds/going-rows.ts";
 import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/refused-rows.ts";
 import { stockRules } from "../support/rules.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -320,4 +321,31 @@ describe("a table that is read page by page", () => {
       expect(plan.every(({ detail }) => detail.startsWith("SEARCH"))).toBe(isFollowed);
     },
   );
+});
+
+describe("rows that wait to go away", () => {
+  it("are found by an index, in the order in which they are dealt with", () => {
+    const { store, owe } = start();
+    owe("A", '{"sku":"A"}');
+    const prepare = store.prepare.bind(store);
+    const plans: string[] = [];
+    store.prepare = ((sql: string) => {
+      if (!sql.startsWith("SELECT")) return prepare(sql);
+      const values = (sql.match(/\?/g) ?? []).map(() => 0);
+      const plan = store.db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+      plans.push(plan.map(({ detail }) => detail).join("; "));
+      return prepare(sql);
+    }) as typeof store.prepare;
+    const named = { ...rules, identity: [["sku"]] };
+    loadDueGone(store, named, { afterMs: 0, upToMs: 1_000 }, 0, 500);
+    const waiting = new WaitingArticles(store, named);
+    waiting.open();
+    waiting.loadGone(0, 500);
+    waiting.close();
+    expect(plans).toHaveLength(2);
+    for (const plan of plans) {
+      expect(plan).toMatch(/^SEARCH o USING INDEX feed_outbox_gone \(feed_id=\? AND rowid>\?\)/);
+      expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+    }
+  });
 });
