@@ -127,6 +127,18 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "src/orders/status-names.ts",
   ),
   tested(
+    "test/updates/look-past.test.ts",
+    "a page without a time that can be read ends the pass, whatever stands behind it",
+    { of: "hasTime", does: "return true;" },
+    "src/updates/look-past.ts",
+  ),
+  tested(
+    "test/updates/look-past.test.ts",
+    "the position moves to what a search has shown behind",
+    { in: "find", find: "Object.assign(pass, { high,", replace: "Object.assign(pass, {" },
+    "src/updates/look-past.ts",
+  ),
+  tested(
     "test/health/unlisted-changes.test.ts",
     "changes that no list names go untold",
     { of: "noteUnlisted", does: "return;" },

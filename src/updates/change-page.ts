@@ -63,6 +63,7 @@ export class ChangePage {
   readonly #timestamps: (ServedTimestamp | undefined)[] = [];
   #form: TimestampForm | undefined;
   readonly #newest: Anchor[] = [];
+  readonly #timeless: string[] = [];
   /** The changes of this page, and how often those that came again. */
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
@@ -92,6 +93,11 @@ export class ChangePage {
     return this.#timestamps;
   }
 
+  /** What the changes without a time that can be read are recognised by: their orders, or their hashes. */
+  get timeless(): readonly string[] {
+    return this.#timeless;
+  }
+
   /** Some of its newest changes, in any order. */
   get newest(): readonly Anchor[] {
     return this.#newest;
@@ -110,6 +116,8 @@ export class ChangePage {
     const text = hasTimestamp ? readTimestampText(body, record.span, mapping) : null;
     const timestamp = this.#inOneForm(readTimestamp(text, timezone));
     const contentHash = record.ok ? digestOf(canonicalJson(body, record.span)) : record.hash;
+    if (timestamp === undefined && this.#isKept)
+      this.#timeless.push(record.ok ? record.orderId : contentHash.toString("base64"));
     if (!record.ok) return { record, timestamp, contentHash, key: undefined };
     if (timestamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: timestamp.instantNs });
     const first = `${record.orderId}${changeKey(timestamp?.instantNs, contentHash, 0)}`;

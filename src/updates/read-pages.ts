@@ -28,6 +28,7 @@ import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { noteFormer } from "./learn-form.ts";
+import { LookPast } from "./look-past.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
@@ -58,6 +59,7 @@ export class ReadPages {
   readonly #stored: StorePass;
   readonly #pages: KnownPages;
   readonly #first: FirstPages;
+  readonly #past: LookPast;
   #isTokenRefused = false;
   #repeats = 0;
   /** Monotonic. */
@@ -83,6 +85,7 @@ export class ReadPages {
     this.#pages = new KnownPages(pageRules, context.clock);
     this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
     this.#first = new FirstPages(context, follow, (pass, since) => this.readPage(pass, since));
+    this.#past = new LookPast(context, follow, (pass, since) => this.readPage(pass, since));
   }
 
   get first(): FirstPages {
@@ -164,7 +167,7 @@ export class ReadPages {
     let tie: Tie | undefined;
     const path = this.#options.rules.update.paths.updated_at.text;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
-      const { page, token, servedAt } =
+      const { page, timeless, token, servedAt } =
         pages === 0 && first !== undefined ? first.read : await this.readPage(pass, asked.since);
       if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
       const lacks = this.#completeness.findLacks(pass.metadata);
@@ -189,7 +192,13 @@ export class ReadPages {
         rules,
       );
       pass.learned = noteFormer(pass.learned, learned, pass);
-      if (verdict.next === "done") return true;
+      if (verdict.next === "done") {
+        const past = await this.#past.find(pass, asked, { page, timeless });
+        if (past === undefined) return true;
+        pages += past.requests;
+        asked = past.asked;
+        continue;
+      }
       if (verdict.next === "no timestamps") {
         await raiseTie(this.#context, { timestamp: undefined, count: page.timestamps.length }, { pass, path });
         return true;
@@ -348,14 +357,15 @@ export class ReadPages {
     if (list.elements === undefined) await readNamed();
     const untold = doubt ?? unusual;
     if (list.elements === undefined && untold !== undefined) throw untold;
-    if (list.elements === undefined) return { page: { timestamps: [], fresh: 0 }, token, servedAt: serviceNow };
+    if (list.elements === undefined)
+      return { page: { timestamps: [], fresh: 0 }, timeless: [], token, servedAt: serviceNow };
     const fresh = added ?? (await add(doubt !== undefined));
     await readNamed();
-    const { timestamps } = changes;
+    const { timestamps, timeless } = changes;
     if (this.#liesBefore(pass, { since, timestamps })) {
       // It says nothing of how far changes go.
       if (doubt !== undefined) throw doubt;
-      return { page: { timestamps, fresh }, token, servedAt: serviceNow };
+      return { page: { timestamps, fresh }, timeless, token, servedAt: serviceNow };
     }
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow ?? pass.ceiling);
     pass.high = high;
@@ -364,7 +374,7 @@ export class ReadPages {
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
     if (doubt !== undefined) throw doubt;
-    return { page: { timestamps, fresh }, token, servedAt: serviceNow };
+    return { page: { timestamps, fresh }, timeless, token, servedAt: serviceNow };
   }
 
   /** Whether a page lies before what was asked. Notes whether it answers another question. */

@@ -1,0 +1,87 @@
+/*
+ * The way past a page none of whose changes has a time that can be read. Where pages are as short as that one, later changes may stand behind it, and
+ * no time in it says from where to ask. The latest `since` that still shows it is looked for by halves: what comes behind that is asked for next.
+ * How far a search has come is kept in memory; after a restart it is done again.
+ */
+import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type Asked, askAt, type FollowRules, instantOf, type Page } from "./follow.ts";
+import type { Pass, ReadPage } from "./follow-pass.ts";
+
+/** A `since` that shows the page and one that does not. */
+interface Bounds {
+  fromNs: bigint;
+  toNs: bigint;
+}
+
+/** Searches that are remembered; of more the oldest is done again. */
+const KNOWN_MAX = 1_000;
+
+export class LookPast {
+  readonly #context: JobContext;
+  readonly #rules: FollowRules;
+  readonly #read: (pass: Pass, since: string) => Promise<ReadPage>;
+  /** By the first of the changes. */
+  readonly #known = new Map<string, Bounds>();
+
+  constructor(context: JobContext, rules: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#read = read;
+  }
+
+  /**
+   * From where to go on, and how many requests it took to find out. Undefined where the page leaves room for more, where one of its changes has
+   * a time, and where the service shows it from any time on.
+   */
+  async find(
+    pass: Pass,
+    asked: Asked,
+    { page, timeless }: Pick<ReadPage, "page" | "timeless">,
+  ): Promise<{ asked: Asked; requests: number } | undefined> {
+    const [key] = timeless;
+    if (key === undefined || hasTime(page) || page.timestamps.length < pass.pageMax) return undefined;
+    const { high, near, future, anchors, metadata } = pass;
+    const askFrom = (ns: bigint) => askAt(ns, pass.learned.form, this.#rules);
+    const ofPage = new Set(timeless);
+    let requests = 0;
+    const shows = async (since: string) => {
+      requests += 1;
+      const read = await this.#read(pass, since);
+      return !hasTime(read.page) && read.timeless.some((each) => ofPage.has(each));
+    };
+    try {
+      const known = this.#known.get(key);
+      const bounds = known !== undefined && known.toNs > asked.ns ? known : await this.#begin(pass, asked, shows);
+      if (bounds === undefined) return undefined;
+      this.#remember(key, bounds);
+      if (asked.ns > bounds.fromNs) bounds.fromNs = asked.ns;
+      for (;;) {
+        const middle = askFrom((bounds.fromNs + bounds.toNs) / 2n);
+        if (middle.ns <= bounds.fromNs) return { asked: askFrom(bounds.toNs), requests };
+        if (await shows(middle.since)) bounds.fromNs = middle.ns;
+        else bounds.toNs = middle.ns;
+      }
+    } finally {
+      // What was shown behind is asked for again in its turn: the position must not pass what lies before it.
+      Object.assign(pass, { high, near, future, anchors, metadata });
+    }
+  }
+
+  async #begin(pass: Pass, { ns }: Asked, shows: (since: string) => Promise<boolean>): Promise<Bounds | undefined> {
+    const now = pass.serviceNow ?? isoTime(this.#context.clock.nowMs());
+    const end = askAt(instantOf(now, "UTC") ?? ns, pass.learned.form, this.#rules);
+    return end.ns <= ns || (await shows(end.since)) ? undefined : { fromNs: ns, toNs: end.ns };
+  }
+
+  #remember(key: string, bounds: Bounds): void {
+    this.#known.delete(key);
+    this.#known.set(key, bounds);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+function hasTime({ timestamps }: Page): boolean {
+  return timestamps.some((timestamp) => timestamp !== undefined);
+}

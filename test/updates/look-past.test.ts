@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { startWithRewritten } from "../support/rewritten.ts";
+
+const MINUTE_MS = 60_000;
+/** More than halving a day to the millisecond takes. */
+const SEARCH_MAX = 30;
+
+/** The service writes a time that nobody can read for the first `absurd` orders; what comes behind them is changed in order. */
+async function startWithAbsurd(updates: { boundary: "inclusive" | "exclusive"; pageLimit: number }, absurd: number) {
+  const test = await startWithRewritten(6, { service: { updates } });
+  const of = new Set(test.ids.slice(0, absurd));
+  test.change(test.ids[5]!, { status: "paid" });
+  await test.poll();
+  test.rewrite("updates", (order) =>
+    of.has(String(order["order_id"])) ? { ...order, updated_at: "2026-13-45T99:99:99Z" } : order,
+  );
+  return test;
+}
+
+it.each([
+  ["of one", { boundary: "inclusive", pageLimit: 1 }, 1],
+  ["of one, behind an exclusive since", { boundary: "exclusive", pageLimit: 1 }, 1],
+  ["of one, several in a row", { boundary: "inclusive", pageLimit: 1 }, 3],
+  ["of two", { boundary: "inclusive", pageLimit: 2 }, 3],
+] as const)("a page without a time that can be read stops nothing behind it: %s", async (_, updates, absurd) => {
+  const test = await startWithAbsurd(updates, absurd);
+  for (const id of test.ids.slice(0, 5)) test.change(id, { status: "paid" }, 7_001);
+  await test.poll();
+  expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(Array.from(test.ids, () => "paid"));
+  // How far it reaches is known from then on.
+  for (const ms of [MINUTE_MS, 60 * MINUTE_MS]) {
+    const asked = test.sinces().length;
+    test.change(test.ids[4]!, { status: `later ${ms}` }, ms);
+    await test.poll();
+    expect(test.statusOf(test.ids[4]!).status).toBe(`later ${ms}`);
+    expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
+  }
+});
+
+it("a page without a time that nothing follows costs a search once", async () => {
+  const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 1);
+  test.change(test.ids[0]!, { status: "paid" });
+  await test.poll();
+  const asked = test.sinces().length;
+  for (let polls = 0; polls < 10; polls++) await test.poll();
+  expect(test.sinces().length - asked).toBeLessThan(10 * 8);
+  test.change(test.ids[1]!, { status: "paid" });
+  await test.poll();
+  expect(test.statusOf(test.ids[1]!).status).toBe("paid");
+});
+
+it.each([8, 12, 16])(
+  "the position does not pass what a search has shown behind, where it breaks off after %i",
+  async (most) => {
+    const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 1);
+    for (const id of test.ids.slice(0, 5)) test.change(id, { status: "paid" }, 660_001);
+    const { service } = test.sandbox;
+    const { handle } = service;
+    const position = test.watermark();
+    let requests = 0;
+    service.handle = (request) => {
+      const isOut = request.path.includes("/orders/updates") && ++requests > most;
+      return isOut
+        ? { status: 429, headers: { "retry-after": "60" }, body: Buffer.from(""), delivery: { kind: "plain" } }
+        : handle(request);
+    };
+    test.clock.advance(1_000);
+    await test.run("updates");
+    expect(test.watermark()).toBe(position);
+    service.handle = handle;
+    test.clock.advance(120_000);
+    await test.poll();
+    expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(Array.from(test.ids, () => "paid"));
+  },
+);
