@@ -413,3 +413,10 @@ export function hasLeft(store: Store, rules: FeedRules): boolean {
   const sql = "SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = ?)";
   return store.prepare<number>(sql).pluck().get(rules.feedId) === 1 || hasGoneWaiting(store, rules);
 }
+
+/** Whether a row waits of which nothing was ever acknowledged. */
+export function hasNewWaiting(store: Store, rules: FeedRules): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox o WHERE o.feed_id = ? AND o.state = 'waiting' AND o.gone = 0
+    AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_id = o.feed_id AND ${sameKey("s", "o")}))`;
+  return store.prepare<number>(sql).pluck().get(rules.feedId) === 1;
+}

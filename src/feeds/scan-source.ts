@@ -11,6 +11,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { absorb, type FeedContext, type FeedPass, KEYS_PER_COMMIT, settleUnnamed, UNNAMED_MAX } from "./absorb-feed.ts";
 import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
 import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "./feed.ts";
+import { hasNewWaiting } from "./feed-rows.ts";
 import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "./feed-source.ts";
 import { loadRefusedKeys } from "./images/image-rows.ts";
 import { KeySet } from "./key-set.ts";
@@ -80,9 +81,11 @@ export class ScanSource {
         // Rows of keys that stand twice are staged whatever they are.
         await takeUp(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
       }
+      // A new row may name the article of one that is gone and sends nothing.
+      const all = this.#rules.keepsShared && (isFull || hasNewWaiting(this.#context.store, this.#rules));
       for (const absent of absentKeys(this.#context.store, this.#rules, { present, isFull })) {
-        const all = isFull && this.#rules.keepsShared;
-        await takeUp(all ? absent : keysToTakeUp(this.#context.store, this.#rules, absent));
+        if (all) await this.#takeUp(pass, absent, true);
+        else await takeUp(keysToTakeUp(this.#context.store, this.#rules, absent));
       }
       await this.#takeUpWanted(pass, isFull);
       await settleUnnamed(this.#context, this.#rules, pass, { rows: unnamed, unnamed: [] });

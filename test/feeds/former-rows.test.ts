@@ -652,23 +652,29 @@ describe("an article that its row names no longer", () => {
       expect(counted).toEqual(live);
     });
 
-    it("is counted by the guard where the ERP fills its table anew with other ids and without numbers", async () => {
-      const test = await startGoods({ ...source, guard: { percent: 30, from: 2 } });
-      reload(test, { a: 0, b: 0, c: 0, d: 0 });
-      await test.minutes(15);
-      expect([test.holds(), ...["a", "b", "c", "d"].map((sku) => test.level(sku))]).toEqual([
-        [{ area: "stocks", reason: "guard" }],
-        ...[5, 5, 5, 0],
-      ]);
-      test.bridge.store.write(() => approveGuarded(test.bridge.store, "stocks"));
-      await test.minutes(2);
-      expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([
-        [5, 0],
-        [5, 0],
-        [5, 0],
-      ]);
-      const [counted, live] = liveCounts(test);
-      expect(counted).toEqual(live);
-    });
+    it.each([
+      ["zeros", {}],
+      ["on_delete: ignore", { on_delete: "ignore" }],
+    ])(
+      "is counted by the guard where the ERP fills its table anew with other ids and without numbers, under %s",
+      async (_how, how) => {
+        const test = await startGoods({ ...source, ...how, guard: { percent: 30, from: 2 } });
+        reload(test, { a: 0, b: 0, c: 0, d: 0 });
+        await test.minutes(15);
+        expect([test.holds(), ...["a", "b", "c", "d"].map((sku) => test.level(sku))]).toEqual([
+          [{ area: "stocks", reason: "guard" }],
+          ...[5, 5, 5, 0],
+        ]);
+        test.bridge.store.write(() => approveGuarded(test.bridge.store, "stocks"));
+        await test.minutes(2);
+        expect(["a", "b", "c"].map((sku) => test.levels(sku))).toEqual([
+          [5, 0],
+          [5, 0],
+          [5, 0],
+        ]);
+        const [counted, live] = liveCounts(test);
+        expect(counted).toEqual(live);
+      },
+    );
   });
 });
