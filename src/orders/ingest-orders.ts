@@ -54,7 +54,7 @@ import {
 } from "./plan-order.ts";
 import { queueOrderRead } from "./queue-order.ts";
 import { queueSecondRead } from "./second-reads.ts";
-import { judgeStatus } from "./status-names.ts";
+import { isOddStatus } from "./status-names.ts";
 
 /** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
 export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
@@ -168,7 +168,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const { isCancelled, isOpen } = stateOfStatus(read.values.status, options.rules.plan);
   const { source } = mapping;
   const { orderId } = record;
-  const judged = judgeStatus(read.values.status, options.rules.plan);
+  const judged = { isCancelled, isOddStatus: isOddStatus(read.values.status, options.rules.plan) };
   const lost = findLost(store, { orderId, source, values: read.values, ...judged, text, mapping });
   const counts =
     lost === undefined ||

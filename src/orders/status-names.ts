@@ -1,4 +1,5 @@
 import { isNumber, type JudgedOrder } from "../completeness/lost-values.ts";
+import { stateOfStatus } from "./plan-order.ts";
 
 /** The names of one list of `orders.statuses`. A service may write them in other letters for a while: `has` ignores case and surrounding space. */
 export class StatusNames extends Set<string> {
@@ -25,7 +26,7 @@ export function judgeStatus(
   status: string | null,
   named: NamedStatuses,
 ): Pick<JudgedOrder, "isCancelled" | "isOddStatus"> {
-  return { isCancelled: named.cancelled.has(status ?? ""), isOddStatus: isOddStatus(status, named) };
+  return { isCancelled: stateOfStatus(status, named).isCancelled, isOddStatus: isOddStatus(status, named) };
 }
 
 /** Whether a status is a number where those of the configuration are words, or a word where they are numbers. */
