@@ -190,7 +190,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/statuses/status-refused.test.ts",
     "a refusal of a status believed before its order is confirmed",
     { in: "#askOrder", find: "isConfirmOwed(store, sent.order)", replace: "false" },
-    "src/statuses/settle-status.ts",
+    "src/statuses/answered-status.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",
@@ -604,8 +604,8 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a status answered with the order in one that is not known counts as sent",
-    { in: "#send", find: "new Set([plan.status]), { shown: another }", replace: "new Set([plan.status]), {}" },
-    "src/statuses/settle-status.ts",
+    { in: "send", find: "new Set([plan.status]), { shown: another }", replace: "new Set([plan.status]), {}" },
+    "src/statuses/answered-status.ts",
   ),
   tested(
     "test/statuses/status-kept.test.ts",

@@ -67,7 +67,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   ),
   hostile(
     "a refusal believed over the order itself",
-    "src/statuses/settle-status.ts",
+    "src/statuses/answered-status.ts",
     [
       'if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {',
       'if (seen.kind === "order" && sent.statusSent === sent.statusBefore) {',
