@@ -657,7 +657,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/late-orders.test.ts",
     "a position that moves after a confirm by an answer from before it passes its orders",
-    { in: "find", find: "DURING_PASS.get(store)?.push(batch);", replace: "DURING_PASS.get(store);" },
+    { in: "find", find: "this.#duringPass?.push(batch);", replace: "" },
     "src/confirm/late-orders.ts",
   ),
   tested(

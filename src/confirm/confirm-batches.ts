@@ -27,7 +27,7 @@ import {
   type ServedUnnamed,
 } from "./confirm-rows.ts";
 import { ConfirmWaits } from "./confirm-waits.ts";
-import { type ChangesFrom, LateOrders } from "./late-orders.ts";
+import type { LateOrders } from "./late-orders.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 
 const CONFIRMS_PER_PASS = 200;
@@ -68,14 +68,14 @@ export class ConfirmBatches {
   constructor(
     context: JobContext,
     { confirm: form, account }: { confirm: ConfirmForm; account: string },
-    changes: ChangesFrom,
+    late: LateOrders,
   ) {
     this.#context = context;
     this.#form = form;
     this.#account = account;
     this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form) ? "nothing" : "enough");
     this.#waits = new ConfirmWaits(context, form, account);
-    this.#late = new LateOrders(context, changes);
+    this.#late = late;
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 

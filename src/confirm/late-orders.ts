@@ -30,29 +30,28 @@ const IDS_PER_TURN = 1_000;
 
 type Confirmed = Pick<BatchRow, "orderIds" | "receivedAt">;
 
-/**
- * Batches that were confirmed while a pass over changes goes on: its answers may be from before, and its position moves afterwards. In
- * memory alone: a pass that is broken off moves none.
- */
-const DURING_PASS = new WeakMap<Store, Confirmed[]>();
-
-/** A pass over changes begins. */
-export function noteConfirmsFromNow(store: Store): void {
-  DURING_PASS.set(store, []);
-}
-
-/** It has ended. */
-export function noteConfirmsNoMore(store: Store): void {
-  DURING_PASS.delete(store);
-}
-
+/** One for what confirms and what follows changes: each pass over changes sees what is confirmed meanwhile. */
 export class LateOrders {
   readonly #context: JobContext;
   readonly #from: ChangesFrom;
+  /**
+   * Batches that were confirmed while a pass over changes goes on: its answers may be from before, and its position moves afterwards. In
+   * memory alone: a pass that is broken off moves none.
+   */
+  #duringPass: Confirmed[] | undefined;
 
   constructor(context: JobContext, from: ChangesFrom) {
     this.#context = context;
     this.#from = from;
+  }
+
+  /** A pass over changes begins. */
+  beginPass(): void {
+    this.#duringPass = [];
+  }
+
+  endPass(): void {
+    this.#duringPass = undefined;
   }
 
   /**
@@ -60,9 +59,9 @@ export class LateOrders {
    * changes that goes on; other work has its turn between steps.
    */
   async find(batch: Confirmed, signal: AbortSignal): Promise<string[]> {
-    const { store, clock } = this.#context;
+    const { clock } = this.#context;
     // Before the position is looked at: one that moves from now on is looked at with this batch.
-    DURING_PASS.get(store)?.push(batch);
+    this.#duringPass?.push(batch);
     const fromNs = this.#findStart();
     if (fromNs === undefined) return [];
     const late: string[] = [];
@@ -77,7 +76,7 @@ export class LateOrders {
 
   /** Inside the transaction in which a pass over changes has moved the position, or where it goes once a search is over. */
   savePassed(at: string): void {
-    const batches = DURING_PASS.get(this.#context.store) ?? [];
+    const batches = this.#duringPass ?? [];
     const fromNs = batches.length === 0 ? undefined : this.#findStart();
     if (fromNs === undefined) return;
     const late = batches.flatMap((batch) => this.#listLate(listServed(batch), batch, fromNs));

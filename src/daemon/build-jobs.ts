@@ -5,6 +5,7 @@ import { type ReadSpace, WatchDisk } from "../backup/watch-disk.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { showConfig } from "../config/show.ts";
+import { LateOrders } from "../confirm/late-orders.ts";
 import { compileFeed, type FeedRules } from "../feeds/feed.ts";
 import { PushImports } from "../feeds/push-imports.ts";
 import { m } from "../messages/messages.ts";
@@ -71,19 +72,20 @@ export function buildJobs(
           ownerOf(context.store, options.loaded),
           context.isStopping,
         ));
+  const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
+  const late = new LateOrders(context, follow);
   const pull = new PullOrders(context, {
     rules,
     query: Object.entries(orders.query),
-    overlapMs: updates.overlap,
+    late,
     journal,
     disk: new WatchDisk(context, options.readSpace ?? readDiskSpace),
   });
-  const follow = { since: updates.since, timezone: service.timezone, overlapMs: updates.overlap };
   const readOrders = new ReadOrders(context, rules, follow);
   const bounds = options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax };
   const followJob = new FollowUpdates(
     context,
-    { rules, follow, sweepOverlapMs: updates.sweep.overlap, ...bounds },
+    { rules, follow, late, sweepOverlapMs: updates.sweep.overlap, ...bounds },
     readOrders,
   );
   const followRunner = runnerOf(followJob);

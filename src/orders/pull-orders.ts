@@ -18,6 +18,7 @@ import { removeUnnamedParts } from "../batches/keep-body.ts";
 import { beginPass, count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { ConfirmBatches } from "../confirm/confirm-batches.ts";
 import { confirmNames } from "../confirm/confirm-form.ts";
+import type { LateOrders } from "../confirm/late-orders.ts";
 import { m } from "../messages/messages.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { saveHold } from "../pass/hold-rows.ts";
@@ -47,8 +48,7 @@ export interface DiskRoom {
 export interface PullOptions {
   rules: OrderRules;
   query: readonly (readonly [string, string])[];
-  /** Changes are asked for from so long before their position. */
-  overlapMs: number;
+  late: LateOrders;
   /** Where bodies are kept as well before they are confirmed. */
   journal?: BodyJournal | undefined;
   disk?: DiskRoom;
@@ -74,10 +74,7 @@ export class PullOrders implements Job {
     this.#options = options;
     this.#journal = new JournalBatches(context, options.journal);
     this.#batches = new StoreBatches(context, options, this.#journal);
-    this.#confirms = new ConfirmBatches(context, options.rules, {
-      timezone: options.rules.plan.timezone,
-      overlapMs: options.overlapMs,
-    });
+    this.#confirms = new ConfirmBatches(context, options.rules, options.late);
   }
 
   /** Has passes end with what waited when it was called, until the function that it gives is called. */

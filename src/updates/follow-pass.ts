@@ -6,6 +6,7 @@
 import { readTimestamp } from "../answers/timestamp.ts";
 import { type ListMetadata, NO_METADATA } from "../completeness/list-metadata.ts";
 import type { Lack } from "../completeness/plan-completeness.ts";
+import type { LateOrders } from "../confirm/late-orders.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadNewestServed, loadNewestTimestamp } from "../pass/position-rows.ts";
@@ -37,6 +38,7 @@ export interface FollowOptions {
   rules: OrderRules;
   follow: FollowRules;
   sweepOverlapMs: number;
+  late: LateOrders;
   /** Pages in one pass; {@link PAGES_MAX} unless said. */
   pagesMax?: number;
 }

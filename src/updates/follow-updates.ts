@@ -5,7 +5,6 @@
  */
 
 import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
-import { noteConfirmsFromNow, noteConfirmsNoMore } from "../confirm/late-orders.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
@@ -91,11 +90,11 @@ export class FollowUpdates implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    noteConfirmsFromNow(this.#context.store);
+    this.#options.late.beginPass();
     try {
       return await this.#run(signal);
     } finally {
-      noteConfirmsNoMore(this.#context.store);
+      this.#options.late.endPass();
       forgetUnstoredChanges(this.#context.store);
     }
   }

@@ -5,7 +5,7 @@
  */
 
 import { withLargeKept } from "../batches/keep-body.ts";
-import { LateOrders } from "../confirm/late-orders.ts";
+import type { LateOrders } from "../confirm/late-orders.ts";
 import { loadMeta, type RestKey } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { isUnchanged } from "../orders/ingest-orders.ts";
@@ -24,7 +24,7 @@ import { endBackfill, loadBackfill } from "./backfill.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "./cut-rows.ts";
 import type { FindCutChanges } from "./find-cut-changes.ts";
 import { type FollowRules, instantOf, isLater, isToken } from "./follow.ts";
-import type { Pass } from "./follow-pass.ts";
+import type { FollowOptions, Pass } from "./follow-pass.ts";
 import { type Ahead, loadLearned, saveAhead, saveLearned } from "./learned-rows.ts";
 import { settleLookBack } from "./look-back.ts";
 import { type Anchor, mergeAnchors } from "./page-cover.ts";
@@ -59,13 +59,13 @@ export class StorePass {
 
   constructor(
     context: JobContext,
-    { rules, follow }: { rules: OrderRules; follow: FollowRules },
+    { rules, follow, late }: FollowOptions,
     { cuts, signature }: { cuts: FindCutChanges; signature: string },
   ) {
     this.#context = context;
     this.#rules = rules;
     this.#follow = follow;
-    this.#late = new LateOrders(context, follow);
+    this.#late = late;
     this.#cuts = cuts;
     this.#signature = signature;
   }

@@ -26,6 +26,7 @@ import type { JournalEntry } from "../../src/batches/journal-batches.ts";
 import { beginPass } from "../../src/batches/pull-pass.ts";
 import { ConfirmBatches } from "../../src/confirm/confirm-batches.ts";
 import { compileConfirm } from "../../src/confirm/confirm-form.ts";
+import { LateOrders } from "../../src/confirm/late-orders.ts";
 import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
@@ -368,7 +369,7 @@ describe("the journal", () => {
     const confirms = new ConfirmBatches(
       context,
       { confirm: compileConfirm({}), account: row.account ?? "" },
-      { timezone: "UTC", overlapMs: 600_000 },
+      new LateOrders(context, { timezone: "UTC", overlapMs: 600_000 }),
     );
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));
     expect(sent()).toBe(before);

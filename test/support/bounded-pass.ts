@@ -1,3 +1,4 @@
+import { LateOrders } from "../../src/confirm/late-orders.ts";
 import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
 import type { JobReport } from "../../src/pass/job.ts";
 import { FollowUpdates } from "../../src/updates/follow-updates.ts";
@@ -11,7 +12,8 @@ export async function boundedPass({ bridge, sandbox }: Followed, pagesMax = 30):
   const { updates } = loaded.config;
   const rules = orderRulesOf(loaded);
   const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
-  const options = { rules, follow, sweepOverlapMs: updates.sweep.overlap, pagesMax };
+  const late = new LateOrders(bridge.context, follow);
+  const options = { rules, follow, late, sweepOverlapMs: updates.sweep.overlap, pagesMax };
   const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules, follow));
   return await job.runOnce(new AbortController().signal);
 }

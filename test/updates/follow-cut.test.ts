@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LateOrders } from "../../src/confirm/late-orders.ts";
 import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { FollowUpdates } from "../../src/updates/follow-updates.ts";
@@ -28,7 +29,8 @@ async function pass({ bridge, sandbox, clock }: Followed): Promise<void> {
   const { updates } = loaded.config;
   const rules = orderRulesOf(loaded);
   const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
-  const options = { rules, follow, sweepOverlapMs: updates.sweep.overlap };
+  const late = new LateOrders(bridge.context, follow);
+  const options = { rules, follow, late, sweepOverlapMs: updates.sweep.overlap };
   const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules, follow));
   await job.runOnce(new AbortController().signal);
 }
