@@ -1,4 +1,13 @@
-import { BESIDE, COUNTS, LINKS, SAYS_AS_USUAL, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import {
+  BESIDE,
+  COUNTS,
+  LINKS,
+  SAYS_AS_USUAL,
+  SAYS_BY_COUNTS,
+  SAYS_OF_PARTS,
+  SAYS_OF_RECORDS,
+  SAYS_PLAINLY,
+} from "./forms.ts";
 import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
@@ -131,7 +140,7 @@ const HOSTILE_KINDS: Classes = {
   "form link": LINKS,
   "form leaves": [1, 2],
   "form confirmedOnly": ["true", "false"],
-  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL],
+  "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL, ...SAYS_PLAINLY],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
@@ -152,7 +161,7 @@ const HOSTILE_KINDS: Classes = {
 /** What becomes of it in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
-  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL, "at first"],
+  "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL, ...SAYS_PLAINLY, "at first"],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
   elsewhere: ["orders", "updates", "status", "import", "other path"],

@@ -59,7 +59,13 @@ export interface Forms {
     | "success"
     | "empty"
     | "text"
-    | (typeof SAYS_OF_RECORDS | typeof SAYS_OF_PARTS | typeof SAYS_BY_COUNTS | typeof SAYS_AS_USUAL)[number];
+    | (
+        | typeof SAYS_OF_RECORDS
+        | typeof SAYS_OF_PARTS
+        | typeof SAYS_BY_COUNTS
+        | typeof SAYS_AS_USUAL
+        | typeof SAYS_PLAINLY
+      )[number];
   readonly result: boolean;
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
@@ -112,6 +118,9 @@ export const SAYS_BY_COUNTS = ["stats", "summary", "report", "import", "data.sta
 
 /** The same, in numbers alone that only those of former answers show to mean it; `all or none`: a record that is not taken has the whole request left out. */
 export const SAYS_AS_USUAL = ["taken", "ignored", "all or none"] as const;
+
+/** The same, by a count that nothing but former answers shows to be one. */
+export const SAYS_PLAINLY = ["number", "words", "rows"] as const;
 
 /** What may stand beside a list of the newest changes that leaves out others. */
 export const COUNTS = ["none", "total", "link"] as const;

@@ -3,7 +3,16 @@
  * rest of a life stays what it was.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { type Forms, isUnsafe, LINKS, SAYS_AS_USUAL, SAYS_BY_COUNTS, SAYS_OF_PARTS, SAYS_OF_RECORDS } from "./forms.ts";
+import {
+  type Forms,
+  isUnsafe,
+  LINKS,
+  SAYS_AS_USUAL,
+  SAYS_BY_COUNTS,
+  SAYS_OF_PARTS,
+  SAYS_OF_RECORDS,
+  SAYS_PLAINLY,
+} from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
@@ -50,6 +59,7 @@ const FOUND: readonly Found[] = [
   { tag: 0xf04e, shares: { usual: 0.02, hostile: 0.04 }, draw: refer },
   { tag: 0x0c4e, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledOtherwise },
   { tag: 0x5a96, shares: { usual: 0.03, hostile: 0.08 }, draw: leftOutAsUsual },
+  { tag: 0x5aa7, shares: { usual: 0.02, hostile: 0.05 }, draw: leftOutPlainly },
   { tag: 0x9a6e, shares: { usual: 0.03, hostile: 0.06 }, draw: inPages },
   { tag: 0x409c, shares: { usual: 0.03, hostile: 0.06 }, draw: notConfirmed },
   { tag: 0x61d2, shares: { usual: 0.02, hostile: 0.04 }, draw: withinMinute },
@@ -97,6 +107,19 @@ function leftOut(answers: readonly Forms["importAnswer"][]): Found["draw"] {
 function leftOutAsUsual(random: Random, forms: Forms, world: WorldKind): Added | undefined {
   const isFirst = SAYS_BY_COUNTS.some((form) => form === forms.importAnswer);
   return isFirst ? undefined : leftOut(SAYS_AS_USUAL)(random, forms, world);
+}
+
+/** Several answers to one record, and to two, show what they count. */
+function leftOutPlainly(random: Random, forms: Forms, world: WorldKind): Added | undefined {
+  const isFirst = SAYS_BY_COUNTS.some((form) => form === forms.importAnswer);
+  const drawn = isFirst ? undefined : leftOut(SAYS_PLAINLY)(random, forms, world);
+  if (drawn === undefined) return undefined;
+  const before = [0, 1, 2, 3].flatMap((key): Step[] => [
+    write(key),
+    ...(key % 2 === 0 ? [] : [write(key - 1)]),
+    pass(),
+  ]);
+  return { ...drawn, steps: [...before, ...drawn.steps] };
 }
 
 const write = (key: number, how: "upsert" | "zero" = "upsert"): Step => ({

@@ -180,8 +180,8 @@ export class World implements Scene, Line, CommitHooks {
   }
 
   /** It is known how imports of the feed are answered. */
-  isImportKnown(feed: FeedName): boolean {
-    return (this.#accepted.get(placeOf({ kind: "import", feed })) ?? 0) >= FORM_TIMES;
+  isImportKnown(feed: FeedName, times = FORM_TIMES): boolean {
+    return (this.#accepted.get(placeOf({ kind: "import", feed })) ?? 0) >= times;
   }
 
   get life(): ProgramLife | undefined {

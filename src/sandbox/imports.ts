@@ -184,6 +184,12 @@ export class ImportedFeeds {
         return answerText(200, JSON.stringify({ status: "ok", progress: `${good}/${all}` }));
       case "of":
         return answerText(200, `updated ${good} of ${all}`, TEXT_TYPE);
+      case "number":
+        return answerText(200, `${taken}`);
+      case "words":
+        return answerText(200, `Загружено строк: ${taken}`, TEXT_TYPE);
+      case "rows":
+        return answerText(200, JSON.stringify({ success: true, rows: taken }));
       case "lacking":
         return answerText(200, `Обновлено: ${good}, не найдено: ${bad.length}`, TEXT_TYPE);
       default:

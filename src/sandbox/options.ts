@@ -44,6 +44,9 @@ const IMPORT_ANSWER = z.enum([
   "taken",
   "ignored",
   "all or none",
+  "number",
+  "words",
+  "rows",
 ]);
 
 /** How the records of orders look. */
@@ -257,7 +260,8 @@ const OPTIONS = group({
    * sentence; `echo`: the records as they are now; `progress`: how many of them were taken, as a fraction; `of`: the same as a text;
    * `lacking`: how many were taken and how many it does not have, as a text; `stats`, `summary`, `report`, `import`, `data.stats`: how
    * many came, were taken and were not, as counts inside an object of that name; `taken`: how many came and were taken; `ignored`: how
-   * many were not; `all or none`: as `taken`, of a request that is taken as a whole or not at all.
+   * many were not; `all or none`: as `taken`, of a request that is taken as a whole or not at all; `number`, `words`, `rows`: how many were
+   * taken, as a number alone, at the end of a text, and under a name that does not say what it counts.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**
