@@ -158,6 +158,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
   ],
   tested(
+    "test/database/open-file.test.ts",
+    "what lies beside a file is not checked before SQLite opens it",
+    { of: "refuseLinkedBeside", does: "return;" },
+    "src/database/file-checks.ts",
+  ),
+  tested(
+    "test/database/open-file.test.ts",
+    "a pipe in the place of a copy is opened",
+    { in: "openFile", find: "refuseNoFile(real);", replace: "" },
+    "src/database/open-file.ts",
+  ),
+  tested(
+    "test/platform/fresh-file.test.ts",
+    "a file with two names is written",
+    { in: "openOnlyName", find: "nlink <= 1", replace: "nlink >= 1" },
+    "src/platform/fresh-file.ts",
+  ),
+  tested(
     "test/feeds/push-parents.test.ts",
     "what takes off sale waits for a parent",
     { of: "isOffSale", does: "return false;" },

@@ -73,13 +73,13 @@ async function checkWords(trial: Trial): Promise<void> {
 
 async function checkReload(trial: Trial): Promise<void> {
   const { machine } = trial;
-  const pid = machine.show(UNIT, "MainPID");
+  const pid = machine.mainPid(UNIT);
   const good = machine.read(CONFIG);
   await trial.check("a reload takes a good configuration over", async () => {
     machine.write(CONFIG, good.replace("#requests_per_second: 5", "requests_per_second: 50"));
     machine.must(`systemctl reload ${UNIT}`);
     await trial.untilSaid(UNIT, "is in force");
-    return equal(machine.show(UNIT, "MainPID"), pid);
+    return equal(machine.mainPid(UNIT), pid);
   });
   await trial.check(
     "a reload with a wrong configuration fails, names the key, and the old one stays in force",
@@ -92,7 +92,7 @@ async function checkReload(trial: Trial): Promise<void> {
       equal(/Job for \S+ failed/.test(err), true);
       equal(trial.isActive(UNIT), true);
       await trial.untilOrders(DATABASE, 1);
-      return equal(machine.show(UNIT, "MainPID"), pid);
+      return equal(machine.mainPid(UNIT), pid);
     },
   );
 }
@@ -107,7 +107,7 @@ async function checkDeaths(trial: Trial): Promise<void> {
   };
   await trial.check("a killed service (kill -9) comes back and goes on", async () => {
     const before = restarts();
-    machine.must(`kill -9 ${machine.show(UNIT, "MainPID")}`);
+    machine.must(`kill -9 ${machine.mainPid(UNIT)}`);
     return await again(before);
   });
   machine.write(`/etc/systemd/system/${UNIT}.service.d/watchdog.conf`, `[Service]\nWatchdogSec=${WATCHDOG_S}s\n`);
@@ -123,7 +123,7 @@ async function checkDeaths(trial: Trial): Promise<void> {
     "a service that hangs (SIGSTOP) shows no good words for longer than a minute, and comes back",
     async () => {
       const wellBefore = machine.show(UNIT, "StatusText");
-      machine.must(`kill -STOP ${machine.show(UNIT, "MainPID")}`);
+      machine.must(`kill -STOP ${machine.mainPid(UNIT)}`);
       const shownMs = await machine.until(
         "systemd has ended it",
         () => machine.show(UNIT, "ActiveState") !== "active",

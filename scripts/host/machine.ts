@@ -111,6 +111,13 @@ export class Machine {
     return this.must(`systemctl show --value --property=${property} ${unit}`);
   }
 
+  /** Of a unit that runs: 0 would be every process of the caller's group. */
+  mainPid(unit: string): string {
+    const pid = this.show(unit, "MainPID");
+    if (pid === "0") throw new Error(`${unit} is not running`);
+    return pid;
+  }
+
   /** Waits until something is so; throws with the words after a time that is never reached when all is well. */
   async until(words: string, isSo: () => boolean, withinMs = BOOTS_WITHIN_MS): Promise<number> {
     const startedMs = performance.now();

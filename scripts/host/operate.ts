@@ -51,10 +51,10 @@ async function checkNewSecret(trial: Trial): Promise<void> {
     "a new secret: status names it and the way, and a reload fails instead of reading the old copy",
     async () => {
       machine.must(`printf 'changed-for-main\\n' >${SECRET}`);
-      const pid = machine.show(UNIT, "MainPID");
+      const pid = machine.mainPid(UNIT);
       equal(machine.run(`systemctl reload ${UNIT}`).code, 1);
       await trial.untilSaid(UNIT, "was written after systemd handed the Client Secret over");
-      equal(machine.show(UNIT, "MainPID"), pid);
+      equal(machine.mainPid(UNIT), pid);
       const ms = await untilStatus(
         trial,
         (text) => text.includes(replaced),
@@ -100,10 +100,10 @@ async function checkJournal(trial: Trial): Promise<void> {
       await trial.untilSaid(UNIT, cause);
       await machine.until("a batch waits for its confirm", () => stored() > 0);
       await untilStatus(trial, (text) => text.includes(cause), "status names the cause");
-      const pid = machine.show(UNIT, "MainPID");
+      const pid = machine.mainPid(UNIT);
       machine.must(`chown erp-bridge:erp-bridge ${folder}`);
       const ms = await machine.until("every batch is confirmed", () => stored() === 0, 150_000);
-      equal(machine.show(UNIT, "MainPID"), pid);
+      equal(machine.mainPid(UNIT), pid);
       const kept = machine.must(`find ${folder} -type f | wc -l`);
       machine.write(CONFIG, good);
       machine.must(`systemctl reload ${UNIT}; rm -rf ${folder}`);

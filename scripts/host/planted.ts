@@ -34,9 +34,13 @@ const NAMES = [
   ...["copy.db", "copy.db.partial", "copy.db.config.yaml", "backups", "journal"].map((name) => `${DATA}/${name}`),
 ];
 /** With one of these in the way no command gets far, so each is tried alone. */
-const IN_THE_WAY = ["", "-wal", "-shm", "-journal", ".lock", ".lock-journal", ".id"].map(
-  (ending) => `${DATABASE}${ending}`,
-);
+const IN_THE_WAY = [
+  ...["", "-wal", "-shm", "-journal", ".id", ".progress"],
+  ...[".lock", ".lock-journal", ".lock-wal", ".lock-shm"],
+].map((ending) => `${DATABASE}${ending}`);
+const KINDS_ALONE = ["link", "hard link", "pipe"];
+/** What timeout(1) ends with. */
+const TIMED_OUT = 124;
 
 const WRITING = [`restore ${SOURCE} --yes`, "sync orders", `backup ${DATA}/copy.db`];
 const OTHERS = [
@@ -120,31 +124,36 @@ class Treasure {
 
 async function checkNames(trial: Trial, planter: Planter): Promise<void> {
   const { machine } = trial;
-  const treasure = new Treasure(trial, planter);
   /** A hard link to what one may not write is forbidden by the kernel (fs.protected_hardlinks): root makes it here. */
   const plant = (kind: string, name: string) => {
     const command = KINDS[kind]?.(name, planter.treasure) ?? "false";
     machine.must(kind === "hard link" ? command : `runuser -u ${planter.user} -- ${command}`);
   };
-  const attempt = (command: string, kind: string, names: readonly string[]) => {
+  const attempt = (treasure: Treasure, command: string, kind: string, names: readonly string[]) => {
     // What is in the way is moved, not lost: a database with a planted log is still the shop's.
     machine.must(`rm -rf ${DATA}/aside; mkdir ${DATA}/aside`);
     for (const name of names) {
       machine.must(`if [ -e ${name} ]; then mv ${name} ${DATA}/aside/; fi`);
       plant(kind, name);
     }
-    machine.run(`timeout 60 erp-bridge ${command}`);
-    treasure.check(`${command} with ${names.length === 1 ? names[0] : "all names"} as a ${kind}`);
-    machine.must(
-      `rm -rf ${names.join(" ")}; find ${DATA}/aside -mindepth 1 -exec mv -t ${DATA} {} +; rmdir ${DATA}/aside`,
-    );
+    const words = `${command} with ${names.length === 1 ? names[0] : "all names"} as a ${kind}`;
+    try {
+      if (machine.run(`timeout 60 erp-bridge ${command}`).code === TIMED_OUT) throw new Error(`${words} waits`);
+      treasure.check(words);
+    } finally {
+      machine.must(
+        `rm -rf ${names.join(" ")}; find ${DATA}/aside -mindepth 1 -exec mv -t ${DATA} {} +; rmdir ${DATA}/aside`,
+      );
+    }
   };
   for (const kind of Object.keys(KINDS)) {
     await trial.check(`a ${kind} of ${planter.user}'s in the place of what root's commands write leads nowhere`, () => {
       const commands = kind === "link" ? [...WRITING, ...OTHERS] : WRITING;
-      for (const command of commands) attempt(command, kind, NAMES);
-      const alone = kind === "link" || kind === "hard link" ? IN_THE_WAY : [];
-      for (const name of alone) for (const command of WRITING) attempt(command, kind, [name]);
+      // Set back for each: what one could spoil says nothing of the others.
+      const treasure = new Treasure(trial, planter);
+      for (const command of commands) attempt(treasure, command, kind, NAMES);
+      const alone = KINDS_ALONE.includes(kind) ? IN_THE_WAY : [];
+      for (const name of alone) for (const command of WRITING) attempt(treasure, command, kind, [name]);
       return `${commands.length} commands with ${NAMES.length} names${alone.length > 0 ? `, ${WRITING.length} with each of ${alone.length} alone` : ""}`;
     });
   }
@@ -165,15 +174,19 @@ async function checkSwapped(trial: Trial, planter: Planter): Promise<void> {
     const pid = machine.must(
       `runuser -u ${planter.user} -- sh -c '/usr/lib/erp-bridge/node ${SWAPPER_FILE} >/dev/null 2>&1 & echo $!'`,
     );
-    for (let round = 0; round < rounds; round++) {
-      for (const command of [`restore ${SOURCE} --yes`, `backup ${DATA}/copy-${round}.db`, "sync orders"]) {
-        machine.run(`timeout 60 erp-bridge ${command}`);
-        treasure.check(command);
+    let swapped: string;
+    try {
+      for (let round = 0; round < rounds; round++) {
+        for (const command of [`restore ${SOURCE} --yes`, `backup ${DATA}/copy-${round}.db`, "sync orders"]) {
+          machine.run(`timeout 60 erp-bridge ${command}`);
+          treasure.check(command);
+        }
       }
+    } finally {
+      machine.must(`kill ${pid}`);
+      swapped = machine.must(`ls -d ${DATA}/taken-* 2>/dev/null | wc -l`);
+      machine.must(`rm -rf ${DATA}/taken-* ${DATA}/copy-* ${NAMES.join(" ")}`);
     }
-    machine.must(`kill ${pid}`);
-    const swapped = machine.must(`ls -d ${DATA}/taken-* 2>/dev/null | wc -l`);
-    machine.must(`rm -rf ${DATA}/taken-* ${DATA}/copy-* ${NAMES.join(" ")}`);
     equal(Number(swapped) > 0, true);
     return `${rounds} rounds, ${swapped} files swapped`;
   });
@@ -207,10 +220,10 @@ async function checkMade(trial: Trial): Promise<void> {
 async function checkDebugger(trial: Trial): Promise<void> {
   const { machine } = trial;
   await trial.check("SIGUSR1 opens no debugger, in the service and in root's commands", () => {
-    const pid = machine.show(UNIT, "MainPID");
+    const pid = machine.mainPid(UNIT);
     machine.must(`kill -USR1 ${pid}; sleep 2`);
     equal(machine.run(DEBUGGER_LISTENS).code !== 0, true);
-    equal(machine.show(UNIT, "MainPID"), pid);
+    equal(machine.mainPid(UNIT), pid);
     const watching = machine.must("erp-bridge status --watch >/dev/null 2>&1 & echo $!; sleep 2");
     machine.must(`kill -USR1 ${watching}; sleep 2`);
     equal(machine.run(DEBUGGER_LISTENS).code !== 0, true);
@@ -229,7 +242,7 @@ async function checkDebugger(trial: Trial): Promise<void> {
   await trial.check("the environment of systemd changes nothing of the program", () => {
     machine.must("systemctl set-environment NODE_OPTIONS=--inspect NODE_TLS_REJECT_UNAUTHORIZED=0");
     machine.must(`systemctl restart ${UNIT}`);
-    const environment = machine.must(`tr '\\0' '\\n' </proc/${machine.show(UNIT, "MainPID")}/environ`);
+    const environment = machine.must(`tr '\\0' '\\n' </proc/${machine.mainPid(UNIT)}/environ`);
     machine.must("systemctl unset-environment NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED");
     equal(/NODE_OPTIONS|NODE_TLS/.test(environment), false);
     return equal(machine.run(DEBUGGER_LISTENS).code !== 0, true);

@@ -90,7 +90,7 @@ export async function checkShops(trial: Trial): Promise<void> {
     );
     machine.must(`systemctl daemon-reload; systemctl start sandbox-north; systemctl restart ${UNIT}@north`);
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
-    const pid = machine.show(`${UNIT}@north`, "MainPID");
+    const pid = machine.mainPid(`${UNIT}@north`);
     const kb = (name: string, file: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(machine.must(`cat /proc/${pid}/${file}`))?.[1]);
     return `${Math.round(kb("VmRSS", "status") / 1024)} MB resident, ${Math.round(kb("Private_Dirty", "smaps_rollup") / 1024)} MB of them its own, after ${IDLE_MS / 1000} s`;
@@ -102,12 +102,12 @@ export async function checkUpgrade(trial: Trial): Promise<void> {
   await trial.check("an upgrade restarts what runs, nothing else, and leaves the configuration alone", async () => {
     machine.must(`systemctl stop ${UNIT}@south`);
     const config = machine.must("md5sum /etc/erp-bridge/*");
-    const pids = [UNIT, `${UNIT}@north`].map((unit) => machine.show(unit, "MainPID"));
+    const pids = [UNIT, `${UNIT}@north`].map((unit) => machine.mainPid(unit));
     equal(machine.must("erp-bridge --version"), packages.formerVersion);
     machine.must("dpkg -i /root/present.deb");
     equal(machine.must("erp-bridge --version"), packages.version);
     await machine.until("both run again", () => trial.isActive(UNIT) && trial.isActive(`${UNIT}@north`));
-    const now = [UNIT, `${UNIT}@north`].map((unit) => machine.show(unit, "MainPID"));
+    const now = [UNIT, `${UNIT}@north`].map((unit) => machine.mainPid(unit));
     equal(
       now.some((pid) => pids.includes(pid)),
       false,

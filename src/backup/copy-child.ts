@@ -6,7 +6,7 @@
  */
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
-import Database from "better-sqlite3";
+import { openFile } from "../database/open-file.ts";
 import { type Verified, verifyTables } from "../database/verify-tables.ts";
 
 export interface CopyOrder {
@@ -36,7 +36,7 @@ export type Named = Pick<Verified, "skipped" | "erpComplaints">;
 const send = (message: CopyMessage) => void process.send?.(message);
 
 async function copy({ source, partial }: CopyOrder): Promise<void> {
-  const db = new Database(source, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  const db = openFile(source, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec("BEGIN");
     db.prepare("SELECT count(*) FROM sqlite_schema").get(); // from here on this connection reads one snapshot
@@ -53,7 +53,7 @@ async function copy({ source, partial }: CopyOrder): Promise<void> {
 
 /** Makes it one file that needs nothing beside it, notes when it was made, and reads all of it. */
 function seal({ partial, copiedAt }: CopyOrder): Named & { found: string | undefined } {
-  const db = new Database(partial, { fileMustExist: true });
+  const db = openFile(partial, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
     db.pragma("foreign_keys = OFF"); // one that the ERP keeps to `meta` would refuse the next statement

@@ -7,6 +7,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { closeSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { refuseLinkedDatabase } from "../database/file-checks.ts";
 import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
@@ -65,6 +66,7 @@ export function configBeside(target: string): string {
 /** Throws BridgeErrors: usage (the name is taken), stopped, disk_full, disk_failed, database_refused, database_corrupt. */
 export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   const { source, target } = options;
+  refuseLinkedDatabase(source);
   if (journalSince(source) !== undefined) throw foreignJournalError(source);
   const partial = freshName(target, PARTIAL);
   for (const name of [target, configBeside(target)]) refuseTaken(name);

@@ -1,8 +1,9 @@
 /* Whose database a copy shows. Only reads. */
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { findCopies, type NamedCopy } from "../database/copy-names.ts";
+import { openFile } from "../database/open-file.ts";
 import { compareReach, type Progress } from "../database/progress.ts";
 import { progressOf } from "../database/progress-note.ts";
 import type { Owner } from "../platform/owner.ts";
@@ -11,7 +12,7 @@ import type { Owner } from "../platform/owner.ts";
 export function readOwnerOfCopy(file: string): Owner {
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { readonly: true, fileMustExist: true });
+    db = openFile(file, { readonly: true, fileMustExist: true });
     const read = db.prepare("SELECT value FROM meta WHERE key = ?").pluck();
     return { account: read.get("account") as string | undefined, database: read.get("database") as string | undefined };
   } catch {
@@ -37,7 +38,7 @@ export function newestCopyOf(folder: string, database: string): CopyReach | unde
 
 /** The orders of a copy; throws what SQLite says where it cannot be read. */
 export function* ordersOfCopy(file: string): Generator<{ orderId: string; serviceId: string | null }> {
-  const db = new Database(file, { readonly: true, fileMustExist: true });
+  const db = openFile(file, { readonly: true, fileMustExist: true });
   try {
     yield* db
       .prepare<[], { orderId: string; serviceId: string | null }>(
@@ -53,7 +54,7 @@ export function* ordersOfCopy(file: string): Generator<{ orderId: string; servic
 export function readProgress(file: string): Progress | undefined {
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { readonly: true, fileMustExist: true });
+    db = openFile(file, { readonly: true, fileMustExist: true });
     return progressOf(db, undefined);
   } catch {
     return undefined;

@@ -5,9 +5,10 @@
  */
 
 import { existsSync } from "node:fs";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { inspectDatabase, isBridgeDatabase, loadMigrations } from "../database/migrations.ts";
 import { onlyRow } from "../database/only-row.ts";
+import { openFile } from "../database/open-file.ts";
 import { compareReach, type Reached } from "../database/progress.ts";
 import { reachedBy } from "../database/progress-note.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
@@ -46,7 +47,7 @@ export type Replaced =
 export function examineCopy(work: string, file: string): CopyFacts {
   let db: Database.Database | undefined;
   try {
-    db = new Database(work, { fileMustExist: true });
+    db = openFile(work, { fileMustExist: true });
     if (!isBridgeDatabase(db) || !hasTable(db, "orders")) throw notOurs(file);
     const { problems } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
     if (problems.length > 0) throw damaged(file, problems.join("; "));
@@ -91,7 +92,7 @@ export function examineReplaced(
 ): Replaced {
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { readonly: true, fileMustExist: true });
+    db = openFile(file, { readonly: true, fileMustExist: true });
     db.pragma("trusted_schema = OFF");
     inspectDatabase(db, loadMigrations(migrationsFolder), file);
     if (!hasTable(db, "orders")) return gone(db, m.backup.isEmpty);

@@ -3,7 +3,7 @@
  * earlier versions wrote many into one. Of what is in the middle of being written nothing is kept.
  */
 
-import { closeSync, constants, mkdirSync, readdirSync, readFileSync, readSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, readdirSync, readFileSync, readSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import type { JournalNote, JournalPlace } from "../batches/journal-batches.ts";
@@ -45,7 +45,7 @@ export function* readJournal(folder: string): Generator<{ file: string; startedM
 }
 
 function readFile(file: string): ReadFrames {
-  const descriptor = openRegular(file, constants.O_RDONLY);
+  const descriptor = openRegular(file);
   try {
     return readFrames(readFileSync(descriptor));
   } finally {
@@ -56,7 +56,7 @@ function readFile(file: string): ReadFrames {
 /** The note of a file's first entry; undefined where that is damaged. */
 function firstNoteOf(file: string): JournalNote | undefined {
   const head = Buffer.alloc(FIRST_NOTE_BYTES);
-  const descriptor = openRegular(file, constants.O_RDONLY);
+  const descriptor = openRegular(file);
   try {
     const length = readSync(descriptor, head, 0, head.length, 0);
     return readFirstNote(head.subarray(0, length));

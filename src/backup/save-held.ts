@@ -4,8 +4,8 @@
  */
 import { closeSync, renameSync } from "node:fs";
 import path from "node:path";
-import Database from "better-sqlite3";
 import { copyName } from "../database/copy-names.ts";
+import { openFile } from "../database/open-file.ts";
 import type { Store } from "../database/store.ts";
 import { savedStem } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
@@ -20,7 +20,7 @@ export async function saveHeld(store: Store, nowMs: number): Promise<string | un
     closeSync(createFile(partial, 0o600));
     // Where a lock is in the way at its first step, it has copied nothing and resolves all the same.
     if ((await store.db.backup(partial)).totalPages === 0) return undefined;
-    const copy = new Database(partial);
+    const copy = openFile(partial);
     try {
       copy.pragma("journal_mode = DELETE");
       if (verifyTables(copy, "quick_check", 1).problems.length > 0) return undefined;

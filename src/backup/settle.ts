@@ -5,11 +5,11 @@
  * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 
-import Database from "better-sqlite3";
 import { saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { mendQueue } from "../database/make-own.ts";
 import { onlyRow } from "../database/only-row.ts";
+import { openFile } from "../database/open-file.ts";
 import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
 import { quoteName } from "../database/quote-name.ts";
@@ -144,7 +144,7 @@ interface FeedSource {
 
 /** The tables that a statement opens, also behind views. None where it cannot be compiled: then its feed is held by itself. */
 function tablesReadBy({ path }: Store, sql: string): string[] {
-  const db = new Database(path, { readonly: true });
+  const db = openFile(path, { readonly: true });
   try {
     const plan = () => db.prepare<unknown[], { opcode: string; p2: number }>(`EXPLAIN ${sql}`);
     const steps = readQuotedText(db, plan).all();

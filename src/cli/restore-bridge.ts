@@ -30,7 +30,12 @@ import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
 import { timeInName } from "../database/copy-names.ts";
-import { checkDatabaseFile, isSwapUnfinished, resolveDatabasePath } from "../database/file-checks.ts";
+import {
+  checkDatabaseFile,
+  isSwapUnfinished,
+  refuseLinkedBeside,
+  resolveDatabasePath,
+} from "../database/file-checks.ts";
 import { acquireInstanceLock, isLocked } from "../database/instance-lock.ts";
 import { openStore } from "../database/open.ts";
 import { listOpeners } from "../database/open-elsewhere.ts";
@@ -44,7 +49,7 @@ import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { freshName, leftNames, openRegular, removeName, setMode } from "../platform/fresh-file.ts";
+import { freshName, leftNames, openOnlyName, removeName, setMode } from "../platform/fresh-file.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { describeGap } from "./restore-gap.ts";
 import { type JournalReport, replayJournal } from "./restore-journal.ts";
@@ -138,6 +143,7 @@ function takeCopy({ file, onStep }: RestoreOptions, database: string, work: stri
   const mine = statSync(database, { throwIfNoEntry: false });
   if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", m.restore.isDatabase({ file }));
   if (isLocked(file) !== undefined) throw new BridgeError("usage", m.restore.inUse({ file }));
+  refuseLinkedBeside(file);
   removeWork(database);
   const free = readDiskSpace(path.dirname(database)).free;
   if (free < 2 * size) {
@@ -336,7 +342,7 @@ function refuseWritten(replaced: Replaced & { state: "there" }, before: number, 
 function handOver(work: string, database: string): void {
   const before = statSync(database, { throwIfNoEntry: false });
   const { uid, gid } = before ?? statSync(path.dirname(database));
-  const descriptor = openRegular(work, constants.O_RDONLY);
+  const descriptor = openOnlyName(work, constants.O_RDONLY);
   try {
     const self = process.geteuid?.() ?? uid;
     try {

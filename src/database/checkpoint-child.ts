@@ -3,7 +3,7 @@
  * the daemon's event loop. It may die at any time: a log that was moved in part is moved again.
  */
 import { closeSync, fsyncSync, openSync } from "node:fs";
-import Database from "better-sqlite3";
+import { openFile } from "./open-file.ts";
 
 export interface CheckpointOrder {
   step: "flush" | "move";
@@ -22,7 +22,7 @@ function flush(file: string): void {
 }
 
 function move(file: string): void {
-  const db = new Database(file, { fileMustExist: true, timeout: 0 });
+  const db = openFile(file, { fileMustExist: true, timeout: 0 });
   try {
     db.pragma("synchronous = FULL");
     db.pragma("wal_checkpoint(PASSIVE)");

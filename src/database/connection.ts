@@ -6,12 +6,13 @@
 
 import { statSync } from "node:fs";
 import { endianness } from "node:os";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { checkDatabaseFile, readStart, refuseUnfinishedSwap, resolveDatabasePath } from "./file-checks.ts";
 import { refuseForeignJournal } from "./foreign-journal.ts";
 import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER, type Migration } from "./migrations.ts";
+import { openFile } from "./open-file.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
 
@@ -67,7 +68,7 @@ export function assertDurable(db: Database.Database, file: string, mode: OpenMod
 }
 
 export function connect(file: string, readonly: boolean): Database.Database {
-  return new Database(file, { readonly, fileMustExist: true, timeout: OPENING_TIMEOUT_MS });
+  return openFile(file, { readonly, fileMustExist: true, timeout: OPENING_TIMEOUT_MS });
 }
 
 /** Opening, with a file that is no database distinguished from one that was damaged while in use. */
@@ -108,7 +109,7 @@ function hasFrames(file: string): boolean {
 function isOpenedByNobody(file: string): boolean {
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { fileMustExist: true, timeout: 0 });
+    db = openFile(file, { fileMustExist: true, timeout: 0 });
     db.pragma("locking_mode = EXCLUSIVE");
     db.pragma("schema_version");
     return true;

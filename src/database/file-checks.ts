@@ -19,6 +19,7 @@ import {
   readFileSync,
   readSync,
   realpathSync,
+  type Stats,
   statSync,
 } from "node:fs";
 import path from "node:path";
@@ -86,20 +87,24 @@ export function resolveDatabasePath(databasePath: string): string {
   }
 }
 
-function refuseLinks(file: string, isBeside = false): number | undefined {
+/** Refuses a link or what is no regular file; undefined where there is nothing. */
+export function refuseNoFile(file: string, isBeside = false): Stats | undefined {
   const stat = lstatSync(file, { throwIfNoEntry: false });
-  if (stat === undefined) return undefined;
-  if (stat.isSymbolicLink()) {
-    throw refuse(m.database.symbolicLink({ file }), m.database.setTarget);
+  if (stat?.isSymbolicLink() === true) {
+    throw refuse(m.database.symbolicLink({ file }), isBeside ? m.database.findMaker : m.database.setTarget);
   }
-  if (!stat.isFile()) {
-    const hint = isBeside ? m.database.findMaker : m.database.fixPath;
-    throw refuse(m.database.notRegular({ file }), hint);
+  if (stat?.isFile() === false) {
+    throw refuse(m.database.notRegular({ file }), isBeside ? m.database.findMaker : m.database.fixPath);
   }
-  if (stat.nlink > 1) {
+  return stat;
+}
+
+function refuseLinks(file: string, isBeside = false): number | undefined {
+  const stat = refuseNoFile(file, isBeside);
+  if (stat !== undefined && stat.nlink > 1) {
     throw refuse(m.database.hardLinks({ file, names: stat.nlink }), m.database.leaveOneName);
   }
-  return stat.size;
+  return stat?.size;
 }
 
 function refuseNetwork(file: string): void {
@@ -115,9 +120,16 @@ function refuseNetwork(file: string): void {
   }
 }
 
+/** What SQLite opens or makes beside a database. */
+export const BESIDE = ["-wal", "-shm", "-journal"];
+
+export function refuseLinkedBeside(file: string): void {
+  for (const suffix of BESIDE) refuseLinks(`${file}${suffix}`, true);
+}
+
 /** Refuses whatever bears a name of the database and is no file of its own. Gives its size; undefined where it is absent. */
 export function refuseLinkedDatabase(file: string): number | undefined {
-  for (const suffix of ["-wal", "-shm", "-journal"]) refuseLinks(`${file}${suffix}`, true);
+  refuseLinkedBeside(file);
   return refuseLinks(file);
 }
 

@@ -4,7 +4,7 @@
  * played back over newer pages and destroys them. So it is looked for before anything is opened.
  */
 
-import { closeSync, constants, readSync, statSync } from "node:fs";
+import { closeSync, readSync, statSync } from "node:fs";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { openRegular } from "../platform/fresh-file.ts";
@@ -27,7 +27,7 @@ export function hasForeignJournal(file: string): boolean {
 function isInWalMode(file: string): boolean {
   let descriptor: number | undefined;
   try {
-    descriptor = openRegular(file, constants.O_RDONLY);
+    descriptor = openRegular(file);
     const modes = Buffer.alloc(MODES.length);
     return readSync(descriptor, modes, 0, modes.length, MODES_AT) === modes.length && modes.equals(MODES);
   } catch {

@@ -7,13 +7,14 @@
 
 import { closeSync, existsSync, lstatSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { m } from "../messages/messages.ts";
 import { messageBehind, packed } from "../messages/pack.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { createFile, giveTo, openRegular, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
+import { createFile, giveTo, openOnlyName, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
 import type { Trouble } from "../platform/troubles.ts";
-import { resolveDatabasePath } from "./file-checks.ts";
+import { BESIDE, resolveDatabasePath } from "./file-checks.ts";
+import { openFile } from "./open-file.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 
 export interface LockHolder {
@@ -121,7 +122,7 @@ function signalIn(lockPath: string, holder: LockHolder): (met?: Trouble) => void
   let file: number | undefined;
   return (met) => {
     try {
-      file ??= openRegular(`${lockPath}.json`);
+      file ??= openOnlyName(`${lockPath}.json`);
       writeSync(file, signalText({ ...holder, aliveMs: machineMs() }, met).padEnd(SIGNAL_BYTES), 0);
     } catch {
       // As above.
@@ -158,7 +159,7 @@ function makeLockFile(databasePath: string, lockPath: string): void {
 
 /** Whether there is a lock file. What else may bear its name is refused: SQLite would follow a link and wait for a pipe. */
 function hasLockFile(lockPath: string): boolean {
-  for (const name of [lockPath, `${lockPath}-journal`, `${lockPath}-wal`]) {
+  for (const name of ["", ...BESIDE].map((suffix) => `${lockPath}${suffix}`)) {
     const stat = lstatSync(name, { throwIfNoEntry: false });
     if (stat === undefined || (stat.isFile() && stat.nlink === 1)) continue;
     throw new BridgeError("database_refused", m.database.lockNoFile({ file: name }), { hint: m.database.removeIt });
@@ -195,7 +196,7 @@ export function acquireInstanceLock(
     throw asBridgeError(error, m.database.takingLock, lockPath);
   }
   try {
-    db = new Database(lockPath, { timeout: ACQUIRE_TIMEOUT_MS });
+    db = openFile(lockPath, { timeout: ACQUIRE_TIMEOUT_MS });
     db.pragma("journal_mode = MEMORY"); // no journal file beside the lock
     db.pragma("locking_mode = EXCLUSIVE");
     db.exec("BEGIN EXCLUSIVE");
@@ -239,7 +240,7 @@ export function isLocked(databasePath: string): { holder: LockHolder | undefined
   let db: Database.Database | undefined;
   try {
     if (!hasLockFile(lockPath)) return undefined;
-    db = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
+    db = openFile(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
     db.prepare("SELECT 1 FROM sqlite_schema").get();
     return undefined;
   } catch (error) {

@@ -11,12 +11,13 @@
  * next start flushes first.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { childProgram } from "../platform/child-program.ts";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
 import { DatabaseCheck } from "./database-check.ts";
 import { HeldFile } from "./held-file.ts";
 import { type Frames, LogCheck } from "./log-check.ts";
+import { openFile } from "./open-file.ts";
 
 /** Frames of a log that is moved into the database: what SQLite itself takes. */
 const MOVED_FROM_FRAMES = 1000;
@@ -252,7 +253,7 @@ export class LogKeeper {
 }
 
 function connect(file: string): Database.Database {
-  const db = new Database(file, { fileMustExist: true, timeout: 0 });
+  const db = openFile(file, { fileMustExist: true, timeout: 0 });
   db.pragma("synchronous = FULL");
   db.pragma("wal_autocheckpoint = 0");
   db.pragma(`cache_size = -${CACHE_KIB}`);

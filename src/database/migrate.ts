@@ -11,7 +11,7 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdirSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
@@ -19,6 +19,7 @@ import { ERP_TABLES } from "./erp-objects.ts";
 import { schemaNames } from "./file-checks.ts";
 import { encodingOf, isFor, namesMadeBy } from "./made-objects.ts";
 import { APPLICATION_ID, inspectDatabase, MIGRATIONS_TABLE, type Migration, statementsOf } from "./migrations.ts";
+import { openFile } from "./open-file.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 import { isUnknownHere, verifyTables } from "./verify-tables.ts";
 
@@ -53,7 +54,7 @@ function copyInto(db: Database.Database, file: string, target: string): void {
   } finally {
     db.exec("ROLLBACK");
   }
-  const copy = new Database(target);
+  const copy = openFile(target);
   try {
     copy.pragma("journal_mode = DELETE");
   } finally {
@@ -73,7 +74,7 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
     // VACUUM INTO takes an existing empty file: so the copy of customers' data is never readable by more than its source.
     closeSync(createFile(partial, 0o600));
     copyInto(db, file, partial);
-    const copy = new Database(partial, { readonly: true });
+    const copy = openFile(partial, { readonly: true });
     try {
       const [found] = verifyTables(copy, "quick_check", 5).problems;
       if (found !== undefined) {

@@ -6,13 +6,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { refuseForeignTables, schemaNames } from "./file-checks.ts";
 import { namesMadeBy } from "./made-objects.ts";
+import { openFile } from "./open-file.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
 /** "ERPB": marks the file for `file(1)`. The ERP may write another one, so {@link isBridgeDatabase} does not depend on it. */
@@ -147,7 +148,7 @@ export function isBridgeDatabase(db: Database.Database): boolean {
 export function isOwnDatabase(file: string): boolean {
   let db: Database.Database | undefined;
   try {
-    db = new Database(file, { readonly: true, fileMustExist: true });
+    db = openFile(file, { readonly: true, fileMustExist: true });
     return isBridgeDatabase(db);
   } catch {
     return true;

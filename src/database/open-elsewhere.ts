@@ -4,7 +4,7 @@
  */
 import { closeSync, readFileSync, readSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
-import { openRegular } from "../platform/fresh-file.ts";
+import { openOnlyName } from "../platform/fresh-file.ts";
 
 export interface Opener {
   pid: number;
@@ -71,7 +71,7 @@ const NO_VERSION = 0xffff_ffff;
  */
 export function spoilSharedMemory(memory: string): void {
   if (statSync(memory, { throwIfNoEntry: false }) === undefined) return;
-  const file = openRegular(memory);
+  const file = openOnlyName(memory);
   try {
     const header = Buffer.alloc(HEADER_BYTES);
     if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return;

@@ -4,10 +4,10 @@
  * after a crash in the middle the other slot is there, and says less at most. It is no file of SQLite's and may be closed.
  */
 
-import { closeSync, constants, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
-import { createFile, giveTo, openRegular, removeName } from "../platform/fresh-file.ts";
+import { createFile, giveTo, openOnlyName, openRegular, removeName } from "../platform/fresh-file.ts";
 import { onlyRow } from "./only-row.ts";
 import {
   decodeSlots,
@@ -172,7 +172,7 @@ export function raiseSequences(db: Database.Database, { batches, events }: Progr
 export function readNote(databaseFile: string): Note | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openRegular(nameOf(databaseFile), constants.O_RDONLY);
+    descriptor = openRegular(nameOf(databaseFile));
     const bytes = Buffer.alloc(SLOTS * SLOT_BYTES);
     readSync(descriptor, bytes, 0, bytes.length, 0);
     return decodeSlots(bytes);
@@ -230,7 +230,7 @@ export class ProgressNote {
     this.close();
     const name = nameOf(this.#databaseFile);
     try {
-      this.#descriptor = openRegular(name);
+      this.#descriptor = openOnlyName(name);
       return;
     } catch (error) {
       // What is no file of this user's makes way: the folder is.

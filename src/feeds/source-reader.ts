@@ -8,6 +8,7 @@ import { statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { isBridgeDatabase } from "../database/migrations.ts";
+import { openFile } from "../database/open-file.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import { type StoredText, storedText } from "../database/stored-text.ts";
@@ -145,7 +146,7 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
   let db: Database.Database | undefined;
   try {
     if (rules.file !== null) refuseSpecial(rules.file);
-    db = new Database(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db = openFile(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     db.pragma("trusted_schema = OFF");
     db.pragma("cell_size_check = ON");
     if (rules.query === null && tableProblem(rules.table, isBridgeDatabase(db)) !== null) throw ownTable(rules);
@@ -222,7 +223,14 @@ class SourceProblem extends Error {
 }
 
 function sourceError(rules: SourceRules, error: unknown): BridgeError {
-  if (error instanceof BridgeError) return error;
+  if (error instanceof BridgeError) {
+    if (rules.file === null || error.code !== "database_refused") return error;
+    // What is wrong with another file is the feed's own trouble.
+    return new BridgeError("table_missing", error.text, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      cause: error,
+    });
+  }
   const fault = faultCodeOf(error) ?? "";
   const source = sourceOf(rules);
   if (/^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(fault)) {

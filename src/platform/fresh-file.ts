@@ -17,6 +17,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
@@ -51,13 +52,26 @@ export function createFile(file: string, mode: number): number {
   return openSync(file, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, mode);
 }
 
-/** Opens a regular file that is there, never through a link. Throws `ELOOP`, or `ENOTSUP` for anything but a file. */
-export function openRegular(file: string, flags: number = O_RDWR): number {
+/** Opens a regular file that is there for reading, never through a link. Throws `ELOOP`, or `ENOTSUP` for anything but a file. */
+export function openRegular(file: string): number {
+  return openIf(file, O_RDONLY, () => true);
+}
+
+/**
+ * The same for what is written or gets another owner or mode: a second name may be that of somebody else's file.
+ * @param flags `O_RDONLY` where nothing is written
+ */
+export function openOnlyName(file: string, flags: number = O_RDWR): number {
+  return openIf(file, flags, ({ nlink }) => nlink <= 1);
+}
+
+function openIf(file: string, flags: number, isOwn: (stat: Stats) => boolean): number {
   // A pipe would wait for its other end.
   const descriptor = openSync(file, flags | O_NOFOLLOW | constants.O_NONBLOCK);
-  if (fstatSync(descriptor).isFile()) return descriptor;
+  const stat = fstatSync(descriptor);
+  if (stat.isFile() && isOwn(stat)) return descriptor;
   closeSync(descriptor);
-  throw Object.assign(new Error(`${file} is no regular file`), { code: "ENOTSUP" });
+  throw Object.assign(new Error(`${file} is no regular file with one name`), { code: "ENOTSUP" });
 }
 
 /**
@@ -113,7 +127,7 @@ export function giveTo(owner: { uid: number; gid: number }, descriptor: number):
 
 /** The permissions of a file that is there, never of what a link points to. */
 export function setMode(file: string, mode: number): void {
-  const descriptor = openRegular(file, O_RDONLY);
+  const descriptor = openOnlyName(file, O_RDONLY);
   try {
     fchmodSync(descriptor, mode);
   } finally {
@@ -123,7 +137,7 @@ export function setMode(file: string, mode: number): void {
 
 /** The text of a regular file, never through a link and never waiting for a pipe. */
 export function readRegular(file: string): string {
-  const descriptor = openRegular(file, O_RDONLY);
+  const descriptor = openRegular(file);
   try {
     return readFileSync(descriptor, "utf8");
   } finally {
@@ -133,7 +147,7 @@ export function readRegular(file: string): string {
 
 /** Returns once what was written to a file is on the disk. */
 export function syncFile(file: string): void {
-  syncDescriptor(openRegular(file, O_RDONLY));
+  syncDescriptor(openRegular(file));
 }
 
 /** The same for the names in a folder, also through a link. */

@@ -15,6 +15,7 @@ import {
   createFile,
   freshName,
   leftNames,
+  openOnlyName,
   readRegular,
   replaceFile,
   setMode,
@@ -59,11 +60,16 @@ describe.each(KINDS)("a %s in the place of a file", (kind, plant) => {
     isUntouched();
   });
 
-  it.skipIf(kind === "hard link")("is never read, and its mode stays", () => {
+  it("is never opened for writing, and its mode stays", () => {
     const { name, isUntouched } = scene();
-    for (const act of [readRegular, syncFile, (file: string) => setMode(file, 0o666)])
-      expect(() => act(name)).toThrow();
+    expect(() => openOnlyName(name)).toThrow();
+    expect(() => setMode(name, 0o666)).toThrow();
     isUntouched();
+  });
+
+  it.skipIf(kind === "hard link")("is never read", () => {
+    const { name } = scene();
+    for (const act of [readRegular, syncFile]) expect(() => act(name)).toThrow();
   });
 });
 
