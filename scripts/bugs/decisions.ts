@@ -696,6 +696,12 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/page-cover.ts",
   ),
   tested(
+    "test/updates/set-back.test.ts",
+    "an order overlooked that is set back between two pages of one pass",
+    { of: "#setBackTo", does: "return undefined;" },
+    "src/updates/collect-changes.ts",
+  ),
+  tested(
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked that a later change of the same page overtakes",
     { of: "#noteCancelled", does: "return;" },

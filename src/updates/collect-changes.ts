@@ -53,6 +53,9 @@ interface Waiting {
   contentHash: Buffer;
   timestampNs: bigint | undefined;
   isKnown: boolean;
+  key?: ChangeKey;
+  /** The last page that had it, of those of this pass. */
+  page?: number;
   unstored?: UnstoredAnswer | undefined;
 }
 
@@ -65,6 +68,8 @@ interface OrderChanges {
   hasLast: boolean;
   unseenTimestamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
+  /** A change of an earlier time than the newest one, of a page after that. */
+  former?: Waiting | undefined;
   /** The last cancellation that another one has overtaken; of equal times only where there is no other. */
   cancelled?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;
 }
@@ -94,6 +99,8 @@ export class ChangeCollector {
   #bytes = 0;
   #records = 0;
   #fresh = 0;
+  /** How far each page of the pass goes. */
+  readonly #reach: bigint[] = [];
   /** Those that hold a record, in the order in which they came. */
   readonly #waiting = new Set<OrderChanges>();
   #news = 0;
@@ -164,6 +171,7 @@ export class ChangeCollector {
       this.#add(page, changes);
       if (this.isFull) await onFull();
     }
+    this.#reach.push(latestOf(page.changes.timestamps));
     return this.#fresh - before;
   }
 
@@ -205,6 +213,8 @@ export class ChangeCollector {
       const seen = writeSeen(order.seen);
       const cancelled = order.cancelled?.unstored;
       news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored, cancelled });
+      const former = this.#setBackTo(order);
+      if (former !== undefined) news.push({ ...former, isDoubtful: true, seen });
       order.cancelled = undefined;
       order.hasLast = true;
       for (const ns of order.unseenTimestamps ?? [])
@@ -247,6 +257,7 @@ export class ChangeCollector {
   ): void {
     const order = this.#orders.get(record.orderId);
     if (order === undefined) return;
+    if (change.key === order.newest?.key) order.newest.page = this.#reach.length;
     // Pages overlap, so that the same record comes twice.
     if (!addServed(order, change.key)) return;
     this.#records += 1;
@@ -272,12 +283,42 @@ export class ChangeCollector {
       if ((isEarlier || order.cancelled === undefined) && isCancelled(former.bytes, former.record))
         this.#noteCancelled(order, former);
     }
-    if (isOvertaken) return;
+    if (isOvertaken) {
+      if (!isKnown && order.newest?.page !== this.#reach.length) this.#keepFormer(order, { body, record, change });
+      return;
+    }
     this.#bytes -= order.newest?.bytes.length ?? 0;
     forgetUnstored(this.#store, order.newest?.unstored);
     const newest = this.#copy(body, record, { ...change, isKnown });
-    order.newest = { ...newest, unstored: isKnown ? undefined : this.#note(newest) };
+    order.newest = {
+      ...newest,
+      key: change.key,
+      page: this.#reach.length,
+      unstored: isKnown ? undefined : this.#note(newest),
+    };
     this.#waiting.add(order);
+  }
+
+  #keepFormer(
+    order: OrderChanges,
+    {
+      body,
+      record,
+      change,
+    }: { body: Buffer; record: AnswerRecord; change: Pick<Waiting, "timestampNs" | "contentHash"> },
+  ): void {
+    this.#bytes -= order.former?.bytes.length ?? 0;
+    order.former = { ...this.#copy(body, record, { ...change, isKnown: false }), page: this.#reach.length };
+  }
+
+  /**
+   * The earlier change that a later page of the pass lists in place of the newest one, although it goes as far as that: between the two the
+   * service has set the order back. It is acted on after the newest one, as in a pass of its own.
+   */
+  #setBackTo({ newest, former }: OrderChanges): Waiting | undefined {
+    const { page, timestampNs } = newest ?? {};
+    if (former?.page === undefined || page === undefined || timestampNs === undefined) return undefined;
+    return page < former.page && (this.#reach[former.page] ?? -1n) >= timestampNs ? former : undefined;
   }
 
   /** Of several the last one. */
@@ -318,8 +359,9 @@ export class ChangeCollector {
   }
 
   #drop(order: OrderChanges): void {
-    this.#bytes -= order.newest?.bytes.length ?? 0;
+    this.#bytes -= (order.newest?.bytes.length ?? 0) + (order.former?.bytes.length ?? 0);
     order.newest = undefined;
+    order.former = undefined;
     this.#waiting.delete(order);
   }
 }
@@ -340,6 +382,13 @@ function isDoubtful({ unseenTimestamps, newest }: OrderChanges): boolean {
     (timestampNs) => timestampNs === undefined || newest.timestampNs === undefined || timestampNs >= newest.timestampNs,
   );
   return others.length !== 1;
+}
+
+function latestOf(timestamps: ChangePage["timestamps"]): bigint {
+  return timestamps.reduce(
+    (latest, each) => (each !== undefined && each.instantNs > latest ? each.instantNs : latest),
+    -1n,
+  );
 }
 
 function newsOf(seen: ChangeKey[]): OrderChanges {

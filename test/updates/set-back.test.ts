@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { startFollowed } from "../support/followed.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { fillStock } from "../support/pushed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
@@ -348,5 +349,29 @@ describe("an older answer for an order", () => {
     sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${cut}]}`) });
     await poll();
     expect(statusOf(id).status).toBe("packed");
+  });
+});
+
+describe("an order that is set back between two pages of one pass", () => {
+  it.each([
+    ["parts of orders", {}],
+    ["whole orders", { carry: "whole" }],
+  ] as const)("is stored as the later page has it: %s", async (_, updates) => {
+    const test = await startFollowed(3, { settings: { updates }, service: { updates } });
+    const [id = "", other = ""] = test.ids;
+    test.change(id, { status: "packed" }, 30_000);
+    test.change(other, { status: "packed" }, 30_000);
+    const text = (of: string) => JSON.parse(test.sandbox.service.newestText(of)!) as { updated_at: string };
+    const { updated_at } = text(other);
+    for (const own of [{ ...text(id), status: "accepted", updated_at }, text(id)]) {
+      const body = JSON.stringify({ updates: [own, text(other)] });
+      test.sandbox.faults.add({ match: { path: "updates" }, times: 1, do: raw(body) });
+    }
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("packed");
+    await test.poll();
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("packed");
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 });
