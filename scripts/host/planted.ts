@@ -35,7 +35,7 @@ const NAMES = [
 ];
 /** With one of these in the way no command gets far, so each is tried alone. */
 const IN_THE_WAY = [
-  ...["", "-wal", "-shm", "-journal", ".id", ".progress"],
+  ...["", "-wal", "-shm", "-journal", ".id"],
   ...[".lock", ".lock-journal", ".lock-wal", ".lock-shm"],
 ].map((ending) => `${DATABASE}${ending}`);
 const KINDS_ALONE = ["link", "hard link", "pipe"];
