@@ -413,6 +413,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     { of: "isSilent", does: "return kind === 'number' && kind !== 'number';" },
     "src/service/answer-form.ts",
   ),
+  tested(
+    "test/service/answer-form.test.ts",
+    "a text that begins with a count of a part taken for an acceptance",
+    {
+      in: "isAcceptance",
+      find: "Number(TAKEN_FIRST.exec(text)?.[1]) === size",
+      replace: "TAKEN_FIRST.test(text) && size !== 0",
+    },
+    "src/service/answer-form.ts",
+  ),
 ];
 
 const OF_CHANGES: readonly PlantedBug[] = [

@@ -120,7 +120,7 @@ export class AnswerForms {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;
     const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
-    const shape = formOf(body, isOfChanges ? plain : acceptance, own);
+    const shape = formOf(body, { ...(isOfChanges ? plain : acceptance), size: sent?.length }, own);
     const said =
       sent &&
       readSaid(acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)), sent);

@@ -59,16 +59,17 @@ const COUNT_NAME =
 
 /**
  * @param root of the answer's JSON, where it is JSON
+ * @param size how many records the request has, where it is one of records
  * @param own what the request says: an answer may list its records under their keys, and repeat the status that was set
  */
 export function formOf(
   body: Buffer,
-  { root, doubt }: { root?: Span; doubt?: Doubt },
+  { root, doubt, size }: { root?: Span; doubt?: Doubt; size?: number | undefined },
   own: ReadonlySet<string> = new Set(),
 ): AnswerForm {
   const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: doubt?.why ?? null };
   const shape = root === undefined ? shapeOfText(body, form, own) : shapeOfJson(body, root, form, own);
-  return isAcceptance(body, shape, own) ? { ...shape, isWell: true } : shape;
+  return isAcceptance(body, shape, { own, size }) ? { ...shape, isWell: true } : shape;
 }
 
 /** With the status that an order in the answer has, where that may be none of an order: it counts as usual once it is known. */
@@ -105,14 +106,23 @@ function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySe
 const PUT_OFF =
   /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu;
 
+/** A text that begins with how many were taken: `updated 2 of 2`, `Обновлено: 2`. Where that is not all of the request it tells of a part. */
+const TAKEN_FIRST =
+  /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*([1-9]\d{0,8})(?![\p{L}\d_%]|[.,:/-]\d)/iu;
+
 /** Whether it has what an acceptance has, and no word of a failure or a delay. */
-function isAcceptance(body: Buffer, { kind, names, verdicts, doubt }: AnswerForm, own: ReadonlySet<string>): boolean {
+function isAcceptance(
+  body: Buffer,
+  { kind, names, verdicts, doubt }: AnswerForm,
+  { own, size }: { own: ReadonlySet<string>; size: number | undefined },
+): boolean {
   if (doubt !== null) return false;
   const text = body.toString("utf8", 0, HEAD_BYTES);
   if (PUT_OFF.test(text) || readTextDoubt(text) !== undefined) return false;
   const isText = kind === "text" || kind === "string";
   const said = isText ? [names[0]?.split(/[^\p{L}]+/u)[0] ?? ""] : verdicts;
   if (said.some(isYes)) return true;
+  if (isText && Number(TAKEN_FIRST.exec(text)?.[1]) === size) return true;
   const isNamed = (value: string) => text.includes(isText ? value : JSON.stringify(value));
   return [...own].some((value) => value.length >= OWN_LENGTH_MIN && isNamed(value));
 }

@@ -16,11 +16,11 @@ const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 2, 1);
 const at = (ms: number) => new Date(ms).toISOString();
 
-function form(body: string, own?: readonly string[]): AnswerForm {
+function form(body: string, own?: readonly string[], size?: number): AnswerForm {
   const bytes = Buffer.from(body);
   const acceptance = readAcceptance({ contentType: "application/json", body: bytes });
   if (acceptance.kind !== "accepted") expect.fail(`${body} is ${acceptance.kind}`);
-  return formOf(bytes, acceptance, new Set(own));
+  return formOf(bytes, { ...acceptance, size }, new Set(own));
 }
 
 /** An endpoint that has answered so three times each. */
@@ -29,6 +29,15 @@ function usually(...bodies: string[]): LearnedForms {
   for (const body of [...bodies, ...bodies, ...bodies])
     learned = learnUsual(learned, form(body), { at: at(START_MS), endsDoubt: false });
   return learned;
+}
+
+/** An endpoint that has answered so first, and then without a word. */
+function afterSilence(first: AnswerForm): LearnedForms {
+  const now = { at: at(START_MS), endsDoubt: false };
+  return [form(""), form(""), form("")].reduce(
+    (learned, each) => learnUsual(learned, each, now),
+    learnUsual(NOTHING_LEARNED, first, now),
+  );
 }
 
 const afterAMonth = (learned: LearnedForms): LearnedForms => ({ ...learned, since: at(START_MS - 30 * 24 * HOUR_MS) });
@@ -95,6 +104,28 @@ describe("the form of an answer", () => {
     see('{"ok":true}');
     expect(isUnusual(learned, form("Hello"))).toBe(true);
     expect(isUnusual(learned, form('{"strange":1}'))).toBe(true);
+  });
+
+  it.each([
+    ["Обновлено: 1, не найдено: 0", 1],
+    ["updated 2 of 2", 2],
+    ["Принято 3", 3],
+    ['"Saved: 2"', 2],
+  ])("is also %s for %i records, of which silence says nothing, where it came first", (first, size) => {
+    const learned = afterSilence(form(first, [], size));
+    expect([form(first, [], size), form("")].map((each) => isUnusual(learned, each))).toEqual([false, false]);
+  });
+
+  it.each([
+    ["Обновлено: 1, не найдено: 0", 2],
+    ["Обновлено: 3, не найдено: 0", 2],
+    ["Обновлено: 1", undefined],
+    ["Обновлено: 0, не найдено: 0", 0],
+    ["Обновлено 15.03.2026", 15],
+    ["updated 10:30", 10],
+  ])("is not %s for %s records, which tells of a part or of nothing, where silence followed", (first, size) => {
+    const learned = afterSilence(form(first, [], size));
+    expect([form(first, [], size), form("")].map((each) => isUnusual(learned, each))).toEqual([true, false]);
   });
 
   it("may be one of two", () => {
