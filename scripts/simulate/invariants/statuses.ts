@@ -12,6 +12,7 @@ import { isBefore } from "../versions.ts";
 /** What the bridge has on disk of an order. */
 interface Known {
   revision: number;
+  status: string | null;
   timestamp: string | null;
 }
 
@@ -37,7 +38,7 @@ interface Effect {
   readonly isStatusNew: boolean;
 }
 
-const KNOWN = "SELECT revision, service_updated_at AS timestamp FROM orders WHERE order_id = ?";
+const KNOWN = "SELECT revision, status, service_updated_at AS timestamp FROM orders WHERE order_id = ?";
 /** What a pass may take beside its requests, each of which may wait for its turn; a read that fails is repeated at once. */
 const IDLE_MS = 3_000;
 const IDLE_PER_REQUEST_MS = 500;
@@ -257,7 +258,8 @@ export class StatusInvariants {
     for (const { order_id, status, updated_at } of records) {
       const orderId = String(order_id).toLowerCase();
       const stored = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
-      if (status !== "cancelled" || stored === undefined) continue;
+      // Of an order that is cancelled already, the same record comes with a change of anything else: it is no other cancellation.
+      if (status !== "cancelled" || stored === undefined || stored.status === "cancelled") continue;
       if (!isBefore(stored.timestamp ?? undefined, String(updated_at))) continue;
       const later = records.find(
         (other) =>
