@@ -382,6 +382,7 @@ export const feedFormer = sqliteTable(
     live: flag("live").notNull(),
     since: text().notNull(),
     state: text({ enum: ["waiting", "away", "gone", "kept"] }).notNull(),
+    rowKey: text("row_key"),
   },
   (table) => [primaryKey({ columns: [table.feedId, table.former, table.key] })],
 );

@@ -23,6 +23,8 @@ export interface FormerRow {
   live: number;
   since: string;
   state: FormerState;
+  /** JSON: the key of the row that is gone and has kept what it sent; null where the row is there, or has kept nothing. */
+  rowKey: string | null;
 }
 
 /** What the site has of a row that goes. */
@@ -32,17 +34,21 @@ export type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
 export function saveFormer(
   store: Store,
   rules: FeedRules,
-  row: Pick<FormerRow, "key" | "record" | "sentAt" | "live" | "state"> & { from: FormerKey; at: string },
+  row: Pick<FormerRow, "key" | "record" | "sentAt" | "live" | "state"> & {
+    from: FormerKey;
+    at: string;
+    rowKey?: string | null;
+  },
 ): void {
   const { feedId } = rules;
   store
     .prepare(
-      `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state)
-       VALUES (@feedId, @from, @key, @record, @sentAt, @live, @at, @state) ON CONFLICT DO UPDATE SET record = excluded.record,
-         sent_at = excluded.sent_at, live = excluded.live, since = excluded.since
+      `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state, row_key)
+       VALUES (@feedId, @from, @key, @record, @sentAt, @live, @at, @state, @rowKey) ON CONFLICT DO UPDATE SET
+         record = excluded.record, sent_at = excluded.sent_at, live = excluded.live, since = excluded.since, row_key = excluded.row_key
        WHERE state = 'away' AND excluded.state = 'away' AND excluded.sent_at > sent_at`,
     )
-    .run({ ...row, feedId, from: JSON.stringify(row.from), key: JSON.stringify(row.key) });
+    .run({ rowKey: null, ...row, feedId, from: JSON.stringify(row.from), key: JSON.stringify(row.key) });
 }
 
 /** Records of articles that their row names no longer: it has gone from them. What was acknowledged is the row's no more. */
@@ -96,15 +102,56 @@ export function leaveKept(
        WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND gone = 0`,
     )
     .get(rules.feedId, ...paddedKey(key));
-  if (sent !== undefined) saveLeft(store, rules, { ...sent, at });
+  if (sent !== undefined) {
+    const own = { record: sent.record, rowKey: JSON.stringify(key) };
+    const other = loadLeft(store, rules, sent.record);
+    // Of several rows that are gone one has the article.
+    if (other !== undefined && other.rowKey !== own.rowKey)
+      countNoMore(store, rules, [other.sentAt < sent.sentAt ? other : own]);
+    saveLeft(store, rules, { ...sent, ...own, at });
+  }
   if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at });
+}
+
+/** What rows that are gone have left of the article of a record. */
+function loadLeft(
+  store: Store,
+  rules: FeedRules,
+  record: string,
+): Pick<FormerRow, "record" | "sentAt" | "rowKey"> | undefined {
+  const { from, key } = recordKeyOf(rules, record);
+  return store
+    .prepare<Pick<FormerRow, "record" | "sentAt" | "rowKey">>(
+      "SELECT record, sent_at AS sentAt, row_key AS rowKey FROM feed_former WHERE feed_id = ? AND former = ? AND key = ?",
+    )
+    .get(rules.feedId, JSON.stringify(from), JSON.stringify(key));
+}
+
+/** Rows that are gone and whose articles are another row's now: of each article one row counts as on sale. Unchanged they need not go again. */
+export function countNoMore(
+  store: Store,
+  rules: FeedRules,
+  rows: readonly Pick<FormerRow, "record" | "rowKey">[],
+): void {
+  const kept = rows.flatMap(({ record, rowKey }) =>
+    rowKey === null ? [] : [[...paddedKey(JSON.parse(rowKey) as string[]), record]],
+  );
+  if (kept.length === 0) return;
+  const { changes } = store
+    .prepare(
+      `UPDATE feed_sent SET live = 0 WHERE feed_id = ? AND live = 1 AND (k0, k1, k2, k3, record) IN
+         (SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM jsonb_each(?))`,
+    )
+    .run(rules.feedId, JSON.stringify(kept));
+  if (changes > 0)
+    store.prepare("UPDATE feeds SET live_count = max(0, live_count - ?) WHERE feed_id = ?").run(changes, rules.feedId);
 }
 
 /** What the site has of a row that goes, for another row that names the article. */
 export function saveLeft(
   store: Store,
   rules: FeedRules,
-  row: { record: string; sentAt: string; live: number; at: string },
+  row: { record: string; sentAt: string; live: number; at: string; rowKey?: string },
 ): void {
   saveFormer(store, rules, { ...row, ...recordKeyOf(rules, row.record), state: "away" });
 }
@@ -143,7 +190,7 @@ export function listFormerRows(
 ): FormerRow[] {
   return store
     .prepare<Omit<FormerRow, "key">>(
-      `SELECT key AS keyText, record, sent_at AS sentAt, live, since, state FROM feed_former
+      `SELECT key AS keyText, record, sent_at AS sentAt, live, since, state, row_key AS rowKey FROM feed_former
        WHERE feed_id = ? AND former = ? AND key > ? ORDER BY key LIMIT ?`,
     )
     .all(rules.feedId, JSON.stringify(from), after, limit)

@@ -102,7 +102,7 @@ export class WaitingArticles {
   loadFormer(after: string, at: string, limit: number): (Handed & { keyText: string })[] {
     return this.#store
       .prepare<KeyedLeft & { keyText: string }>(
-        `SELECT n.k0, n.k1, n.k2, n.k3, f.key AS keyText, f.record, f.sent_at AS sentAt, f.live,
+        `SELECT n.k0, n.k1, n.k2, n.k3, f.key AS keyText, f.record, f.sent_at AS sentAt, f.live, f.row_key AS rowKey,
            NULL AS flightRecord, NULL AS flightUntilMs
          FROM feed_former f CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "f.record")}
          WHERE f.feed_id = ? AND f.former = ? AND f.key > ? AND f.state = 'away' AND f.sent_at <= ? ORDER BY f.key LIMIT ?`,

@@ -8,7 +8,7 @@ import type { Store } from "../database/store.ts";
 import { releaseRow } from "../pass/quarantine-rows.ts";
 import { type FeedRules, referenceOf } from "./feed.ts";
 import { INVALID_EPOCH, keyInJson, sameKey, UNSHOWN } from "./feed-rows.ts";
-import { leaveFlight, saveLeft } from "./former-rows.ts";
+import { countNoMore, leaveFlight, saveLeft } from "./former-rows.ts";
 import { prioritize } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
@@ -23,8 +23,8 @@ export interface Left {
   flightUntilMs: number | null;
 }
 
-/** `key`: of the row that names the article. */
-export type Handed = Left & { key: readonly string[] };
+/** `key`: of the row that names the article; `rowKey`: JSON, of the one that is gone and has kept what it sent. */
+export type Handed = Left & { key: readonly string[]; rowKey?: string | null };
 
 /** The present time, and the time of a monotonic one. */
 export interface HandedAt {
@@ -91,6 +91,12 @@ interface Target {
  */
 export function handOver(store: Store, rules: FeedRules, all: readonly Handed[], when: HandedAt): void {
   if (all.length === 0) return;
+  const isElsewhere = ({ key, rowKey = null }: Handed) => rowKey !== null && rowKey !== JSON.stringify(key);
+  countNoMore(
+    store,
+    rules,
+    all.filter(isElsewhere).map(({ record, rowKey = null }) => ({ record, rowKey })),
+  );
   const handed = oneOfEach(all);
   const given: { key: readonly string[]; left: Left; own: Target }[] = [];
   const queued: unknown[] = [];

@@ -652,6 +652,33 @@ describe("an article that its row names no longer", () => {
       expect(counted).toEqual(live);
     });
 
+    it("counts once as on sale with on_delete: ignore, however often the ERP fills its table anew with other ids", async () => {
+      const test = await startGoods({ ...source, on_delete: "ignore" });
+      for (const quantity of [6, 5, 5, 7]) {
+        reload(test, { a: quantity, b: quantity, c: quantity });
+        await test.minutes(2);
+        expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
+      }
+      // A row that comes back as it was is not sent.
+      test.erp.exec("CREATE TABLE aside AS SELECT * FROM goods; DELETE FROM goods");
+      await test.minutes(2);
+      test.requests();
+      test.erp.exec("INSERT INTO goods SELECT * FROM aside");
+      await test.minutes(2);
+      await test.compare();
+      await test.minutes(15);
+      expect([test.requests(), liveCounts(test)]).toEqual([[], [[{ live: 3 }], [{ live: 3 }]]]);
+    });
+
+    it("counts once as on sale with on_delete: ignore where two rows had it that are deleted", async () => {
+      const test = await startGoods({ ...source, on_delete: "ignore" });
+      test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 9)");
+      await test.minutes(2);
+      reload(test, { a: 4, b: 4, c: 4 });
+      await test.minutes(2);
+      expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
+    });
+
     it.each([
       ["zeros", {}],
       ["on_delete: ignore", { on_delete: "ignore" }],
