@@ -618,6 +618,12 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/statuses/answered-status.ts",
   ),
   tested(
+    "test/statuses/status-refused.test.ts",
+    "what is accepted says nothing of a status that was answered with the former one",
+    { in: "noteOtherAccepted", find: "json('true')", replace: "NULL" },
+    "src/statuses/status-rows.ts",
+  ),
+  tested(
     "test/statuses/status-kept.test.ts",
     "a cancellation that could not be read holds no status",
     { in: "planKept", find: "kept.find(({ isCancelled }) => isCancelled)", replace: "undefined" },

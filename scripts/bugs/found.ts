@@ -311,7 +311,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       {
         file: "src/statuses/resolve-status.ts",
         find: 'const compared = isMovedOn ? "wanted" :',
-        replace: 'const compared = isMovedOn || (answer !== undefined && shows === "another") ? "former" :',
+        replace: 'const compared = isMovedOn || (shownNow !== undefined && shows === "another") ? "former" :',
       },
       {
         file: "src/statuses/resolve-status.ts",
@@ -327,7 +327,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "a status sent again at once where an answer shows its order as it was",
       "src/statuses/resolve-status.ts",
       'const unseen = compared === "former" && answered !== undefined ?',
-      'const unseen = compared === "former" && answered !== undefined && answered.isStatus !== true ?',
+      'const unseen = compared === "former" && answered !== undefined && answered.shown === undefined ?',
     ),
     draws: { forms: { queueShows: true } },
   },

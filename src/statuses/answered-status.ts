@@ -1,7 +1,7 @@
 /*
  * What the answer to a status shows: whether it was taken, is refused, or is to be looked up in the order (`resolve-status.ts`). After a lost
- * answer or a refusal the order is read, so that no refusal counts of a status that the order has. What was refused how often is kept in
- * memory alone: after a restart it is found out anew.
+ * answer or a refusal the order is read, so that no refusal counts of a status that the order has. What was refused in words how often is kept
+ * in memory alone: such a request is sent again, and after a restart it is found out anew. What shows another status is sent again seldom, and is stored.
  */
 
 import { isConfirmOwed } from "../confirm/confirm-rows.ts";
@@ -23,7 +23,7 @@ import type { OrderReader } from "../updates/read-order.ts";
 import { classifyStatusFailure, compareStatus, isRefusalBelieved } from "./judge-status.ts";
 import type { StatusPlan } from "./plan-status.ts";
 import { isStatusOfOrders, loadOrderMoves } from "./requested-order-rows.ts";
-import { type Sent, type SettleOptions, type ShownAnswer, StatusResolver, type Step } from "./resolve-status.ts";
+import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
 import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {
   hasStatusPathMatched,
@@ -31,6 +31,7 @@ import {
   markPendingAgain,
   markRequestRefused,
   markSent,
+  noteOtherAccepted,
   saveNewForm,
   saveStatusPathMatched,
 } from "./status-rows.ts";
@@ -44,8 +45,6 @@ export class AnsweredStatus {
   readonly #resolver: StatusResolver;
   /** Requests that the service has refused and that are sent again before the refusal counts. */
   readonly #refusals = new Map<bigint, { times: number; accepted: number; askedAt: number }>();
-  /** Requests that were answered with the order in another status, and how many had been accepted when they first were. */
-  readonly #shown = new Map<bigint, number>();
   #accepted = 0;
 
   /** @param looked requests whose order was read since they were refused */
@@ -76,7 +75,6 @@ export class AnsweredStatus {
   forget(id: bigint): void {
     this.#resolver.forget(id);
     this.#refusals.delete(id);
-    this.#shown.delete(id);
     this.#looked.delete(id);
   }
 
@@ -134,13 +132,14 @@ export class AnsweredStatus {
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
-      return await this.resolve(sent, error, counts, signal, another === undefined ? undefined : { shown: another });
+      return await this.resolve(sent, error, counts, signal, another);
     }
     const at = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
       if (!judged.isUnusual) this.#forms.saveUsual(judged.form, { endsDoubt: true });
       this.#forms.saveCounts(numbers, 1);
       markSent(store, sent.id, { httpStatus: answer.status, at });
+      noteOtherAccepted(store, sent.id);
       if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
     });
     this.forget(sent.id);
@@ -165,25 +164,17 @@ export class AnsweredStatus {
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Step> {
-    const { store, client, clock } = this.#context;
+    const { store, clock } = this.#context;
     const { id } = sent;
-    const accepted = this.#shown.get(id);
-    this.#shown.set(id, accepted ?? this.#accepted);
-    const isBelieved = isRefusalBelieved({
-      times: accepted === undefined ? 1 : 2,
-      acceptedSince: this.#accepted - (accepted ?? this.#accepted),
-    });
     const plain = acceptance.kind === "accepted" ? acceptance : ({ kind: "accepted" } as const);
     const form = { ...this.#forms.judge(answer.body, plain, new Set([sent.statusSent ?? ""]), { shown }).form };
     await commit(this.#context, signal, () => {
-      const { at = isoTime(clock.nowMs()), repeats = 0 } = loadNewForm(store, id) ?? {};
-      saveNewForm(store, id, { form, at, repeats, shown });
+      const { at = isoTime(clock.nowMs()), repeats = 0, isOtherAccepted } = loadNewForm(store, id) ?? {};
+      // What is said of an order that was not confirmed says nothing of it afterwards.
+      const isBelieved = isOtherAccepted && !isConfirmOwed(store, sent.order);
+      saveNewForm(store, id, { form, at, repeats, shown, ...(isBelieved ? { refusedWith: answer.status } : {}) });
     });
-    const { method, path } = this.#options.rules;
-    const words = client.hideSecrets(shown);
-    const reason = m.statuses.answeredStatus({ method, path, status: answer.status, words });
-    const refusal = isBelieved && !isConfirmOwed(store, sent.order) ? { httpStatus: answer.status, reason } : undefined;
-    return await this.resolve(sent, undefined, counts, signal, { shown, refusal });
+    return await this.resolve(sent, undefined, counts, signal, shown);
   }
 
   /** Inside a transaction. Returns whether the form counts as an acceptance all the same. */
@@ -291,14 +282,14 @@ export class AnsweredStatus {
     error: unknown,
     counts: Record<string, number>,
     signal: AbortSignal,
-    answer?: ShownAnswer,
+    shown?: string,
   ): Promise<Step> {
     addCount(counts, "requests");
-    const step = await this.#resolver.resolve(sent, { error, answer }, signal);
+    const step = await this.#resolver.resolve(sent, { error, shownNow: shown }, signal);
     if (step.kind !== "settled") return step;
     this.forget(sent.id);
     // Just now: one whose answer was lost may have been accepted before the service's trouble began.
-    if (step.as === "sent" && answer !== undefined) this.#accepted += 1;
+    if (step.as === "sent" && shown !== undefined) this.#accepted += 1;
     return step;
   }
 

@@ -57,20 +57,25 @@ export function statusRetryMs(attempts: number): number {
   return Math.min(RETRY_FIRST_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 10), RETRY_LONGEST_MS);
 }
 
-/** After so long a status that was answered in a new form, and does not show at its order, is sent again: so often, and no more. */
+/** After so long a status that was answered in a new form, and does not show at its order, is sent again. */
 const UNSEEN_REPEATS_MS = [60 * MINUTE_MS, 24 * 60 * MINUTE_MS] as const;
 const UNSEEN_LONGEST_MS = 60 * MINUTE_MS;
 
-/** What becomes of a status that was accepted and that its order does not show: the service may set it later, once for each request. */
+/**
+ * What becomes of a status that was accepted and that its order does not show: the service may set it later, once for each request.
+ * @param isOtherAccepted another status was accepted since: it goes again after its last time too, because the answer then decides
+ */
 export function planUnseen({
   sinceMs,
   repeats,
+  isOtherAccepted,
 }: {
   sinceMs: number;
   repeats: number;
+  isOtherAccepted: boolean;
 }): { kind: "repeat" } | { kind: "wait"; ms: number; repeatMs: number | undefined } {
   const repeatMs = UNSEEN_REPEATS_MS[repeats];
-  if (repeatMs !== undefined && sinceMs >= repeatMs) return { kind: "repeat" };
+  if (repeatMs === undefined ? isOtherAccepted : sinceMs >= repeatMs) return { kind: "repeat" };
   // Ever more seldom, by what it has waited already.
   const ms = Math.min(Math.max(sinceMs, RETRY_FIRST_MS), UNSEEN_LONGEST_MS);
   return { kind: "wait", ms: Math.min(ms, (repeatMs ?? Number.POSITIVE_INFINITY) - sinceMs), repeatMs };

@@ -3,6 +3,7 @@
  * request; after a crash it is found `sending`, and read anew. What was answered in a new form has come, and is sent again twice at most.
  */
 
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { AnswerForms } from "../pass/answer-forms.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -12,7 +13,7 @@ import type { OrderReader } from "../updates/read-order.ts";
 import { compareStatus, isMadeAfter, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
 import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { loadOrderMoves } from "./requested-order-rows.ts";
-import { changedMeanwhile, failureOf, noStatus, notSeen, refused, type StatusFailure } from "./status-failures.ts";
+import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
 import {
   hasOtherRequest,
   loadNewForm,
@@ -20,6 +21,7 @@ import {
   markRequestRefused,
   markSent,
   type NewFormAnswer,
+  noteOtherAccepted,
   saveNewForm,
   saveRequestError,
 } from "./status-rows.ts";
@@ -47,13 +49,6 @@ export type Step =
   | { kind: "failed"; error: unknown }
   /** The path was never right under this configuration: no other request can do better. */
   | { kind: "wrong path"; error: unknown };
-
-/** An answer in which the order has another status than the one that was sent. */
-export interface ShownAnswer {
-  shown: string;
-  /** It was so answered before, and the service accepts others: with this the request is refused where the order is as before. */
-  refusal?: StatusFailure | undefined;
-}
 
 /** A request that has left, with the order it is for. */
 export interface Sent {
@@ -101,10 +96,11 @@ export class StatusResolver {
    * not even that where another request waits and no answer came: a status that another client set looks the same, and one that
    * arrives late would then take the place of the one asked for after it. That another client has changed the order is read twice,
    * with time between: one answer may come from a replica that lags.
+   * @param shownNow another status than the one that was sent, which the answer shows that just came
    */
   async resolve(
     sent: Sent,
-    { error, answer }: { error: unknown; answer?: ShownAnswer | undefined },
+    { error, shownNow }: { error: unknown; shownNow?: string | undefined },
     signal: AbortSignal,
   ): Promise<Step> {
     const { store, clock } = this.#context;
@@ -115,10 +111,10 @@ export class StatusResolver {
     const untilMs = lostAtMs + this.#options.quietMs;
     // What was answered travels no more.
     const isAnswered = error instanceof BridgeError && error.code === "answer_unknown";
-    const isQuiet = answer !== undefined || clock.monotonicMs() >= untilMs;
+    const isQuiet = shownNow !== undefined || clock.monotonicMs() >= untilMs;
     const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
     const answered = loadNewForm(store, id);
-    const shown = answer?.shown ?? answered?.shown;
+    const shown = shownNow ?? answered?.shown;
     const unusual = answered?.shown === undefined ? answered?.form : undefined;
     const verdict = await this.#reader.read(
       { ...sent.order, statusSent: sent.statusSent },
@@ -154,11 +150,13 @@ export class StatusResolver {
         if (compared === "wanted") {
           if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
           markSent(store, id, { httpStatus: null, at });
+          if (shownNow !== undefined) noteOtherAccepted(store, id);
           return "sent";
         }
-        if (compared === "former" && answer?.refusal !== undefined) {
-          markRequestRefused(store, id, { ...answer.refusal, at, mayArrive: true });
-          return answer.refusal.reason;
+        if (compared === "former" && answered?.refusedWith !== undefined) {
+          const reason = this.#answeredStatus(answered.refusedWith, answered.shown ?? "");
+          markRequestRefused(store, id, { httpStatus: answered.refusedWith, reason, at, mayArrive: true });
+          return reason;
         }
         const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered) : "again";
         if (unseen !== "again") return unseen;
@@ -196,23 +194,28 @@ export class StatusResolver {
     return verdict === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, verdict);
   }
 
+  #answeredStatus(status: number, shown: string): Message {
+    const { method, path } = this.#options.rules;
+    return m.statuses.answeredStatus({ method, path, status, words: this.#context.client.hideSecrets(shown) });
+  }
+
   /**
    * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
    * form. An answer that makes an acceptance doubtful proves nothing, and the status goes again.
    */
   #planUnseen(id: bigint, answered: NewFormAnswer): { waitMs: number } | "sent" | "again" {
     const { store, clock } = this.#context;
-    const { form, at, repeats, shown } = answered;
+    const { form, at, repeats, shown, isOtherAccepted = false } = answered;
     if (shown === undefined && !this.#forms.isNew(form)) {
       markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
       return "sent";
     }
-    const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats });
+    const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats, isOtherAccepted });
     if (form.doubt !== null || plan.kind === "repeat") {
       if (plan.kind === "repeat") saveNewForm(store, id, { ...answered, repeats: repeats + 1 });
       return "again";
     }
-    saveRequestError(store, id, notSeen(form, at, plan.repeatMs));
+    saveRequestError(store, id, notSeen(answered, plan.repeatMs));
     return { waitMs: plan.ms };
   }
 }

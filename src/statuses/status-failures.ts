@@ -5,9 +5,10 @@ import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type AnswerForm, describeForm } from "../service/known-forms.ts";
+import { describeForm } from "../service/known-forms.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { named } from "./plan-status.ts";
+import type { NewFormAnswer } from "./status-rows.ts";
 
 /** The end of a request that the service has refused. */
 export function refused({ log }: JobContext, id: bigint, reason: Message): { kind: "settled"; as: "refused" } {
@@ -51,8 +52,9 @@ export function changedMeanwhile(
   return m.statuses.changed({ before: named(statusBefore), now: named(now), sent });
 }
 
-export function notSeen(form: AnswerForm, at: string, repeatMs: number | undefined): Message {
+export function notSeen({ form, at, shown }: NewFormAnswer, repeatMs: number | undefined): Message {
   const shape = describeForm(form);
-  if (repeatMs === undefined) return m.statuses.notSeen({ shape, at });
+  if (repeatMs === undefined)
+    return shown === undefined ? m.statuses.notSeen({ shape, at }) : m.statuses.stillShown({ at });
   return m.statuses.notSeenYet({ shape, at, again: isoTime(Date.parse(at) + repeatMs) });
 }

@@ -197,6 +197,10 @@ export interface NewFormAnswer {
   repeats: number;
   /** Another status of the order than the one that was sent, which the answer showed: no acceptance is learned from it. */
   shown?: string;
+  /** Another status was accepted since: with `shown` alone, which a refusal needs. */
+  isOtherAccepted?: boolean;
+  /** The status of an answer that shows another status again, after another one was accepted: a refusal, where the order is as before. */
+  refusedWith?: number;
 }
 
 /** Nothing where the column holds what the bridge has not written. */
@@ -214,6 +218,17 @@ export function loadNewForm(store: Store, id: bigint): NewFormAnswer | undefined
 
 export function saveNewForm(store: Store, id: bigint, answer: NewFormAnswer): void {
   store.prepare(`UPDATE status_requests SET new_form = ? WHERE id = ? AND ${OPEN}`).run(JSON.stringify(answer), id);
+}
+
+/** A status was accepted: what is answered with another status again from now on, is refused. */
+export function noteOtherAccepted(store: Store, accepted: bigint): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET new_form = json_set(new_form, '$.isOtherAccepted', json('true'))
+       WHERE state = 'sending' AND new_form IS NOT NULL AND id <> ?
+         AND iif(json_valid(new_form), json_type(new_form, '$.shown') = 'text' AND new_form ->> '$.isOtherAccepted' IS NULL, 0)`,
+    )
+    .run(accepted);
 }
 
 /** A person says that the answers in new forms were acceptances. Returns how many requests waited for that. */

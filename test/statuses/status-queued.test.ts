@@ -163,7 +163,9 @@ describe("what becomes of a status that its order does not show", () => {
     [60, 1, { kind: "wait", ms: minutes(60), repeatMs: minutes(1440) }],
     [1440, 1, { kind: "repeat" }],
     [100_000, 2, { kind: "wait", ms: minutes(60), repeatMs: undefined }],
-  ])("after %i minutes and %i repetitions", (since, repeats, plan) => {
-    expect(planUnseen({ sinceMs: minutes(since), repeats })).toEqual(plan);
+    [59, 0, { kind: "wait", ms: minutes(1), repeatMs: minutes(60) }, true],
+    [100_000, 2, { kind: "repeat" }, true],
+  ])("after %i minutes and %i repetitions", (since, repeats, plan, isOtherAccepted = false) => {
+    expect(planUnseen({ sinceMs: minutes(since), repeats, isOtherAccepted })).toEqual(plan);
   });
 });

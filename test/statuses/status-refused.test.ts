@@ -83,6 +83,53 @@ describe("a status that the service refuses", () => {
     expect(effects()).toEqual(["paid"]);
   });
 
+  it.each([
+    ["in between", 30, 1, 2],
+    ["a day after its last time", 26 * 60, 3, 4],
+  ])(
+    "is refused also where the daemon was restarted, and another one was accepted %s",
+    async (_, minutes, before, after) => {
+      const bridge = await startStatusBridge({ orders: 2 });
+      const { ids, ask, send, sendFor, sandbox, request, effects, restart } = bridge;
+      const id = ask(ids[0]!, "paid");
+      const body = JSON.stringify({ order_id: ids[0], status: "new" });
+      const match = { path: "status", order: ids[0]! } as const;
+      sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
+      await send();
+      await sendFor(minutes, 10);
+      expect(request(id)).toMatchObject({ state: "sending", attempts: before });
+      ask(ids[1]!, "paid");
+      await send();
+      await restart();
+      await sendFor(130, 10);
+      expect(request(id)).toMatchObject({ state: "refused", http_status: 200, attempts: after });
+      expect(request(id).last_error).toContain('the order in the status "new"');
+      expect(effects()).toEqual(["paid"]);
+    },
+  );
+
+  it("is refused, and not sent again, also where its order can be read only after a restart", async () => {
+    const { ids, ask, send, sendFor, sandbox, request, posts, restart } = await startStatusBridge({ orders: 2 });
+    const id = ask(ids[0]!, "paid");
+    const body = JSON.stringify({ order_id: ids[0], status: "new" });
+    const match = { path: "status", order: ids[0]! } as const;
+    sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
+    await send();
+    ask(ids[1]!, "paid");
+    await sendFor(30, 5);
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    sandbox.service.handle = (asked) => {
+      const isUnread = asked.method === "GET" && asked.path.endsWith(ids[0]!) && posts().length > 2;
+      return isUnread ? handle({ ...asked, path: "/nowhere" }) : handle(asked);
+    };
+    await sendFor(60, 5);
+    expect([request(id).state, posts().length]).toEqual(["sending", 3]);
+    sandbox.service.handle = handle;
+    await restart();
+    await sendFor(60, 5);
+    expect([request(id).state, posts().length]).toEqual(["refused", 3]);
+  });
+
   it.each(["$", "data", "order"])(
     "is sent once more where one answer shows the status from before (%s)",
     async (place) => {

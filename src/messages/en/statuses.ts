@@ -41,6 +41,8 @@ export const statuses = {
   withoutStatus: "without a status",
   notSeen: ({ shape, at }: { shape: string; at: string }) =>
     `answered in a new form, ${shape}, and not seen at the order since ${at}; it is not sent again by itself`,
+  stillShown: ({ at }: { at: string }) =>
+    `the answer at ${at} showed the order in its former status, and so it has stayed; the request is sent again once another status is accepted`,
   notSeenYet: ({ shape, at, again }: { shape: string; at: string; again: string }) =>
     `answered in a new form, ${shape}, and not seen at the order since ${at}; if that stays so, it is sent once more at ${again}`,
 };
