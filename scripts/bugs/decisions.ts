@@ -726,24 +726,34 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked that waits for its read while a later change comes",
-    { in: "takeFormer", find: "[waits, cancelled", replace: "['', cancelled" },
-    "src/updates/apply-change.ts",
+    {
+      in: "storeOvertaken",
+      find: "[...waiting, ...loadUnstoredOf(store, orderId)]",
+      replace: "loadUnstoredOf(store, orderId)",
+    },
+    "src/orders/cancellation.ts",
   ),
   tested(
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked whose order says something later when it is read",
-    { of: "#takeOvertaken", does: "return;" },
-    "src/updates/read-order.ts",
+    { of: "takesOvertaken", does: "return false;" },
+    "src/orders/ingest-orders.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "a cancellation overlooked that waits for its read while a later record comes that cannot be stored",
+    { in: "queueOrderRead", find: "storeOvertaken({ store, rules }, { orderId, timestamp, at });", replace: "" },
+    "src/orders/queue-order.ts",
   ),
   tested(
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked whose order is read before the pass that has listed it is stored",
     {
-      in: "#takeOvertaken",
-      find: "[...waiting, ...findUnstored(context.store, isOf).map((each) => each.text)]",
+      in: "storeOvertaken",
+      find: "[...waiting, ...loadUnstoredOf(store, orderId)]",
       replace: "waiting",
     },
-    "src/updates/read-order.ts",
+    "src/orders/cancellation.ts",
   ),
   tested(
     "test/updates/follow-cut.test.ts",

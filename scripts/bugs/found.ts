@@ -285,7 +285,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     name: "a cancellation overlooked that a later change of the same answer overtakes",
     edits: [
       { file: "src/updates/collect-changes.ts", of: "#noteCancelled", does: "return;" },
-      { file: "src/updates/apply-change.ts", of: "takeFormer", does: "return;" },
+      { file: "src/orders/cancellation.ts", of: "storeOvertaken", does: "return false;" },
     ],
     foundBy: "simulation",
     draws: { step: { do: "move on", afterMs: 20_000 } },

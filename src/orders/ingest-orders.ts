@@ -28,6 +28,7 @@ import {
 import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf, isOtherOrder } from "../records/same-order.ts";
 import { replaceAlike } from "./alike-rows.ts";
+import { storeOvertaken } from "./cancellation.ts";
 import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
@@ -199,6 +200,9 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const accepted = stored.status === read.values.status ? loadAccepted(store, record.orderId, options.at) : undefined;
   const healed: OrderPlan = isDamaged && planned.kind === "same" ? { kind: "refresh" } : planned;
   const plan = withSetBack(healed, { stored, incoming, accepted }, options.rules.plan);
+  const counted = plan.kind === "apply" || plan.kind === "refresh";
+  // What is stored is another one then, and the record is later than that as well.
+  if (counted && !isCancelled && takesOvertaken(options, record, read.values)) return ingestGood(options, record);
   switch (plan.kind) {
     case "same":
       // No snapshot is recognised by its own hash.
@@ -228,6 +232,12 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
+}
+
+/** Whether a cancellation that the record has overtaken was stored before it. */
+function takesOvertaken({ store, rules, at }: IngestOptions, { orderId }: GoodRecord, values: OrderValues): boolean {
+  const { status, updatedAt: timestamp } = values;
+  return status !== null && storeOvertaken({ store, rules }, { orderId, timestamp, at });
 }
 
 /** What was stored may change again under the same timestamp. */

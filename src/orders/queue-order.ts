@@ -2,16 +2,23 @@ import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { loadQueuedRead, type QueuedRead, queueRead } from "../pass/position-rows.ts";
 import { fieldOf } from "../records/same-order.ts";
+import { storeOvertaken } from "./cancellation.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { stateOfStatus } from "./plan-order.ts";
 
-/** Queues a read of an order. A cancellation that waits for it stays where the record is an older one: of a replica, or of a batch. */
+/**
+ * Queues a read of an order. A cancellation that waits for it stays where the record is an older one: of a replica, or of a batch; where the record
+ * is later, the cancellation is stored.
+ */
 export function queueOrderRead(
   { store, rules }: { store: Store; rules: OrderRules },
   read: Omit<QueuedRead, "attempts">,
   at: string,
 ): void {
-  const waiting = loadQueuedRead(store, read.orderId);
+  const { orderId } = read;
+  const timestamp = fieldOf({ text: read.record, mapping: rules[read.source] }, "updated_at") ?? null;
+  storeOvertaken({ store, rules }, { orderId, timestamp, at });
+  const waiting = loadQueuedRead(store, orderId);
   if (waiting === undefined || !isOlderThanCancelled(rules, read, waiting)) queueRead(store, read, at);
 }
 

@@ -15,8 +15,8 @@ import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { queueOrderRead } from "../orders/queue-order.ts";
 import { markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
-import { queueRead } from "../pass/position-rows.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 
 export interface RetryOptions {
@@ -74,10 +74,10 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
     : { outcome: "released", reason: null };
 }
 
-function oweRead({ store, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
+function oweRead({ store, rules, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
   const { orderId, serviceId, hash } = record;
-  queueRead(
-    store,
+  queueOrderRead(
+    { store, rules },
     { orderId, serviceId, source: "update", record: textOf(bytes, record.span), recordHash: hash, contentHash: null },
     at,
   );

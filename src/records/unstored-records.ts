@@ -18,17 +18,39 @@ export interface UnstoredAnswer {
   at: string;
 }
 
+interface UnstoredRecord {
+  answer: UnstoredAnswer;
+  record: AnswerRecord;
+}
+
 const UNSTORED = new WeakMap<Store, Set<UnstoredAnswer>>();
+/** The same by orders: each record that is stored looks for others of its order. */
+const OF_ORDERS = new WeakMap<Store, Map<string, UnstoredRecord[]>>();
 
 export function noteUnstored(store: Store, answer: UnstoredAnswer): UnstoredAnswer {
   const answers = UNSTORED.get(store) ?? new Set();
   UNSTORED.set(store, answers.add(answer));
+  const orders = OF_ORDERS.get(store) ?? new Map<string, UnstoredRecord[]>();
+  OF_ORDERS.set(store, orders);
+  for (const record of answer.records) {
+    if (!record.ok) continue;
+    const of = orders.get(record.orderId);
+    if (of === undefined) orders.set(record.orderId, [{ answer, record }]);
+    else of.push({ answer, record });
+  }
   return answer;
 }
 
 /** It is stored, or nothing will store it. */
 export function forgetUnstored(store: Store, answer: UnstoredAnswer | undefined): void {
-  if (answer !== undefined) UNSTORED.get(store)?.delete(answer);
+  if (answer === undefined || UNSTORED.get(store)?.delete(answer) !== true) return;
+  const orders = OF_ORDERS.get(store);
+  for (const record of answer.records) {
+    if (!record.ok) continue;
+    const others = orders?.get(record.orderId)?.filter((each) => each.answer !== answer) ?? [];
+    if (others.length === 0) orders?.delete(record.orderId);
+    else orders?.set(record.orderId, others);
+  }
 }
 
 /** What `act` stores. */
@@ -43,8 +65,7 @@ export async function withUnstored<T>(store: Store, answer: UnstoredAnswer, act:
 
 /** What a pass over changes has left. */
 export function forgetUnstoredChanges(store: Store): void {
-  const answers = UNSTORED.get(store) ?? new Set();
-  for (const answer of answers) if (answer.source === "update") answers.delete(answer);
+  for (const answer of UNSTORED.get(store) ?? []) if (answer.source === "update") forgetUnstored(store, answer);
 }
 
 export function hasUnstored(store: Store): boolean {
@@ -63,4 +84,10 @@ export function findUnstored<T>(
       return of === undefined ? [] : [{ of, source, text: textOf(bytes, record.span), at }];
     }),
   );
+}
+
+/** The records that name an order by a usable id, in the order in which they came. */
+export function loadUnstoredOf(store: Store, orderId: string): { source: OrderSource; text: string }[] {
+  const records = OF_ORDERS.get(store)?.get(orderId) ?? [];
+  return records.map(({ answer: { source, bytes }, record }) => ({ source, text: textOf(bytes, record.span) }));
 }

@@ -19,7 +19,6 @@ import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";
-import { takeOvertaken } from "./take-cancellation.ts";
 
 function isOlderThanStored(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -42,7 +41,6 @@ export function applyChange(
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
   const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
-  if (record.ok) takeFormer(options, news, record.orderId);
   if (isUnnamed(record)) return applyUnnamed(options, { record, bytes });
   if (!record.ok || isTakenWhole)
     return ingestRecord({ store, rules, mapping: rules.update, bytes, at, askedAt }, record);
@@ -66,19 +64,6 @@ export function applyChange(
   queueOrderRead({ store, rules }, owed, at);
   if (isLater) renewRead(store, orderId);
   return "owed";
-}
-
-/** Cancellations that this change has overtaken before they were stored: in the same pass, or while their order waited for its read. */
-function takeFormer(
-  { store, rules, at }: Parameters<typeof applyChange>[0],
-  { bytes, record, cancelled }: ChangeNews,
-  orderId: string,
-): void {
-  const queued = loadQueuedRead(store, orderId);
-  const waits = queued?.source === "update" ? queued.record : "";
-  const nextAt = readTimestampText(bytes, record.span, rules.update);
-  for (const text of [waits, cancelled?.bytes.toString("utf8") ?? ""])
-    if (text !== "") takeOvertaken({ store, rules }, { orderId, text, nextAt, at });
 }
 
 /** Whether a change is later than the record that waits for a read of its order. A read that no record asked for has only the order's own answers, which have failed. */

@@ -17,7 +17,6 @@ import { requestLaterReads } from "../orders/later-reads.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
-import { stateOfStatus } from "../orders/plan-order.ts";
 import { judgeStatus } from "../orders/status-names.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -26,16 +25,14 @@ import { loadQuarantineState, releaseQuarantined } from "../pass/quarantine-rows
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ORDER_KINDS, type OrderValues, readOrderValues } from "../records/order-mapping.ts";
-import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf } from "../records/same-order.ts";
-import { findUnstored, type UnstoredAnswer, withUnstored } from "../records/unstored-records.ts";
+import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import { isWithinLag, loadLag } from "./change-lag.ts";
 import { findKeptWords, type KeptWord } from "./kept-words.ts";
 import { isOfFuture } from "./latest-time.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { noteTakenBack } from "./set-back.ts";
-import { takeOvertaken } from "./take-cancellation.ts";
 
 /** An order that changes under each of so many reads is left for the next pass. */
 const READS_MAX = 3;
@@ -271,25 +268,7 @@ export class OrderReader {
    * @param believed what the order may lack
    */
   storeAnyway(answer: OrderAnswer, at: string, believed?: LostPart): IngestResult {
-    this.#takeOvertaken(answer, at);
     return this.#ingest(answer, { at, believed });
-  }
-
-  /** The service has moved the order on from a cancellation that a change has named, and that waits for this read or is about to be stored. */
-  #takeOvertaken(answer: OrderAnswer, at: string): void {
-    const context = { store: this.#context.store, rules: this.#rules };
-    const { record } = answer;
-    const status = this.valuesOf(answer)?.status ?? null;
-    const isMovedOn = status !== null && !stateOfStatus(status, this.#rules.plan).isCancelled;
-    if (!record.ok || !isMovedOn || answer.isCached || this.isHeld(answer)) return;
-    const { orderId } = record;
-    const isOf = (other: AnswerRecord, { source }: UnstoredAnswer) =>
-      (source === "update" && other.ok && other.orderId === orderId) || undefined;
-    const queued = loadQueuedRead(context.store, orderId);
-    const waiting = queued?.source === "update" && queued.record !== "" ? [queued.record] : [];
-    const nextAt = this.timestampOf(answer);
-    for (const text of [...waiting, ...findUnstored(context.store, isOf).map((each) => each.text)])
-      takeOvertaken(context, { orderId, text, nextAt, at });
   }
 
   /** The same where the stored payload is not what was stored. */

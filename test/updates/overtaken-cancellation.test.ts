@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Settings } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { SLOW } from "../support/turns.ts";
@@ -104,6 +105,62 @@ describe("a cancellation that the service has moved on from before it was stored
     };
     await test.poll();
     expect(read).toHaveLength(1);
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
+  /** A poll lists the cancellation of an order that cannot be read. */
+  async function startCancelled(settings: Settings = {}) {
+    const test = await startFollowed(3, { settings });
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    const cancelled = test.sandbox.service.newestText(id)!;
+    test.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
+    test.clock.advance(1_000);
+    await test.run("updates");
+    expect(test.statusOf(id).status).toBe("new");
+    test.change(id, { status: "refunded" }, 20_000);
+    const refunded = test.sandbox.service.newestText(id)!;
+    return { ...test, test, id, cancelled, refunded, pull: (...orders: string[]) => pull(test, orders) };
+  }
+
+  /** Pulls a batch of these orders. */
+  async function pull(test: Followed, orders: readonly string[]) {
+    const body = `{"batch_id":"later","orders":[${orders.join()}]}`;
+    test.sandbox.faults.add({
+      match: { path: "orders" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.run("orders");
+  }
+
+  it("is one where a batch brings the later version", async () => {
+    const { test, id, refunded, pull } = await startCancelled();
+    await pull(refunded);
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+    test.sandbox.faults.clear();
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
+  it("is one where a batch brings a later record that cannot be stored", async () => {
+    const { test, id, refunded, pull, change, sandbox } = await startCancelled();
+    await pull(JSON.stringify({ ...(JSON.parse(refunded) as object), items: [] }));
+    expect(events(test, id)).toEqual(["cancelled cancelled"]);
+    sandbox.faults.clear();
+    change(id, { status: "archived" });
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed archived"]);
+  });
+
+  it("is one where one batch holds both", async () => {
+    const test = await startFollowed(3, {});
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    const cancelled = test.sandbox.service.newestText(id)!;
+    test.change(id, { status: "refunded" }, 20_000);
+    await pull(test, [cancelled, test.sandbox.service.newestText(id)!]);
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 

@@ -1,0 +1,122 @@
+/*
+ * A cancellation that a record says, stored as far as it goes: its status and its time, because goods that are shipped do not come back. One that
+ * a later record overtakes before it is stored (the order is moved on to `refunded`, `archived`) is stored before that: what is decided about a
+ * status goes by the history. Everything that stores an order, or replaces the record that waits for its read, passes through here, in its own
+ * transaction; after a crash neither is there.
+ */
+
+import { hash } from "node:crypto";
+import { resolvePath } from "../answers/json-path.ts";
+import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
+import { scanJson } from "../answers/scan-json.ts";
+import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import type { Store } from "../database/store.ts";
+import { loadQueuedRead } from "../pass/position-rows.ts";
+import { type OrderMapping, type OrderSource, readOrderValues, readTimestampText } from "../records/order-mapping.ts";
+import { fieldOf } from "../records/same-order.ts";
+import { loadUnstoredOf } from "../records/unstored-records.ts";
+import { settleEchoes } from "./echo-rows.ts";
+import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "./order-rows.ts";
+import type { OrderRules } from "./order-rules.ts";
+import { planOrder, type StoredOrder, stateOfStatus } from "./plan-order.ts";
+
+/** A record that says something of an order. */
+interface Word {
+  text: string;
+  source: OrderSource;
+}
+
+/**
+ * Stores a cancellation of the order that waits for its read, or was read and is about to be stored, and that a later record overtakes. That one is
+ * stored next, or its read is queued: the time of what is stored stays, so that none which the order gives itself is older.
+ * @param next `timestamp`: of the later record
+ * @returns whether there was one
+ */
+export function storeOvertaken(
+  { store, rules }: { store: Store; rules: OrderRules },
+  next: { orderId: string; timestamp: string | null; at: string },
+): boolean {
+  const { orderId, timestamp, at } = next;
+  const queued = loadQueuedRead(store, orderId);
+  const waiting = queued === undefined || queued.record === "" ? [] : [{ text: queued.record, source: queued.source }];
+  const words = [...waiting, ...loadUnstoredOf(store, orderId)];
+  if (words.length === 0) return false;
+  const mark = loadOrderMark(store, orderId);
+  if (mark === undefined || mark.removedAt !== null) return false;
+  for (const word of words) {
+    const told = fieldOf({ text: word.text, mapping: rules[word.source] }, "updated_at") ?? null;
+    if (!isStrictlyNewer(timestamp, told, rules.plan.timezone)) continue;
+    const stored = loadStoredOrder(store, mark.orderKey);
+    const planned = planCancellation(rules, { mark, stored, change: { ...word, isLate: false }, isOvertaken: true });
+    if (planned === undefined) continue;
+    applyCancellation({ store, rules }, { planned, mark, orderId, at });
+    return true;
+  }
+  return false;
+}
+
+export function applyCancellation(
+  { store, rules }: { store: Store; rules: OrderRules },
+  { planned, mark, orderId, at }: { planned: PlannedCancellation; mark: OrderMark; orderId: string; at: string },
+): void {
+  const { status } = planned.values;
+  const eventSource = settleEchoes(store, orderId, status, at) ? "own" : planned.source;
+  const content = { hash: hash("sha256", planned.text, "buffer"), contentHash: null, source: mark.payloadSource };
+  const { orderKey } = mark;
+  applyOrderChange(store, { ...planned, ...content, ...stateOfStatus(status, rules.plan), orderKey, eventSource, at });
+}
+
+type PlannedCancellation = NonNullable<ReturnType<typeof planCancellation>>;
+
+interface AskedCancellation {
+  mark: OrderMark;
+  stored: StoredOrder;
+  change: Word & { isLate: boolean };
+  /** Only its status is taken over. */
+  isOvertaken?: boolean;
+}
+
+/** How the order is stored with a cancellation of it; undefined where it is no such, or not surely the later one. */
+export function planCancellation(rules: OrderRules, { mark, stored, change, isOvertaken = false }: AskedCancellation) {
+  const mapping = rules[mark.payloadSource];
+  const said = { text: change.text, mapping: rules[change.source] };
+  const { timezone } = rules.plan;
+  try {
+    const record = Buffer.from(change.text);
+    const status = fieldOf(said, "status");
+    if (status === undefined || stored.isCancelled || !stateOfStatus(status, rules.plan).isCancelled) return;
+    const told = readTimestampText(record, scanJson(record), said.mapping);
+    if (change.isLate ? isOlder(told, stored.updatedAt, timezone) : told === null) return;
+    const fields = isOvertaken ? (["status"] as const) : (["status", "updated_at"] as const);
+    const text = withValues(stored.payload, mapping, { record, paths: said.mapping.paths, fields });
+    const bytes = Buffer.from(text);
+    const read = readOrderValues(bytes, scanJson(bytes), mapping);
+    if (!("values" in read) || read.values.status !== status) return;
+    const values = { ...read.values, updatedAt: told ?? stored.updatedAt };
+    // Where nothing shows the time of what is stored, a cancellation is the later one.
+    const isBelieved = change.isLate || stored.updatedAt === null;
+    const plan = planOrder(stored, { text, values }, isBelieved ? "snapshot" : "update", rules.plan);
+    if (plan.kind !== "apply") return undefined;
+    const kept = isOvertaken ? { ...values, updatedAt: stored.updatedAt } : values;
+    return { text, values: kept, event: plan.event, source: change.source };
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The order's own JSON with status and timestamp of the change, as they were sent, where it has a place for them. */
+function withValues(
+  payload: string,
+  { paths }: OrderMapping,
+  change: { record: Buffer; paths: OrderMapping["paths"]; fields: readonly ("status" | "updated_at")[] },
+): string {
+  return change.fields.reduce((text, field) => {
+    const bytes = Buffer.from(text);
+    const place = resolvePath(bytes, scanJson(bytes), paths[field]);
+    const told = resolvePath(change.record, scanJson(change.record), change.paths[field]);
+    if (place.state !== "value" || told.state !== "value") return text;
+    const { start, end } = place.span;
+    return `${bytes.subarray(0, start)}${textOf(change.record, told.span)}${bytes.subarray(end)}`;
+  }, payload);
+}
