@@ -16,13 +16,13 @@ import { Report } from "./crash/report.ts";
 import { type Child, Scene } from "./crash/scene.ts";
 import { findLostIn, findUnfinished } from "./crash/verdict.ts";
 import { GROWTH_MAX, type Measure, type Sample, takeSample, trendOf, watcherText } from "./soak/samples.ts";
+import { untilSettled } from "./soak/settle.ts";
 
 const HOUR_MS = 3_600_000;
 const SAMPLES = 240;
 const SAMPLE_EVERY_MS_MIN = 1_000;
 const WORK_EVERY_MS = 1_000;
 const FAULT_EVERY_MS = 7_000;
-const SETTLED_WITHIN_MS = 120_000;
 const EXIT = { ok: 0, bad: 1, usage: 64 } as const;
 
 type When = "before" | "after";
@@ -90,6 +90,10 @@ async function startScene(campaign: Campaign): Promise<{ scene: Scene; watched: 
   return { scene, watched };
 }
 
+function isRunning({ child }: Child): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
 /** Works, fails and samples for so long. */
 async function soak(scene: Scene, daemon: Child, run: { watched: string; forMs: number }): Promise<Sample[]> {
   const paths = { database: scene.database, watched: run.watched };
@@ -98,7 +102,7 @@ async function soak(scene: Scene, daemon: Child, run: { watched: string; forMs: 
   const due = { work: 0, fault: FAULT_EVERY_MS, sample: sampleEveryMs };
   const startedMs = performance.now();
   for (let atMs = 0; atMs < run.forMs; atMs = performance.now() - startedMs) {
-    if (daemon.child.exitCode !== null || daemon.child.signalCode !== null) break;
+    if (!isRunning(daemon)) break;
     if (atMs >= due.work) {
       work(scene);
       due.work = atMs + WORK_EVERY_MS;
@@ -131,16 +135,6 @@ function tellTrends(samples: readonly Sample[], report: Report): string[] {
   });
 }
 
-async function untilSettled(scene: Scene): Promise<string[]> {
-  scene.sandbox.faults.clear();
-  const deadline = performance.now() + SETTLED_WITHIN_MS;
-  for (;;) {
-    const unfinished = findUnfinished(scene);
-    if (unfinished.length === 0 || performance.now() > deadline) return unfinished;
-    await sleep(250);
-  }
-}
-
 async function main({ hours, seed }: { hours: number; seed: number }): Promise<number> {
   const report = new Report((line) => console.log(line));
   const campaign = await Campaign.begin({ seed, report });
@@ -153,7 +147,9 @@ async function main({ hours, seed }: { hours: number; seed: number }): Promise<n
   );
   const samples = await soak(scene, daemon, { watched, forMs: hours * HOUR_MS });
   const found = tellTrends(samples, report);
-  found.push(...(await untilSettled(scene)), ...findLostIn(scene));
+  scene.sandbox.faults.clear();
+  const clock = { isRunning: () => isRunning(daemon), nowMs: () => performance.now() };
+  found.push(...(await untilSettled(() => findUnfinished(scene), clock)), ...findLostIn(scene));
   daemon.child.kill("SIGTERM");
   const { code, signal, output } = await daemon.exited;
   if (code !== 0) found.push(`the daemon ended with ${code ?? signal}: ${lastLine(output)}`);
