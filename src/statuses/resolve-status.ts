@@ -158,7 +158,8 @@ export class StatusResolver {
           markRequestRefused(store, id, { httpStatus: answered.refusedWith, reason, at, mayArrive: true });
           return reason;
         }
-        const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered) : "again";
+        const unseen =
+          compared === "former" && answered !== undefined ? this.#planUnseen(id, answered, shownNow) : "again";
         if (unseen !== "again") return unseen;
         if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
         if (compared === "former") {
@@ -201,9 +202,13 @@ export class StatusResolver {
 
   /**
    * Inside the transaction that has stored its order, which has the former status: what becomes of a status that was answered in a new
-   * form. An answer that makes an acceptance doubtful proves nothing, and the status goes again.
+   * form. An answer that makes an acceptance doubtful proves nothing, and the status goes again; not at once after one that shows its order.
    */
-  #planUnseen(id: bigint, answered: NewFormAnswer): { waitMs: number } | "sent" | "again" {
+  #planUnseen(
+    id: bigint,
+    answered: NewFormAnswer,
+    shownNow: string | undefined,
+  ): { waitMs: number } | "sent" | "again" {
     const { store, clock } = this.#context;
     const { form, at, repeats, shown, isOtherAccepted = false } = answered;
     if (shown === undefined && !this.#forms.isNew(form)) {
@@ -211,7 +216,8 @@ export class StatusResolver {
       return "sent";
     }
     const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats, isOtherAccepted });
-    if (form.doubt !== null || plan.kind === "repeat") {
+    const isDoubted = form.doubt !== null && shown === undefined && shownNow === undefined;
+    if (isDoubted || plan.kind === "repeat") {
       if (plan.kind === "repeat") saveNewForm(store, id, { ...answered, repeats: repeats + 1 });
       return "again";
     }

@@ -225,7 +225,7 @@ export function noteOtherAccepted(store: Store, accepted: bigint): void {
   store
     .prepare(
       `UPDATE status_requests SET new_form = json_set(new_form, '$.isOtherAccepted', json('true'))
-       WHERE state = 'sending' AND new_form IS NOT NULL AND id <> ?
+       WHERE ${OPEN} AND attempts > 0 AND new_form IS NOT NULL AND id <> ?
          AND iif(json_valid(new_form), json_type(new_form, '$.shown') = 'text' AND new_form ->> '$.isOtherAccepted' IS NULL, 0)`,
     )
     .run(accepted);

@@ -108,6 +108,21 @@ describe("a status that the service refuses", () => {
     },
   );
 
+  it.each(["new", "Y7-1234567"])(
+    "is not sent again at once where the answer shows another status (%s) and says that it was not processed",
+    async (status) => {
+      const { ids, ask, send, sendFor, sandbox, posts } = await startStatusBridge();
+      ask(ids[0]!, "paid");
+      const body = JSON.stringify({ order_id: ids[0], status, message: "not processed yet" });
+      const do_ = { kind: "raw", contentType: "application/json", body } as const;
+      sandbox.faults.add({ match: { path: "status" }, times: "forever", do: do_ });
+      await send();
+      expect(posts()).toHaveLength(1);
+      await sendFor(10);
+      expect(posts().length).toBeLessThan(15);
+    },
+  );
+
   it("is refused, and not sent again, also where its order can be read only after a restart", async () => {
     const { ids, ask, send, sendFor, sandbox, request, posts, restart } = await startStatusBridge({ orders: 2 });
     const id = ask(ids[0]!, "paid");
