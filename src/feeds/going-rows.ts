@@ -1,11 +1,15 @@
 /* Rows that go while another row of the source may name their article: those that are due, and those whose article a waiting row names. */
 
 import type { Store } from "../database/store.ts";
+import type { Clock } from "../platform/ports.ts";
 import type { FeedRules } from "./feed.ts";
-import { sameKey, UNSHOWN } from "./feed-rows.ts";
+import { keyInJson, sameKey, UNSHOWN } from "./feed-rows.ts";
 import { recordKeyOf } from "./former-key.ts";
 import type { Handed, Left } from "./handed-rows.ts";
 import { articleInSql } from "./record-identity.ts";
+
+/** Rows that are listed in one step. */
+const ROWS_PER_LIST = 5_000;
 
 /** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
 type GoneRow = Left & { id: number; deletion: string | null };
@@ -58,9 +62,11 @@ export class WaitingArticles {
     this.#table = `temp.waiting_${rules.name}`;
   }
 
-  open(): void {
+  /** All of them, in steps. */
+  async listAll(clock: Pick<Clock, "sleep">, signal: AbortSignal): Promise<void> {
     this.close();
     this.#store.db.exec(`CREATE TABLE ${this.#table} (article PRIMARY KEY, k0, k1, k2, k3) WITHOUT ROWID`);
+    for (let last: number | undefined = 0; last !== undefined; last = this.#list(last)) await clock.sleep(0, signal);
   }
 
   close(): void {
@@ -68,12 +74,12 @@ export class WaitingArticles {
   }
 
   /** Lists some rows, those after `afterId`. Gives the last of them; undefined: there is none. */
-  list(afterId: number, limit: number): number | undefined {
+  #list(afterId: number): number | undefined {
     const { feedId, identity } = this.#rules;
     const last = this.#store
       .prepare<number | null>("SELECT max(id) FROM (SELECT id FROM feed_outbox WHERE id > ? ORDER BY id LIMIT ?)")
       .pluck()
-      .get(afterId, limit);
+      .get(afterId, ROWS_PER_LIST);
     if (last === null || last === undefined) return undefined;
     const article = articleInSql(identity, "record");
     this.#store
@@ -83,6 +89,22 @@ export class WaitingArticles {
       )
       .run(afterId, last, feedId);
     return last;
+  }
+
+  /** Of these keys those of which something was sent, or may have been, and whose articles are listed. */
+  namedOf<F extends { key: readonly string[] }>(found: readonly F[]): F[] {
+    const named = this.#store
+      .prepare<number>(
+        `SELECT r.at FROM (SELECT key AS at, ${keyInJson(this.#rules)} FROM jsonb_each(@keys)) r
+           LEFT JOIN feed_sent s ON s.feed_id = @feed AND s.gone = 0 AND ${sameKey("s", "r")}
+           LEFT JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "r")}
+         WHERE ${articleInSql(this.#rules.identity, "s.record")} IN (SELECT article FROM ${this.#table})
+           OR ${articleInSql(this.#rules.identity, "o.doubt_record")} IN (SELECT article FROM ${this.#table})`,
+      )
+      .pluck()
+      .all({ feed: this.#rules.feedId, keys: JSON.stringify(found.map(({ key }) => key)) });
+    const places = new Set(named);
+    return found.filter((_, at) => places.has(at));
   }
 
   /** Rows on sale that wait to go away and whose articles are listed. */

@@ -13,8 +13,6 @@ import { isOtherArticle, textAt } from "./record-identity.ts";
 
 /** Rows handed over in one transaction. */
 const ROWS_PER_COMMIT = 500;
-/** Rows that are listed in one step. */
-const ROWS_PER_LIST = 5_000;
 
 export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
   const [wallMs, nowMs] = [clock.nowMs(), clock.monotonicMs()];
@@ -26,10 +24,8 @@ export async function handOverWaiting(context: JobContext, rules: FeedRules, sig
   const { store, clock } = context;
   if (!hasGoneWaiting(store, rules) && !hasFormer(store, rules)) return;
   const waiting = new WaitingArticles(store, rules);
-  waiting.open();
   try {
-    for (let last: number | undefined = 0; last !== undefined; last = waiting.list(last, ROWS_PER_LIST))
-      await clock.sleep(0, signal);
+    await waiting.listAll(clock, signal);
     let afterId = 0;
     await commitUntilDone(context, signal, () => {
       const gone = waiting.loadGone(afterId, ROWS_PER_COMMIT);

@@ -13,6 +13,7 @@ import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
 import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "./feed.ts";
 import { hasNewWaiting } from "./feed-rows.ts";
 import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "./feed-source.ts";
+import { WaitingArticles } from "./going-rows.ts";
 import { loadRefusedKeys } from "./images/image-rows.ts";
 import { KeySet } from "./key-set.ts";
 import { RowStage } from "./row-stage.ts";
@@ -81,18 +82,32 @@ export class ScanSource {
         // Rows of keys that stand twice are staged whatever they are.
         await takeUp(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
       }
-      // A new row may name the article of one that is gone and sends nothing.
-      const all = this.#rules.keepsShared && (isFull || hasNewWaiting(this.#context.store, this.#rules));
-      for (const absent of absentKeys(this.#context.store, this.#rules, { present, isFull })) {
-        if (all) await this.#takeUp(pass, absent, true);
-        else await takeUp(keysToTakeUp(this.#context.store, this.#rules, absent));
-      }
+      await this.#takeUpAbsent(pass, present, isFull);
       await this.#takeUpWanted(pass, isFull);
       await settleUnnamed(this.#context, this.#rules, pass, { rows: unnamed, unnamed: [] });
       if (isFull) await this.#context.files?.forgetOthers(signal);
       return rows;
     } finally {
       this.#stage.close();
+    }
+  }
+
+  /** Of rows that are gone and send nothing those are looked at whose article a new row names: each of a million others costs a search. */
+  async #takeUpAbsent(pass: FeedPass, present: KeySet, isFull: boolean): Promise<void> {
+    const { store, clock } = this.#context;
+    const { keepsShared } = this.#rules;
+    const waiting =
+      keepsShared && !isFull && hasNewWaiting(store, this.#rules) ? new WaitingArticles(store, this.#rules) : undefined;
+    try {
+      await waiting?.listAll(clock, pass.signal);
+      for (const absent of absentKeys(store, this.#rules, { present, isFull })) {
+        if (keepsShared && isFull) await this.#takeUp(pass, absent, true);
+        else await this.#takeUp(pass, keysToTakeUp(store, this.#rules, absent), isFull);
+        const named = waiting?.namedOf(absent) ?? [];
+        if (named.length > 0) await this.#takeUp(pass, named, true);
+      }
+    } finally {
+      waiting?.close();
     }
   }
 

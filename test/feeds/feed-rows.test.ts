@@ -324,9 +324,12 @@ describe("a table that is read page by page", () => {
 });
 
 describe("rows that wait to go away", () => {
-  it("are found by an index, in the order in which they are dealt with", () => {
+  it("are found by an index, in the order in which they are dealt with", async () => {
     const { store, owe } = start();
     owe("A", '{"sku":"A"}');
+    const named = { ...rules, identity: [["sku"]] };
+    const waiting = new WaitingArticles(store, named);
+    await waiting.listAll({ sleep: async () => undefined }, new AbortController().signal);
     const prepare = store.prepare.bind(store);
     const plans: string[] = [];
     store.prepare = ((sql: string) => {
@@ -336,10 +339,7 @@ describe("rows that wait to go away", () => {
       plans.push(plan.map(({ detail }) => detail).join("; "));
       return prepare(sql);
     }) as typeof store.prepare;
-    const named = { ...rules, identity: [["sku"]] };
     loadDueGone(store, named, { afterMs: 0, upToMs: 1_000 }, 0, 500);
-    const waiting = new WaitingArticles(store, named);
-    waiting.open();
     waiting.loadGone(0, 500);
     waiting.close();
     expect(plans).toHaveLength(2);

@@ -704,4 +704,19 @@ describe("an article that its row names no longer", () => {
       },
     );
   });
+
+  it("is given with on_delete: ignore to the row that names it and cannot be sent, and nothing is kept aside of others", async () => {
+    const test = await startGoods({
+      query: "SELECT * FROM goods",
+      on_delete: "ignore",
+      guard: { percent: 30, from: 1 },
+    });
+    test.erp.exec("DELETE FROM goods");
+    await test.minutes(30);
+    hold(test);
+    reload(test, { a: 0, d: 4 });
+    await test.minutes(5);
+    expect([former(test), liveCounts(test)]).toEqual([[], [[{ live: 3 }], [{ live: 3 }]]]);
+    expect(test.holds()).toContainEqual({ area: "stocks", reason: "guard" });
+  });
 });
