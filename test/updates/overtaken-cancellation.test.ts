@@ -154,6 +154,16 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed archived"]);
   });
 
+  it("is one where it stands in a record of a batch that cannot be stored", async () => {
+    const test = await startFollowed(3, {});
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    await pull(test, [JSON.stringify({ ...(JSON.parse(test.sandbox.service.newestText(id)!) as object), items: [] })]);
+    test.change(id, { status: "refunded" }, 20_000);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
   it("is one where one batch holds both", async () => {
     const test = await startFollowed(3, {});
     const [id = ""] = test.ids;
