@@ -1,6 +1,6 @@
 /*
  * Finds out by reads what became of a status whose request has left. What was read is stored in the transaction that settles the
- * request; after a crash it is found `sending`, and read anew. What was answered in a new form has come, and is sent again twice at most.
+ * request; after a crash it is found `sending`, and read anew. What was answered in a new form has come, and is sent again twice at most, unless another one is accepted after that.
  */
 
 import type { Message } from "../messages/message.ts";
