@@ -152,19 +152,26 @@ function isMetInBatch({ service, versions, forms }: World, id: string): boolean 
 }
 
 /**
- * A page of fewer changes than ten is full of records without a timestamp, or with an absurd one: nothing tells it from the feed's end, or
- * from when to go on.
+ * A page of fewer changes than ten is full of records without a timestamp, or with an absurd one, or with one from before what was asked, which a
+ * record that is served as it stands keeps however often its order changes: nothing tells it from the feed's end, or from when to go on.
  */
 export function isBehindUntold({ service, versions, forms }: World, sinceMs: number): boolean {
   if (forms.page >= 10 || (versions.bad.size < forms.page && !versions.hadOdd)) return false;
   return service.ledger.entries.some(
-    ({ kind, at, status, servedIds, responseBody }) =>
+    ({ kind, at, status, servedIds, query, responseBody }) =>
       kind === "updates" &&
       at >= sinceMs &&
       status === 200 &&
       servedIds.length >= forms.page &&
-      responseBody?.match(TIME_OF_CHANGE) === null,
+      (responseBody?.match(TIME_OF_CHANGE) === null || (versions.hadOdd && isFromBefore(query, responseBody ?? ""))),
   );
+}
+
+/** Whether all changes of an answer bear times from before the one that it was asked from. */
+function isFromBefore(query: string, body: string): boolean {
+  const since = new URLSearchParams(query).get("since") ?? undefined;
+  const times = [...body.matchAll(/"updated_at":(?:"([^"]*)"|(\d+))/g)];
+  return times.length > 0 && times.every(([, text, digits]) => isBefore(text ?? digits, since));
 }
 
 /** Of a year or of seconds that a service's clock may show. */
