@@ -83,7 +83,7 @@ interface ServedPage {
   isBeyond: boolean;
   /** Records that hold nothing may still come whole. */
   waitsForEmpty?: boolean;
-  isCancelled?: IsCancelled;
+  isCancelled: IsCancelled;
 }
 
 const UNUSABLE = { isDoubtful: false, isKnown: false, seen: undefined };
@@ -276,7 +276,7 @@ export class ChangeCollector {
     }
     if (isKnown && order.hasLast) return;
     const isOvertaken = order.newest !== undefined && !replaces({ ...change, isKnown }, order.newest);
-    if (!isKnown && order.newest?.isKnown === false && isCancelled !== undefined) {
+    if (!isKnown && order.newest?.isKnown === false) {
       const waiting = { ...change, isKnown, record, bytes: body };
       const [former, later] = isOvertaken ? [waiting, order.newest] : [order.newest, waiting];
       const isEarlier = former.timestampNs !== later.timestampNs;

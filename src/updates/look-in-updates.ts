@@ -18,13 +18,14 @@ import { forgetUnstored } from "../records/unstored-records.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { applyChange } from "./apply-change.ts";
 import { type ChangePage, KnownPages } from "./change-page.ts";
-import { ChangeCollector } from "./collect-changes.ts";
+import { ChangeCollector, type IsCancelled } from "./collect-changes.ts";
 import { isFromFuture, planAskBefore } from "./follow.ts";
 import type { FollowOptions } from "./follow-pass.ts";
 import { latestTime } from "./latest-time.ts";
 import { isWholeDownTo } from "./page-cover.ts";
 import { isPositionRefused } from "./read-pages.ts";
 import { readSeen, wasTold } from "./seen-changes.ts";
+import { saysCancelled } from "./take-cancellation.ts";
 
 /**
  * `listed`: the changes still have the version. `gone`: they have not, although they go on behind it. `unknown`: they reach neither
@@ -172,7 +173,8 @@ export class LookInUpdates {
     const { store, clock } = this.#context;
     const { rules } = this.#options;
     const collector = new ChangeCollector(store, clock);
-    await collector.addPage({ body, changes: page, isBeyond: false }, signal, async () => {});
+    const isCancelled: IsCancelled = (bytes, record) => saysCancelled(rules, { bytes, record });
+    await collector.addPage({ body, changes: page, isBeyond: false, isCancelled }, signal, async () => {});
     const changes = await readInTurns(clock, {}, collector.applyChange(false), signal);
     const news = changes.filter(({ record }) => record.ok && record.orderId !== orderId);
     if (news.length === 0) return;
@@ -180,7 +182,7 @@ export class LookInUpdates {
     await commit(this.#context, signal, () => {
       for (const each of news) applyChange(options, each);
     });
-    for (const { unstored } of news) forgetUnstored(store, unstored);
+    for (const each of news) for (const what of [each.unstored, each.cancelled]) forgetUnstored(store, what);
   }
 
   #judge({ orderId, kept }: KnownVersion, ns: bigint, page: AskedPage): Listing {

@@ -18,11 +18,11 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { findMatchedPaths } from "../records/check-paths.ts";
 import { refuseRepeated, reportedError } from "../records/read-list.ts";
-import type { AnswerRecord } from "../records/read-records.ts";
 import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
+import type { IsCancelled } from "./collect-changes.ts";
 import { loadAnchors } from "./cut-rows.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
@@ -336,7 +336,7 @@ export class ReadPages {
     const answered = { bytes: body, records: elements, mapping: rules.update, known: pass.matched };
     if (elements.length > 0) for (const field of findMatchedPaths(store, answered)) pass.matched.add(field);
     const isBeyond = token !== undefined && token !== since && isToken(since, pass.learned.form, pass.rules.timezone);
-    const isCancelled = (bytes: Buffer, record: AnswerRecord) => saysCancelled(rules, { bytes, record });
+    const isCancelled: IsCancelled = (bytes, record) => saysCancelled(rules, { bytes, record });
     const add = async (waitsForEmpty: boolean) =>
       await pass.changes.addPage({ body, changes, isBeyond, waitsForEmpty, isCancelled }, pass.signal, () =>
         this.#stored.store(pass, { isWhole: false }),

@@ -102,9 +102,8 @@ describe("a page of more changes than may wait", () => {
       parts.push(news.length);
       for (const { record } of news) if (record.ok) orders.add(record.orderId);
     };
-    const fresh = await collector.addPage({ body: answer.body, changes: page, isBeyond: false }, signal, async () =>
-      take(false),
-    );
+    const served = { body: answer.body, isBeyond: false, isCancelled: () => false };
+    const fresh = await collector.addPage({ ...served, changes: page }, signal, async () => take(false));
     take(true);
     expect(fresh).toBe(count);
     expect(orders.size).toBe(count);
@@ -114,7 +113,7 @@ describe("a page of more changes than may wait", () => {
     expect(new Set(page.timestamps.map((timestamp) => timestamp?.form)).size).toBe(1);
     // The same page once more in this pass brings nothing.
     const again = await new KnownPages(rules, systemClock).open(answer, signal);
-    await collector.addPage({ body: answer.body, changes: again, isBeyond: false }, signal, async () => take(false));
+    await collector.addPage({ ...served, changes: again }, signal, async () => take(false));
     take(true);
     expect(parts.at(-1)).toBe(0);
   });

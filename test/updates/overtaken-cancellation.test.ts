@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { hasUnstored } from "../../src/records/unstored-records.ts";
 import type { Settings } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { startWithIll } from "../support/ill-orders.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { SLOW } from "../support/turns.ts";
 import { itSome } from "../support/whole.ts";
 
+const HOUR_MS = 3_600_000;
 const LOG = { updates: { history: "log" } } as const;
 
 const events = (test: Pick<Followed, "rows">, id: string) =>
@@ -172,6 +175,28 @@ describe("a cancellation that the service has moved on from before it was stored
     test.change(id, { status: "refunded" }, 20_000);
     await pull(test, [cancelled, test.sandbox.service.newestText(id)!]);
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
+  it("is one where only what the changes were asked for another order lists both", async () => {
+    const test = await startWithIll(3, { service: LOG });
+    const [id = "", other = "", third = ""] = test.ids;
+    const old = test.sandbox.service.newestText(id)!;
+    test.change(id, { status: "paid" });
+    await test.poll();
+    await test.poll(3 * HOUR_MS);
+    test.change(third, { status: "paid" });
+    await test.poll();
+    // So late that following does not ask for them.
+    test.change(other, { status: "cancelled", lateByMs: 2 * HOUR_MS });
+    test.change(other, { status: "refunded", lateByMs: 2 * HOUR_MS }, 20_000);
+    test.ill.set(id, { kind: "raw", contentType: "application/json", body: old });
+    test.ill.set(other, { kind: "status", status: 500 });
+    await test.run("reconcile");
+    test.ill.delete(other);
+    expect(test.statusOf(other).status).toBe("new");
+    for (let polls = 0; polls < 8; polls++) await test.poll();
+    expect(events(test, other)).toEqual(["cancelled cancelled", "changed refunded"]);
+    expect(hasUnstored(test.bridge.store)).toBe(false);
   });
 
   it("is none where the order was cancelled before, or by no later word", async () => {
