@@ -226,7 +226,8 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
   if (error instanceof BridgeError) {
     if (rules.file === null || error.code !== "database_refused") return error;
     // What is wrong with another file is the feed's own trouble.
-    return new BridgeError("table_missing", error.text, {
+    const refused = m.feeds.sourceRefused({ name: rules.name, source: sourceOf(rules), why: error.text });
+    return new BridgeError("table_missing", refused, {
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       cause: error,
     });

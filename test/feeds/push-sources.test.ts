@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -244,8 +244,10 @@ describe("a feed whose rows are in another file", () => {
     const t = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
     await t.minute();
     erp.exec("UPDATE goods SET quantity = 2");
-    // SQLite looks into it before it reads, and opening it waits for a writer that never comes.
-    execFileSync("mkfifo", [`${file}-journal`]);
+    // As a program does that waits for a disk or a network for good.
+    const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ");
+    const reader = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("source-helper"));
+    process.kill(Number(reader), "SIGSTOP");
     const limits: (() => void)[] = [];
     const real = globalThis.setTimeout;
     const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation(((fn: () => void, ms?: number) => {
@@ -261,9 +263,22 @@ describe("a feed whose rows are in another file", () => {
     const { error } = await hanging;
     expect(error?.message).toBe(`stocks: table goods of ${file} cannot be read: ${file} does not answer.`);
     expect([t.level("A"), t.holds()]).toEqual([1, [{ area: "stocks", reason: "table" }]]);
-    rmSync(`${file}-journal`);
     await t.minute();
     expect([t.level("A"), t.holds()]).toEqual([2, []]);
+  });
+
+  it("refuses a pipe beside the file without waiting for its writer, by the feed's name", async () => {
+    const { file, erp } = erpFile("delete");
+    erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
+    const t = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
+    execFileSync("mkfifo", [`${file}-journal`]);
+    expect((await t.run("stocks")).error?.message).toBe(
+      `stocks: table goods of ${file}: ${file}-journal is not a regular file.`,
+    );
+    expect(t.holds()).toEqual([{ area: "stocks", reason: "table" }]);
+    rmSync(`${file}-journal`);
+    await t.minute();
+    expect([t.level("A"), t.holds()]).toEqual([1, []]);
   });
 
   itSome(1)(["mkfifo", "mkdir"])("refuses what is no ordinary file (%s) without opening it", async (make) => {

@@ -74,6 +74,8 @@ export const feeds = {
   keepTransactionsShort: "The bridge tries again by itself; keep transactions of the ERP short.",
   readingSource: ({ source }: { source: Said }) => `Reading ${source}`,
   writerInterrupted: "the program that wrote it was interrupted in the middle of a change",
+  /** `why` is a sentence of its own. */
+  sourceRefused: ({ name, source, why }: { name: string; source: Said; why: Said }) => `${name}: ${source}: ${why}`,
   sourceUnreadable: ({ name, source, why }: { name: string; source: Said; why: Said }) =>
     `${name}: ${source} cannot be read: ${why}.`,
   letWriterOpen:

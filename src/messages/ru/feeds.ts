@@ -52,6 +52,7 @@ export const feeds = {
   keepTransactionsShort: "Программа повторит сама; транзакции ERP должны быть короткими.",
   readingSource: ({ source }) => `Чтение: ${source}`,
   writerInterrupted: "программа, которая в него писала, была прервана посреди изменения",
+  sourceRefused: ({ name, source, why }) => `${name}: ${source}: ${why}`,
   sourceUnreadable: ({ name, source, why }) => `${name}: ${source}: не читается: ${why}.`,
   letWriterOpen:
     "Файл должна один раз открыть программа с правом записи — например, та, что в него писала, при запуске. Пока ничего не отправляется и на сайте ничего не удаляется.",
