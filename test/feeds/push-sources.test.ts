@@ -244,9 +244,9 @@ describe("a feed whose rows are in another file", () => {
     const t = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
     await t.minute();
     erp.exec("UPDATE goods SET quantity = 2");
-    // As a program does that waits for a disk or a network for good.
+    // The one that this bridge reads with, as if it waited for a disk for good.
     const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ");
-    const reader = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("source-helper"));
+    const reader = children.findLast((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("source-helper"));
     process.kill(Number(reader), "SIGSTOP");
     const limits: (() => void)[] = [];
     const real = globalThis.setTimeout;
