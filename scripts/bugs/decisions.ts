@@ -720,8 +720,30 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked that a later change of the same page overtakes",
-    { of: "#noteCancelled", does: "return;" },
+    { of: "#noteOvertaken", does: "return;" },
     "src/updates/collect-changes.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "an order overlooked that is opened and cancelled again between two polls",
+    { in: "#addChange", find: "was !== is", replace: "was" },
+    "src/updates/collect-changes.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "an order overlooked that was opened before the cancellation that its read shows",
+    { in: "ingestGood", find: "isCancelled === stored.isCancelled", replace: "!isCancelled" },
+    "src/orders/ingest-orders.ts",
+  ),
+  tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "an order taken for opened by a change that another one than a cancellation follows",
+    {
+      in: "storeOvertaken",
+      find: "if (stored.isCancelled && !stateOfStatus(status, rules.plan).isCancelled) return false;",
+      replace: "",
+    },
+    "src/orders/cancellation.ts",
   ),
   tested(
     "test/updates/overtaken-cancellation.test.ts",
@@ -742,7 +764,11 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/overtaken-cancellation.test.ts",
     "a cancellation overlooked that waits for its read while a later record comes that cannot be stored",
-    { in: "queueOrderRead", find: "storeOvertaken({ store, rules }, { orderId, timestamp, at });", replace: "" },
+    {
+      in: "queueOrderRead",
+      find: "storeOvertaken({ store, rules }, { orderId, status, timestamp, at });",
+      replace: "",
+    },
     "src/orders/queue-order.ts",
   ),
   tested(

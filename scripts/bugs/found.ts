@@ -284,7 +284,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     name: "a cancellation overlooked that a later change of the same answer overtakes",
     edits: [
-      { file: "src/updates/collect-changes.ts", of: "#noteCancelled", does: "return;" },
+      { file: "src/updates/collect-changes.ts", of: "#noteOvertaken", does: "return;" },
       { file: "src/orders/cancellation.ts", of: "storeOvertaken", does: "return false;" },
     ],
     foundBy: "simulation",

@@ -1,7 +1,7 @@
 /*
  * A cancellation that a record says, stored as far as it goes: its status and its time, because goods that are shipped do not come back. One that
  * a later record overtakes before it is stored (the order is moved on to `refunded`, `archived`) is stored before that: what is decided about a
- * status goes by the history. Everything that stores an order, or replaces the record that waits for its read, passes through here, in its own
+ * status goes by the history. So is, of a cancelled order, what a later cancellation overtakes. Everything that stores an order, or replaces the record that waits for its read, passes through here, in its own
  * transaction; after a crash neither is there.
  */
 
@@ -19,6 +19,7 @@ import { settleEchoes } from "./echo-rows.ts";
 import { applyOrderChange, loadOrderMark, loadStoredOrder, type OrderMark } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { planOrder, type StoredOrder, stateOfStatus } from "./plan-order.ts";
+import { judgeStatus } from "./status-names.ts";
 
 /** A record that says something of an order. */
 interface Word {
@@ -27,26 +28,28 @@ interface Word {
 }
 
 /**
- * Stores a cancellation of the order that waits for its read, or was read and is about to be stored, and that a later record overtakes. That one is
- * stored next, or its read is queued: the time of what is stored stays, so that none which the order gives itself is older.
- * @param next `timestamp`: of the later record
+ * Stores a cancellation of the order that waits for its read, or was read and is about to be stored, and that a later record overtakes; of a
+ * cancelled order, which a later record cancels again, one that is none. The later one is stored next, or its read is queued: the time of what is
+ * stored stays, so that none which the order gives itself is older.
+ * @param next `status`, `timestamp`: of the later record
  * @returns whether there was one
  */
 export function storeOvertaken(
   { store, rules }: { store: Store; rules: OrderRules },
-  next: { orderId: string; timestamp: string | null; at: string },
+  next: { orderId: string; status: string | null; timestamp: string | null; at: string },
 ): boolean {
-  const { orderId, timestamp, at } = next;
+  const { orderId, status, timestamp, at } = next;
   const queued = loadQueuedRead(store, orderId);
   const waiting = queued === undefined || queued.record === "" ? [] : [{ text: queued.record, source: queued.source }];
   const words = [...waiting, ...loadUnstoredOf(store, orderId)];
   if (words.length === 0) return false;
   const mark = loadOrderMark(store, orderId);
   if (mark === undefined || mark.removedAt !== null) return false;
+  const stored = loadStoredOrder(store, mark.orderKey);
+  if (stored.isCancelled && !stateOfStatus(status, rules.plan).isCancelled) return false;
   for (const word of words) {
     const told = fieldOf({ text: word.text, mapping: rules[word.source] }, "updated_at") ?? null;
     if (!isStrictlyNewer(timestamp, told, rules.plan.timezone)) continue;
-    const stored = loadStoredOrder(store, mark.orderKey);
     const planned = planCancellation(rules, { mark, stored, change: { ...word, isLate: false }, isOvertaken: true });
     if (planned === undefined) continue;
     applyCancellation({ store, rules }, { planned, mark, orderId, at });
@@ -76,7 +79,7 @@ interface AskedCancellation {
   isOvertaken?: boolean;
 }
 
-/** How the order is stored with a cancellation of it; undefined where it is no such, or not surely the later one. */
+/** How the order is stored with a cancellation of it, or reopened by what a later one overtakes; undefined where it is no such, or not surely the later one. */
 export function planCancellation(rules: OrderRules, { mark, stored, change, isOvertaken = false }: AskedCancellation) {
   const mapping = rules[mark.payloadSource];
   const said = { text: change.text, mapping: rules[change.source] };
@@ -84,7 +87,9 @@ export function planCancellation(rules: OrderRules, { mark, stored, change, isOv
   try {
     const record = Buffer.from(change.text);
     const status = fieldOf(said, "status");
-    if (status === undefined || stored.isCancelled || !stateOfStatus(status, rules.plan).isCancelled) return;
+    const { isCancelled, isOddStatus } = judgeStatus(status ?? null, rules.plan);
+    if (status === undefined || status.trim() === "" || isOddStatus || isCancelled === stored.isCancelled) return;
+    if (!isCancelled && !isOvertaken) return;
     const told = readTimestampText(record, scanJson(record), said.mapping);
     if (change.isLate ? isOlder(told, stored.updatedAt, timezone) : told === null) return;
     const fields = isOvertaken ? (["status"] as const) : (["status", "updated_at"] as const);
@@ -94,7 +99,7 @@ export function planCancellation(rules: OrderRules, { mark, stored, change, isOv
     if (!("values" in read) || read.values.status !== status) return;
     const values = { ...read.values, updatedAt: told ?? stored.updatedAt };
     // Where nothing shows the time of what is stored, a cancellation is the later one.
-    const isBelieved = change.isLate || stored.updatedAt === null;
+    const isBelieved = change.isLate || (isCancelled && stored.updatedAt === null);
     const plan = planOrder(stored, { text, values }, isBelieved ? "snapshot" : "update", rules.plan);
     if (plan.kind !== "apply") return undefined;
     const kept = isOvertaken ? { ...values, updatedAt: stored.updatedAt } : values;

@@ -202,7 +202,8 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const plan = withSetBack(healed, { stored, incoming, accepted }, options.rules.plan);
   const counted = plan.kind === "apply" || plan.kind === "refresh";
   // What is stored is another one then, and the record is later than that as well.
-  if (counted && !isCancelled && takesOvertaken(options, record, read.values)) return ingestGood(options, record);
+  const isOvertaking = counted && isCancelled === stored.isCancelled;
+  if (isOvertaking && takesOvertaken(options, record, read.values)) return ingestGood(options, record);
   switch (plan.kind) {
     case "same":
       // No snapshot is recognised by its own hash.
@@ -234,10 +235,10 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   }
 }
 
-/** Whether a cancellation that the record has overtaken was stored before it. */
+/** Whether what the record has overtaken was stored before it. */
 function takesOvertaken({ store, rules, at }: IngestOptions, { orderId }: GoodRecord, values: OrderValues): boolean {
   const { status, updatedAt: timestamp } = values;
-  return status !== null && storeOvertaken({ store, rules }, { orderId, timestamp, at });
+  return status !== null && storeOvertaken({ store, rules }, { orderId, status, timestamp, at });
 }
 
 /** What was stored may change again under the same timestamp. */

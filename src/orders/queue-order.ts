@@ -16,8 +16,9 @@ export function queueOrderRead(
   at: string,
 ): void {
   const { orderId } = read;
-  const timestamp = fieldOf({ text: read.record, mapping: rules[read.source] }, "updated_at") ?? null;
-  storeOvertaken({ store, rules }, { orderId, timestamp, at });
+  const said = { text: read.record, mapping: rules[read.source] };
+  const [status = null, timestamp = null] = [fieldOf(said, "status"), fieldOf(said, "updated_at")];
+  storeOvertaken({ store, rules }, { orderId, status, timestamp, at });
   const waiting = loadQueuedRead(store, orderId);
   if (waiting === undefined || !isOlderThanCancelled(rules, read, waiting)) queueRead(store, read, at);
 }

@@ -41,8 +41,8 @@ export interface ChangeNews {
   isKnown: boolean;
   /** What to store of the order in the transaction that acts; undefined where the record names no order. */
   seen: Buffer | undefined;
-  /** An earlier change of the same order, new as well, that says that it is cancelled. */
-  cancelled?: UnstoredAnswer | undefined;
+  /** An earlier change of the same order, new as well: one of the two says that it is cancelled. */
+  overtaken?: UnstoredAnswer | undefined;
   /** What is to be forgotten once it is acted on. */
   unstored?: UnstoredAnswer | undefined;
 }
@@ -70,8 +70,8 @@ interface OrderChanges {
   newest: Waiting | undefined;
   /** A change of an earlier time than the newest one, of a page after that. */
   former?: Waiting | undefined;
-  /** The last cancellation that another one has overtaken; of equal times only where there is no other. */
-  cancelled?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;
+  /** The last change that a cancellation has overtaken, or cancellation that another change has; of equal times only where there is no other. */
+  overtaken?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;
 }
 
 /** Whether a record says that its order is cancelled. */
@@ -211,11 +211,11 @@ export class ChangeCollector {
       const { record, bytes, contentHash, isKnown, unstored } = order.newest;
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       const seen = writeSeen(order.seen);
-      const cancelled = order.cancelled?.unstored;
-      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored, cancelled });
+      const overtaken = order.overtaken?.unstored;
+      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored, overtaken });
       const former = this.#setBackTo(order);
       if (former !== undefined) news.push({ ...former, isDoubtful: true, seen });
-      order.cancelled = undefined;
+      order.overtaken = undefined;
       order.hasLast = true;
       for (const ns of order.unseenTimestamps ?? [])
         if (ns !== undefined && ns > this.newsAfterNs && ns < (this.#earliestNewsNs ?? ns + 1n))
@@ -280,8 +280,8 @@ export class ChangeCollector {
       const waiting = { ...change, isKnown, record, bytes: body };
       const [former, later] = isOvertaken ? [waiting, order.newest] : [order.newest, waiting];
       const isEarlier = former.timestampNs !== later.timestampNs;
-      if ((isEarlier || order.cancelled === undefined) && isCancelled(former.bytes, former.record))
-        this.#noteCancelled(order, former);
+      const [was, is] = [former, later].map((each) => isCancelled(each.bytes, each.record));
+      if ((isEarlier || order.overtaken === undefined) && was !== is) this.#noteOvertaken(order, former);
     }
     if (isOvertaken) {
       if (!isKnown && order.newest?.page !== this.#reach.length) this.#keepFormer(order, { body, record, change });
@@ -322,14 +322,14 @@ export class ChangeCollector {
   }
 
   /** Of several the last one. */
-  #noteCancelled(order: OrderChanges, overtaken: Waiting): void {
+  #noteOvertaken(order: OrderChanges, overtaken: Waiting): void {
     const { bytes, record, timestampNs, isKnown } = overtaken;
-    if (order.cancelled !== undefined && !replaces(overtaken, order.cancelled)) return;
-    forgetUnstored(this.#store, order.cancelled?.unstored);
+    if (order.overtaken !== undefined && !replaces(overtaken, order.overtaken)) return;
+    forgetUnstored(this.#store, order.overtaken?.unstored);
     const { start, end } = record.span;
     const copy = Buffer.from(bytes.subarray(start, end));
     const own = { ...record, span: { start: 0, end: end - start } };
-    order.cancelled = { timestampNs, isKnown, unstored: this.#note({ bytes: copy, record: own }) };
+    order.overtaken = { timestampNs, isKnown, unstored: this.#note({ bytes: copy, record: own }) };
   }
 
   #note({ bytes, record }: Pick<Waiting, "bytes" | "record">): UnstoredAnswer {

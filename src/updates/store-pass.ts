@@ -106,7 +106,7 @@ export class StorePass {
           if (isLast && settles) this.#settle(pass, end);
           return done;
         });
-        for (const each of part) for (const what of [each.unstored, each.cancelled]) forgetUnstored(store, what);
+        for (const each of part) for (const what of [each.unstored, each.overtaken]) forgetUnstored(store, what);
         for (const what of taken) if (!isUnchanged(what)) addCount(pass.counts, what);
       }
     });

@@ -215,6 +215,68 @@ describe("a cancellation that the service has moved on from before it was stored
   });
 });
 
+describe("a cancelled order that is opened and cancelled again before that was stored", () => {
+  async function startReopened(updates: object = {}, settings: Settings = {}) {
+    const test = await startFollowed(3, { service: { updates: { history: "log", ...updates } }, settings });
+    const [id = ""] = test.ids;
+    test.change(id, { status: "cancelled" });
+    await test.poll();
+    return { test, id };
+  }
+  const REOPENED = ["cancelled cancelled", "changed accepted", "cancelled cancelled"];
+
+  itSome(2)([
+    ["parts of orders", {}],
+    ["whole orders", { carry: "whole" }],
+    ["a page of one change", { pageLimit: 1 }],
+  ] as const)("has an event of either where one poll lists both: %s", async (_, updates) => {
+    const { test, id } = await startReopened(updates, "carry" in updates ? { updates: { carry: "whole" } } : {});
+    test.change(id, { status: "accepted" });
+    test.change(id, { status: "cancelled" }, 20_000);
+    await test.poll();
+    expect(events(test, id)).toEqual(REOPENED);
+    const { revision } = test.statusOf(id);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    await test.sweep();
+    expect(test.statusOf(id)).toEqual({ status: "cancelled", revision });
+    expect(test.rows("SELECT is_cancelled FROM orders WHERE order_id = ?", id)).toEqual([{ is_cancelled: 1 }]);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
+  it("has them where the order is cancelled between the list and its read", async () => {
+    const { test, id } = await startReopened();
+    test.change(id, { status: "accepted" });
+    test.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
+    test.clock.advance(1_000);
+    await test.run("updates");
+    test.sandbox.faults.clear();
+    test.change(id, { status: "cancelled" }, 20_000);
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect(events(test, id)).toEqual(REOPENED);
+  });
+
+  const IN_BETWEEN: [string, object, "cancelled" | "refunded"][] = [
+    ["it is not later than what is stored", { status: "accepted", updated_at: "2000-01-01T00:00:00Z" }, "cancelled"],
+    ["its status is a number", { status: "3" }, "cancelled"],
+    ["its status is empty", { status: " " }, "cancelled"],
+    ["it is moved on, not cancelled", { status: "accepted" }, "refunded"],
+  ];
+  it.each(IN_BETWEEN)("has none of what is in between where %s", async (_, between, then) => {
+    const { test, id } = await startReopened();
+    const at = new Date(test.clock.nowMs() + 1_000).toISOString();
+    test.change(id, { status: then }, 20_000);
+    const later = { order_id: id, status: then, updated_at: new Date(test.clock.nowMs()).toISOString() };
+    const body = JSON.stringify({ updates: [{ order_id: id, updated_at: at, ...between }, later] });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", ...(then === "cancelled" ? [] : ["changed refunded"])]);
+  });
+});
+
 describe("a status that waits", () => {
   it("is refused where one poll lists a cancellation of its order and what came after it", async () => {
     const bridge = await startStatusBridge({ sandbox: { options: LOG } });
@@ -226,6 +288,26 @@ describe("a status that waits", () => {
     sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
     clock.advance(20_000);
     sandbox.service.changeOrder(ids[0]!, { status: "refunded" });
+    await run("updates");
+    sandbox.faults.clear();
+    await sendFor(20);
+    expect(effects()).toEqual([]);
+    expect(request(id)).toMatchObject({ state: "refused" });
+  });
+
+  it("is refused where its order, cancelled when it was asked for, is opened and cancelled again within one poll", async () => {
+    const bridge = await startStatusBridge({ sandbox: { options: LOG } });
+    const { ids, ask, send, sandbox, run, clock, sendFor, effects, request } = bridge;
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    clock.advance(20_000);
+    await run("updates");
+    sandbox.faults.add({ match: { path: "status" }, times: "forever", do: { kind: "status", status: 423 } });
+    const id = ask(ids[0]!, "shipped");
+    await send();
+    clock.advance(60_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "accepted" });
+    clock.advance(20_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
     await run("updates");
     sandbox.faults.clear();
     await sendFor(20);

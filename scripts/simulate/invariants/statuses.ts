@@ -258,18 +258,21 @@ export class StatusInvariants {
     for (const { order_id, status, updated_at } of records) {
       const orderId = String(order_id).toLowerCase();
       const stored = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
-      // Of an order that is cancelled already, the same record comes with a change of anything else: it is no other cancellation.
-      if (status !== "cancelled" || stored === undefined || stored.status === "cancelled") continue;
+      if (typeof status !== "string" || stored === undefined) continue;
+      // Of an order that is cancelled already, the same record comes with a change of anything else: it is no other cancellation, unless one is
+      // listed before it that is none.
+      const wasCancelled = stored.status === "cancelled";
+      if ((status === "cancelled") === wasCancelled) continue;
       if (!isBefore(stored.timestamp ?? undefined, String(updated_at))) continue;
-      const later = records.find(
+      const later = records.filter(
         (other) =>
-          String(other.order_id).toLowerCase() === orderId &&
-          other.status !== "cancelled" &&
-          isBefore(String(updated_at), String(other.updated_at)),
+          String(other.order_id).toLowerCase() === orderId && isBefore(String(updated_at), String(other.updated_at)),
       );
-      if (later === undefined) continue;
-      this.#scene.coverage.count("listed", "cancelled and moved on");
-      this.#overtaken.set(orderId, { revision: stored.revision, nextAt: String(later.updated_at) });
+      const next = later.find((other) => (other.status === "cancelled") === wasCancelled);
+      // Of one that is opened, cancelled again and moved on, the last two alone are compared.
+      if (next === undefined || (wasCancelled && later.some((other) => other.status !== "cancelled"))) continue;
+      if (!wasCancelled) this.#scene.coverage.count("listed", "cancelled and moved on");
+      this.#overtaken.set(orderId, { revision: stored.revision, nextAt: String(next.updated_at) });
     }
   }
 
