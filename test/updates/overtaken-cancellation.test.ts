@@ -255,6 +255,20 @@ describe("a cancelled order that is opened and cancelled again before that was s
     expect(events(test, id)).toEqual(REOPENED);
   });
 
+  it("has them where the change that opens it is answered by the later cancellation", async () => {
+    const { test, id } = await startReopened();
+    const at = new Date(test.clock.nowMs() + 1_000).toISOString();
+    test.change(id, { status: "cancelled" }, 20_000);
+    const body = JSON.stringify({ updates: [{ order_id: id, status: "accepted", updated_at: at }] });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.poll();
+    expect(events(test, id)).toEqual(REOPENED);
+  });
+
   const IN_BETWEEN: [string, object, "cancelled" | "refunded"][] = [
     ["it is not later than what is stored", { status: "accepted", updated_at: "2000-01-01T00:00:00Z" }, "cancelled"],
     ["its status is a number", { status: "3" }, "cancelled"],
