@@ -1,8 +1,8 @@
 /*
  * A cancellation that a record says, stored as far as it goes: its status and its time, because goods that are shipped do not come back. One that
  * a later record overtakes before it is stored (the order is moved on to `refunded`, `archived`) is stored before that: what is decided about a
- * status goes by the history. So is, of a cancelled order, what a later cancellation overtakes. Everything that stores an order, or replaces the record that waits for its read, passes through here, in its own
- * transaction; after a crash neither is there.
+ * status goes by the history. So is, of a cancelled order, what a later cancellation overtakes. Everything that stores an order, or replaces the
+ * record that waits for its read, passes through here, in its own transaction; after a crash neither is there.
  */
 
 import { hash } from "node:crypto";
@@ -79,7 +79,10 @@ interface AskedCancellation {
   isOvertaken?: boolean;
 }
 
-/** How the order is stored with a cancellation of it, or reopened by what a later one overtakes; undefined where it is no such, or not surely the later one. */
+/**
+ * How the order is stored with a cancellation of it, or a cancelled one with what a later cancellation overtakes; undefined where it is no such, or not
+ * surely later than what is stored.
+ */
 export function planCancellation(rules: OrderRules, { mark, stored, change, isOvertaken = false }: AskedCancellation) {
   const mapping = rules[mark.payloadSource];
   const said = { text: change.text, mapping: rules[change.source] };

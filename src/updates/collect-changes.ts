@@ -70,7 +70,7 @@ interface OrderChanges {
   newest: Waiting | undefined;
   /** A change of an earlier time than the newest one, of a page after that. */
   former?: Waiting | undefined;
-  /** The last change that a cancellation has overtaken, or cancellation that another change has; of equal times only where there is no other. */
+  /** The last one that another has overtaken, where one of the two is a cancellation; of equal times only where there is no other. */
   overtaken?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;
 }
 

@@ -182,7 +182,7 @@ export class LookInUpdates {
     await commit(this.#context, signal, () => {
       for (const each of news) applyChange(options, each);
     });
-    for (const each of news) for (const what of [each.unstored, each.cancelled]) forgetUnstored(store, what);
+    for (const each of news) for (const what of [each.unstored, each.overtaken]) forgetUnstored(store, what);
   }
 
   #judge({ orderId, kept }: KnownVersion, ns: bigint, page: AskedPage): Listing {

@@ -262,7 +262,7 @@ describe("a cancelled order that is opened and cancelled again before that was s
     const body = JSON.stringify({ updates: [{ order_id: id, status: "accepted", updated_at: at }] });
     test.sandbox.faults.add({
       match: { path: "updates" },
-      times: 1,
+      times: "forever",
       do: { kind: "raw", contentType: "application/json", body },
     });
     await test.poll();

@@ -269,7 +269,7 @@ export class StatusInvariants {
           String(other.order_id).toLowerCase() === orderId && isBefore(String(updated_at), String(other.updated_at)),
       );
       const next = later.find((other) => (other.status === "cancelled") === wasCancelled);
-      // Of one that is opened, cancelled again and moved on, the last two alone are compared.
+      // Not where it is opened, cancelled again and moved on in one answer: of what lies in between only one record is kept.
       if (next === undefined || (wasCancelled && later.some((other) => other.status !== "cancelled"))) continue;
       if (!wasCancelled) this.#scene.coverage.count("listed", "cancelled and moved on");
       this.#overtaken.set(orderId, { revision: stored.revision, nextAt: String(next.updated_at) });
