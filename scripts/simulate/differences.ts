@@ -156,14 +156,15 @@ function isMetInBatch({ service, versions, forms }: World, id: string): boolean 
  * record that is served as it stands keeps however often its order changes: nothing tells it from the feed's end, or from when to go on.
  */
 export function isBehindUntold({ service, versions, forms }: World, sinceMs: number): boolean {
-  if (forms.page >= 10 || (versions.bad.size < forms.page && !versions.hadOdd)) return false;
+  if (forms.page >= 10 || (versions.bad.size < forms.page && versions.everOdd.size === 0)) return false;
   return service.ledger.entries.some(
     ({ kind, at, status, servedIds, query, responseBody }) =>
       kind === "updates" &&
       at >= sinceMs &&
       status === 200 &&
       servedIds.length >= forms.page &&
-      (responseBody?.match(TIME_OF_CHANGE) === null || (versions.hadOdd && isFromBefore(query, responseBody ?? ""))),
+      (responseBody?.match(TIME_OF_CHANGE) === null ||
+        (servedIds.every((id) => versions.everOdd.has(id)) && isFromBefore(query, responseBody ?? ""))),
   );
 }
 

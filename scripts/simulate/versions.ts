@@ -35,7 +35,8 @@ export class Versions {
   readonly bad = new Map<string, string>();
   /** Orders whose newest version has an absurd value somewhere. */
   readonly odd = new Set<string>();
-  hadOdd = false;
+  /** Those that ever had one: a log goes on listing it. */
+  readonly everOdd = new Set<string>();
   /** Answers in which orders have lost something that they have. */
   readonly #lost: string[] = [];
   /** When the first of them came. */

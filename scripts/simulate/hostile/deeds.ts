@@ -89,7 +89,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
     service.changeOrder(id, { raw: withValue(service.newestText(id) ?? "{}", deed.field, value), keepTimestamp: true });
     versions.note(id);
     versions.odd.add(id);
-    versions.hadOdd = true;
+    versions.everOdd.add(id);
     return;
   }
   const living = versions.ids.filter((each) => service.statusOf(each) !== undefined);
@@ -103,7 +103,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   service.changeOrder(id, { raw: withValue(stamped, deed.field, value), timestamp });
   versions.note(id);
   versions.odd.add(id);
-  versions.hadOdd = true;
+  versions.everOdd.add(id);
 }
 
 /** Whoever runs the service has put the records right. Of an order that is deleted the last that was said stays so. */

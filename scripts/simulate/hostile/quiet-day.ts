@@ -199,7 +199,11 @@ async function changeAfterSkew(world: World): Promise<void> {
   const { forms, service, versions, auditor, lies, restored } = world;
   if (world.skewOverMs === undefined || !isSeenAhead(world) || lies.standing.length > 0 || restored.length > 0) return;
   if (forms.keeps !== "oldest" || forms.sinceAgeMax !== null || forms.limited !== "none" || forms.page < 10) return;
-  if (versions.hadOdd || versions.hasTieOver(forms.page, unitOf(forms)) || (forms.carry === "changes" && !forms.lines))
+  if (
+    versions.everOdd.size > 0 ||
+    versions.hasTieOver(forms.page, unitOf(forms)) ||
+    (forms.carry === "changes" && !forms.lines)
+  )
     return;
   const sql =
     "SELECT order_id FROM orders WHERE removed_at IS NULL AND order_id NOT IN (SELECT order_id FROM owed_reads)";

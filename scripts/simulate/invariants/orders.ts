@@ -236,7 +236,8 @@ export class OrderInvariants {
   #isBelievedSoon(id: string, payload: string): boolean {
     const { versions, time } = this.#scene;
     this.#lacking.delete(id);
-    if (time.elapsedMs - versions.lostSinceMs > SOON_MS || versions.hadOdd || !versions.isOfLost(payload)) return false;
+    if (time.elapsedMs - versions.lostSinceMs > SOON_MS || versions.everOdd.size > 0 || !versions.isOfLost(payload))
+      return false;
     const { total, unnumbered, items, status, ...others } = JSON.parse(payload) as LostRecord;
     const hasLost = total === null || unnumbered !== undefined || items?.some(({ price }) => price === null);
     const hasElsewhere = "state" in others || "positions" in others;
