@@ -129,7 +129,7 @@ const OF_UPKEEP: readonly PlantedBug[] = [
   tested(
     "test/updates/look-past.test.ts",
     "a page without a time that can be read ends the pass, whatever stands behind it",
-    { of: "hasTime", does: "return true;" },
+    { of: "leadsOn", does: "return true;" },
     "src/updates/look-past.ts",
   ),
   tested(

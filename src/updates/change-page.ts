@@ -63,7 +63,7 @@ export class ChangePage {
   readonly #timestamps: (ServedTimestamp | undefined)[] = [];
   #form: TimestampForm | undefined;
   readonly #newest: Anchor[] = [];
-  readonly #timeless: string[] = [];
+  readonly #keys: string[] = [];
   /** The changes of this page, and how often those that came again. */
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
@@ -93,9 +93,9 @@ export class ChangePage {
     return this.#timestamps;
   }
 
-  /** What the changes without a time that can be read are recognised by: their orders, or their hashes. */
-  get timeless(): readonly string[] {
-    return this.#timeless;
+  /** What its changes are recognised by; one without a time that can be read by its order, or its hash. */
+  get keys(): readonly string[] {
+    return this.#keys;
   }
 
   /** Some of its newest changes, in any order. */
@@ -116,11 +116,13 @@ export class ChangePage {
     const text = hasTimestamp ? readTimestampText(body, record.span, mapping) : null;
     const timestamp = this.#inOneForm(readTimestamp(text, timezone));
     const contentHash = record.ok ? digestOf(canonicalJson(body, record.span)) : record.hash;
-    if (timestamp === undefined && this.#isKept)
-      this.#timeless.push(record.ok ? record.orderId : contentHash.toString("base64"));
-    if (!record.ok) return { record, timestamp, contentHash, key: undefined };
+    if (!record.ok) {
+      if (this.#isKept) this.#keys.push(contentHash.toString("base64"));
+      return { record, timestamp, contentHash, key: undefined };
+    }
     if (timestamp !== undefined) addAnchor(this.#newest, { orderId: record.orderId, ns: timestamp.instantNs });
     const first = `${record.orderId}${changeKey(timestamp?.instantNs, contentHash, 0)}`;
+    if (this.#isKept) this.#keys.push(timestamp === undefined ? record.orderId : first);
     const nth = this.#met.add([first]) ? 0 : (this.#times.get(first) ?? 0) + 1;
     if (nth > 0) this.#times.set(first, nth);
     return { record, timestamp, contentHash, key: changeKey(timestamp?.instantNs, contentHash, nth) };

@@ -104,8 +104,8 @@ export interface Pass {
 
 export interface ReadPage {
   page: Page;
-  /** What its changes without a time that can be read are recognised by. */
-  timeless: readonly string[];
+  /** What its changes are recognised by. */
+  keys: readonly string[];
   token: string | undefined;
   /** The service's time, where it is known. */
   servedAt: string | undefined;

@@ -1,7 +1,8 @@
 /*
- * The way past a page none of whose changes has a time that can be read. Where pages are as short as that one, later changes may stand behind it, and
- * no time in it says from where to ask. The latest `since` that still shows it is looked for by halves: what comes behind that is asked for next.
- * How far a search has come is kept in memory; after a restart it is done again.
+ * The way past a page none of whose changes has a time that can be read, or a time after what was asked: a service may list changes by times that
+ * their records do not bear. Where pages are as short as that one, later changes may stand behind it, and no time in it says from where to ask. The
+ * latest `since` that still shows it is looked for by halves: what comes behind that is asked for next. How far a search has come is kept in memory;
+ * after a restart it is done again.
  */
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -32,23 +33,23 @@ export class LookPast {
 
   /**
    * From where to go on, and how many requests it took to find out. Undefined where the page leaves room for more, where one of its changes has
-   * a time, and where the service shows it from any time on.
+   * a time that leads on, and where the service shows it from any time on.
    */
   async find(
     pass: Pass,
     asked: Asked,
-    { page, timeless }: Pick<ReadPage, "page" | "timeless">,
+    { page, keys }: Pick<ReadPage, "page" | "keys">,
   ): Promise<{ asked: Asked; requests: number } | undefined> {
-    const [key] = timeless;
-    if (key === undefined || hasTime(page) || page.timestamps.length < pass.pageMax) return undefined;
+    const [key] = keys;
+    if (key === undefined || leadsOn(page, asked.ns) || page.timestamps.length < pass.pageMax) return undefined;
     const { high, near, future, anchors, metadata } = pass;
     const askFrom = (ns: bigint) => askAt(ns, pass.learned.form, this.#rules);
-    const ofPage = new Set(timeless);
+    const ofPage = new Set(keys);
     let requests = 0;
-    const shows = async (since: string) => {
+    const shows = async ({ since, ns }: Asked) => {
       requests += 1;
       const read = await this.#read(pass, since);
-      return !hasTime(read.page) && read.timeless.some((each) => ofPage.has(each));
+      return !leadsOn(read.page, ns) && read.keys.some((each) => ofPage.has(each));
     };
     try {
       const known = this.#known.get(key);
@@ -59,7 +60,7 @@ export class LookPast {
       for (;;) {
         const middle = askFrom((bounds.fromNs + bounds.toNs) / 2n);
         if (middle.ns <= bounds.fromNs) return { asked: askFrom(bounds.toNs), requests };
-        if (await shows(middle.since)) bounds.fromNs = middle.ns;
+        if (await shows(middle)) bounds.fromNs = middle.ns;
         else bounds.toNs = middle.ns;
       }
     } finally {
@@ -68,10 +69,10 @@ export class LookPast {
     }
   }
 
-  async #begin(pass: Pass, { ns }: Asked, shows: (since: string) => Promise<boolean>): Promise<Bounds | undefined> {
+  async #begin(pass: Pass, { ns }: Asked, shows: (from: Asked) => Promise<boolean>): Promise<Bounds | undefined> {
     const now = pass.serviceNow ?? isoTime(this.#context.clock.nowMs());
     const end = askAt(instantOf(now, "UTC") ?? ns, pass.learned.form, this.#rules);
-    return end.ns <= ns || (await shows(end.since)) ? undefined : { fromNs: ns, toNs: end.ns };
+    return end.ns <= ns || (await shows(end)) ? undefined : { fromNs: ns, toNs: end.ns };
   }
 
   #remember(key: string, bounds: Bounds): void {
@@ -82,6 +83,6 @@ export class LookPast {
   }
 }
 
-function hasTime({ timestamps }: Page): boolean {
-  return timestamps.some((timestamp) => timestamp !== undefined);
+function leadsOn({ timestamps }: Page, fromNs: bigint): boolean {
+  return timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs > fromNs);
 }

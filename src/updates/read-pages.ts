@@ -167,7 +167,7 @@ export class ReadPages {
     let tie: Tie | undefined;
     const path = this.#options.rules.update.paths.updated_at.text;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
-      const { page, timeless, token, servedAt } =
+      const { page, keys, token, servedAt } =
         pages === 0 && first !== undefined ? first.read : await this.readPage(pass, asked.since);
       if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
       const lacks = this.#completeness.findLacks(pass.metadata);
@@ -193,7 +193,7 @@ export class ReadPages {
       );
       pass.learned = noteFormer(pass.learned, learned, pass);
       if (verdict.next === "done") {
-        const past = await this.#past.find(pass, asked, { page, timeless });
+        const past = await this.#past.find(pass, asked, { page, keys });
         if (past === undefined) return true;
         pages += past.requests;
         asked = past.asked;
@@ -358,14 +358,14 @@ export class ReadPages {
     const untold = doubt ?? unusual;
     if (list.elements === undefined && untold !== undefined) throw untold;
     if (list.elements === undefined)
-      return { page: { timestamps: [], fresh: 0 }, timeless: [], token, servedAt: serviceNow };
+      return { page: { timestamps: [], fresh: 0 }, keys: [], token, servedAt: serviceNow };
     const fresh = added ?? (await add(doubt !== undefined));
     await readNamed();
-    const { timestamps, timeless } = changes;
+    const { timestamps, keys } = changes;
     if (this.#liesBefore(pass, { since, timestamps })) {
       // It says nothing of how far changes go.
       if (doubt !== undefined) throw doubt;
-      return { page: { timestamps, fresh }, timeless, token, servedAt: serviceNow };
+      return { page: { timestamps, fresh }, keys, token, servedAt: serviceNow };
     }
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow ?? pass.ceiling);
     pass.high = high;
@@ -374,7 +374,7 @@ export class ReadPages {
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);
     if (doubt !== undefined) throw doubt;
-    return { page: { timestamps, fresh }, timeless, token, servedAt: serviceNow };
+    return { page: { timestamps, fresh }, keys, token, servedAt: serviceNow };
   }
 
   /** Whether a page lies before what was asked. Notes whether it answers another question. */

@@ -5,15 +5,19 @@ const MINUTE_MS = 60_000;
 /** More than halving a day to the millisecond takes. */
 const SEARCH_MAX = 30;
 
-/** The service writes a time that nobody can read for the first `absurd` orders; what comes behind them is changed in order. */
-async function startWithAbsurd(updates: { boundary: "inclusive" | "exclusive"; pageLimit: number }, absurd: number) {
+const UNREADABLE = "2026-13-45T99:99:99Z";
+
+/** The service writes a time that leads nowhere for the first `absurd` orders; what comes behind them is changed in order. */
+async function startWithAbsurd(
+  updates: { boundary: "inclusive" | "exclusive"; pageLimit: number },
+  absurd: number,
+  time = UNREADABLE,
+) {
   const test = await startWithRewritten(6, { service: { updates } });
   const of = new Set(test.ids.slice(0, absurd));
   test.change(test.ids[5]!, { status: "paid" });
   await test.poll();
-  test.rewrite("updates", (order) =>
-    of.has(String(order["order_id"])) ? { ...order, updated_at: "2026-13-45T99:99:99Z" } : order,
-  );
+  test.rewrite("updates", (order) => (of.has(String(order["order_id"])) ? { ...order, updated_at: time } : order));
   return test;
 }
 
@@ -35,6 +39,36 @@ it.each([
     expect(test.statusOf(test.ids[4]!).status).toBe(`later ${ms}`);
     expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
   }
+});
+
+it.each([
+  ["of one", { boundary: "inclusive", pageLimit: 1 }, 1],
+  ["of one, behind an exclusive since", { boundary: "exclusive", pageLimit: 1 }, 1],
+  ["of one, several in a row", { boundary: "exclusive", pageLimit: 1 }, 3],
+  ["of two", { boundary: "inclusive", pageLimit: 2 }, 3],
+] as const)("a page of times from before the position stops nothing behind it: %s", async (_, updates, absurd) => {
+  const test = await startWithAbsurd(updates, absurd, "2026-01-01T00:00:00.000Z");
+  for (const id of test.ids.slice(0, 5)) test.change(id, { status: "paid" }, 7_001);
+  await test.poll();
+  expect(test.ids.slice(absurd).map((id) => test.statusOf(id).status)).toEqual(
+    Array.from(test.ids.slice(absurd), () => "paid"),
+  );
+  const asked = test.sinces().length;
+  test.change(test.ids[4]!, { status: "later" }, MINUTE_MS);
+  await test.poll();
+  expect(test.statusOf(test.ids[4]!).status).toBe("later");
+  expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
+});
+
+it("a page that is answered from any time on costs one more request", async () => {
+  const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 0);
+  await test.poll();
+  const before = test.sinces().length;
+  await test.poll();
+  const usual = test.sinces().length - before;
+  test.sandbox.service.setOptions({ updates: { stuck: "same-page" } });
+  await test.poll();
+  expect(test.sinces().length - before - usual).toBeLessThanOrEqual(usual + 2);
 });
 
 it("a page without a time that nothing follows costs a search once", async () => {
