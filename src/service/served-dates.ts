@@ -14,6 +14,8 @@ interface ServedDate {
 const FRESH_MS = 60_000;
 /** What an answer's way may take. */
 const WAY_MS = 2_000;
+/** After so long a `Date`, which shows seconds, has gone on. What a copy of an order does not show may have been sent since it was made. */
+const GOES_ON_MS = 1_000 + WAY_MS;
 /** Each order has an address of its own. */
 const PATHS_MAX = 2_000;
 
@@ -25,7 +27,8 @@ export class ServedDates {
   #stoodStillAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, where it is one.
+   * Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, one of an order of
+   * some seconds ago, where it is one.
    * @param answer.isOfOrder it is about one order: at the first look a copy of any age looks like a fresh answer
    */
   note(
@@ -39,7 +42,7 @@ export class ServedDates {
     if (isOfOrder !== true && date === this.last?.date && nowMs - this.last.atMs > FRESH_MS)
       this.#stoodStillAtMs = nowMs;
     if (before?.date === date) {
-      const isAlone = isOfOrder === true && nowMs - before.atMs > FRESH_MS && this.#stoodStillAtMs < before.atMs;
+      const isAlone = isOfOrder === true && nowMs - before.atMs > GOES_ON_MS && this.#stoodStillAtMs < before.atMs;
       return isAlone || this.#isOld(before, nowMs) ? `Date: ${date}` : undefined;
     }
     if (method === "GET") {

@@ -23,7 +23,8 @@ describe("the Date of an answer about one order", () => {
     const ask = (minutes: number) => dates.note({ ...ORDER, date: at(0) }, minutes * MINUTE_MS);
     dates.note({ method: "GET", path: "/orders", date: at(0), isCached: false }, 0);
     expect(ask(0)).toBeUndefined();
-    expect(ask(0.9)).toBeUndefined();
+    expect(ask(0.05)).toBeUndefined();
+    expect(ask(0.1)).toBe(`Date: ${at(0)}`);
     expect(ask(2)).toBe(`Date: ${at(0)}`);
     dates.note({ method: "GET", path: "/orders", date: at(0), isCached: false }, 3 * MINUTE_MS);
     expect(ask(3)).toBeUndefined();

@@ -130,6 +130,35 @@ describe("a status whose outcome is unknown", () => {
     },
   );
 
+  it("is not sent again where a cache answers for the order with what it was a moment before it left", async () => {
+    const { ids, ask, send, sendFor, sandbox, clock, request, effects, posts } = await startStatusBridge({
+      settings: { service: { timeouts: { headers: "20s" } } },
+    });
+    // It has the first answer for the order. Nothing but its `Date` says so.
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    let kept: ReturnType<typeof handle> | undefined;
+    service.handle = (call) => {
+      if (call.method !== "GET" || !call.path.endsWith(ids[0]!)) return handle(call);
+      kept ??= handle(call);
+      return kept;
+    };
+    ask(ids[0]!, "packed");
+    await send();
+    const id = ask(ids[0]!, "shipped");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "status", status: 502 } });
+    await send();
+    clock.advance(25_000);
+    await send();
+    expect(effects()).toEqual(["packed", "shipped"]);
+    expect(request(id).state).toBe("sending");
+    service.handle = handle;
+    await sendFor(5);
+    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects()).toEqual(["packed", "shipped"]);
+    expect(posts()).toHaveLength(2);
+  });
+
   it("is sent again where the order stays as it was before a status that was accepted for nothing", async () => {
     const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
     const body = '{"success":true}';
