@@ -76,14 +76,17 @@ export function isServedOlder({ auditor, versions }: World, request: unknown): b
 }
 
 const GONE = `SELECT lower(order_id) FROM status_requests r WHERE id = ? AND EXISTS (SELECT 1 FROM status_requests b
-  WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state = 'pending' AND b.last_error LIKE '%is kept no longer%')`;
+  WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state = 'pending'
+    AND (b.last_error LIKE '%is kept no longer%' OR b.last_error LIKE '%there is no such order%'))`;
 
 /** So long an order must be missing, and another one be read at both ends of that time. */
 const MISSING_FOR_MS = 10 * MINUTE_MS;
+/** Statuses of several such orders in a row hold the others, and only after so long one of them is tried. */
+const PROBE_MS = 5 * MINUTE_MS;
 
 /**
- * The service keeps the order no longer, and since it says so it has not answered for orders at two times that far apart: a service out
- * of order looks the same. Failed passes tell of it; the next orders that can be read settle the request.
+ * The service has the order no longer, nor others, and since it says so it has not answered for orders at two times that far apart: a
+ * service out of order looks the same. Failed passes tell of it; the next orders that can be read settle the request, once it is tried.
  */
 function isGoneWithAll({ auditor, service, forms }: World, request: unknown): boolean {
   const orderId = forms.retention ? (auditor.prepare(GONE).pluck().get(request) as string | undefined) : undefined;
@@ -93,7 +96,10 @@ function isGoneWithAll({ auditor, service, forms }: World, request: unknown): bo
     ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(orderId),
   );
   if (gone < 0) return false;
-  const read = entries.slice(gone).filter(({ kind, status }) => kind === "snapshot" && status === 200);
+  const untilMs = service.now() - PROBE_MS;
+  const read = entries
+    .slice(gone)
+    .filter(({ kind, status, at }) => kind === "snapshot" && status === 200 && at <= untilMs);
   return (read.at(-1)?.at ?? 0) - (read[0]?.at ?? 0) < MISSING_FOR_MS;
 }
 
