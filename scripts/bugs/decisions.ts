@@ -554,8 +554,8 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/request-read.test.ts",
     "a read that failed waits although its order has changed again",
-    { in: "applyChange", find: "if (isLater) renewRead", replace: "if (isLater && at === orderId) renewRead" },
-    "src/updates/apply-change.ts",
+    { of: "isLaterThan", does: "return false;" },
+    "src/orders/queue-order.ts",
   ),
   tested(
     "test/updates/request-read.test.ts",

@@ -1,6 +1,6 @@
-import { isOlder } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
-import { loadQueuedRead, type QueuedRead, queueRead } from "../pass/position-rows.ts";
+import { loadQueuedRead, type QueuedRead, queueRead, renewRead } from "../pass/position-rows.ts";
 import { fieldOf } from "../records/same-order.ts";
 import { storeOvertaken } from "./cancellation.ts";
 import type { OrderRules } from "./order-rules.ts";
@@ -8,7 +8,8 @@ import { stateOfStatus } from "./plan-order.ts";
 
 /**
  * Queues a read of an order. A cancellation that waits for it stays where the record is an older one: of a replica, or of a batch; where the record
- * is later, the cancellation is stored.
+ * is later, the cancellation is stored. Where a change is later than what the read waits for, or no record has asked for the read, it is due at once: the
+ * order's own answers alone have failed.
  */
 export function queueOrderRead(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -20,7 +21,16 @@ export function queueOrderRead(
   const [status = null, timestamp = null] = [fieldOf(said, "status"), fieldOf(said, "updated_at")];
   storeOvertaken({ store, rules }, { orderId, status, timestamp, at });
   const waiting = loadQueuedRead(store, orderId);
-  if (waiting === undefined || !isOlderThanCancelled(rules, read, waiting)) queueRead(store, read, at);
+  if (waiting !== undefined && isOlderThanCancelled(rules, read, waiting)) return;
+  queueRead(store, read, at);
+  if (waiting !== undefined && read.source === "update" && isLaterThan(rules, { waiting, timestamp }))
+    renewRead(store, orderId);
+}
+
+function isLaterThan(rules: OrderRules, { waiting, timestamp }: { waiting: Read; timestamp: string | null }): boolean {
+  if (waiting.record === "") return true;
+  const known = fieldOf({ text: waiting.record, mapping: rules[waiting.source] }, "updated_at") ?? null;
+  return isStrictlyNewer(timestamp, known, rules.plan.timezone);
 }
 
 type Read = Pick<QueuedRead, "record" | "source">;

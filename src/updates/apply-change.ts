@@ -5,7 +5,7 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
@@ -13,10 +13,9 @@ import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { queueOrderRead } from "../orders/queue-order.ts";
-import { loadQueuedRead, renewRead, requestRead, saveSeenChanges } from "../pass/position-rows.ts";
+import { requestRead, saveSeenChanges } from "../pass/position-rows.ts";
 import { readTimestampText } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
-import { fieldOf } from "../records/same-order.ts";
 import type { ChangeNews } from "./collect-changes.ts";
 import { noteUnnamed } from "./look-back.ts";
 
@@ -60,23 +59,8 @@ export function applyChange(
     recordHash: contentHash,
     contentHash,
   };
-  const isLater = isLaterThanKnown(options, news, orderId);
   queueOrderRead({ store, rules }, owed, at);
-  if (isLater) renewRead(store, orderId);
   return "owed";
-}
-
-/** Whether a change is later than the record that waits for a read of its order. A read that no record asked for has only the order's own answers, which have failed. */
-function isLaterThanKnown(
-  { store, rules }: { store: Store; rules: OrderRules },
-  { bytes, record }: ChangeNews,
-  orderId: string,
-): boolean {
-  const queued = loadQueuedRead(store, orderId);
-  if (queued === undefined || queued.record === "") return queued !== undefined;
-  const mapping = queued.source === "batch" ? rules.batch : rules.update;
-  const known = fieldOf({ text: queued.record, mapping }, "updated_at") ?? null;
-  return isStrictlyNewer(readTimestampText(bytes, record.span, rules.update), known, rules.plan.timezone);
 }
 
 /** The position moves on: what the change may be of is read now (`ingestRecord`), or the changes of this time are asked for again. */

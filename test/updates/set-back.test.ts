@@ -375,3 +375,26 @@ describe("an order that is set back between two pages of one pass", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 });
+
+it.each(["changes", "whole"] as const)(
+  "an order whose own older answers wait is read at once when a change says the same: %s",
+  async (carry) => {
+    const test = await startWithIll(2, { service: { updates: { carry } }, settings: { updates: { carry } } });
+    const [id] = test.ids as [string];
+    const former = test.sandbox.service.newestText(id)!;
+    test.change(id, { status: "paid" });
+    await test.poll();
+    test.ill.set(id, raw(former.replace('"new"', '"packed"')));
+    test.unlisted.add(id);
+    await test.run("reconcile");
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(test.rows("SELECT attempts > 4 AS waits FROM owed_reads")).toEqual([{ waits: 1 }]);
+    const listed = raw(`{"updates":[${former.replace('"new"', '"packed"')}]}`);
+    test.unlisted.delete(id);
+    test.sandbox.faults.add({ match: { path: "updates" }, do: listed });
+    for (let polls = 0; polls < 2; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("packed");
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  },
+);
