@@ -144,9 +144,9 @@ export class Versions {
     return isBefore(served, known);
   }
 
-  /** Whether the order was ever cancelled. */
-  wasCancelled(orderId: string): boolean {
-    return (this.#orders.get(orderId) ?? []).some(({ status }) => status === "cancelled");
+  /** Whether the order ever had the status. */
+  hadStatus(orderId: string, wanted: unknown): boolean {
+    return (this.#orders.get(orderId) ?? []).some(({ status }) => status === wanted);
   }
 
   /** Whether the newest version has another status than the one before it. */

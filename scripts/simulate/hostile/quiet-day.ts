@@ -395,7 +395,7 @@ function isRightlyRefused(
   const isOfCancellation = /^the (order was cancelled after|service has named the status "cancelled")/.test(
     last_error ?? "",
   );
-  if (isOfCancellation && versions.wasCancelled(order_id)) return true;
+  if (isOfCancellation && versions.hadStatus(order_id, "cancelled")) return true;
   if (erp.asked[number - 1]?.isOdd === true) return true;
   const isGone = service.statusOf(order_id) === undefined;
   // Somebody else has given the order another status meanwhile: the request is not sent again.

@@ -205,8 +205,10 @@ export class OrderInvariants {
   #checkRow({ order_id: id, payload, payload_hash, is_removed }: EventRow) {
     const { fail, service, versions } = this.#scene;
     const served = service.ledger.servedVersions(id);
-    // Of a cancelled order that cannot be read nothing but the status and its time is taken over.
-    if (versions.wasCancelled(id) && isCancelledAlone(payload, served)) return;
+    // Of a cancelled order that cannot be read nothing but the status and its time is taken over; of one that was opened before it was cancelled
+    // again, the status alone.
+    if (versions.hadStatus(id, "cancelled") && isStatusAlone(payload, served, (each) => versions.hadStatus(id, each)))
+      return;
     if (!served.includes(payload) && !versions.isOfLost(payload)) {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
@@ -295,10 +297,10 @@ function recordOf(payload: string, versions: Versions, record = JSON.parse(paylo
   return rest;
 }
 
-/** A record that was served before, with the status and the timestamp of its cancellation. */
-function isCancelledAlone(payload: string, served: readonly string[]): boolean {
+/** A record that was served before, with the status, and the timestamp, of its cancellation, or with another one that the order had. */
+function isStatusAlone(payload: string, served: readonly string[], hadStatus: (status: unknown) => boolean): boolean {
   const record = JSON.parse(payload) as { status?: unknown };
-  if (record.status !== "cancelled" || served.includes(payload)) return false;
+  if (!hadStatus(record.status) || served.includes(payload)) return false;
   const rest = (each: object) => JSON.stringify(Object.entries({ ...each, status: "", updated_at: "" }).toSorted());
   return served.some((each) => rest(JSON.parse(each) as object) === rest(record));
 }
