@@ -196,6 +196,8 @@ export class ReadPages {
         const past = await this.#past.find(pass, asked, { page, keys });
         if (past === undefined) return true;
         pages += past.requests;
+        // What stands behind it answers what was asked.
+        pass.otherQuestion = undefined;
         asked = past.asked;
         continue;
       }
