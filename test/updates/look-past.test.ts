@@ -58,6 +58,7 @@ it.each([
   await test.poll();
   expect(test.statusOf(test.ids[4]!).status).toBe("later");
   expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
+  expect(test.rows("SELECT area, reason FROM holds")).toEqual([]);
 });
 
 it("a page that is answered from any time on costs one more request", async () => {
