@@ -197,7 +197,7 @@ export class ReadPages {
         if (past === undefined) return true;
         pages += past.requests;
         // What stands behind it answers what was asked.
-        pass.otherQuestion = undefined;
+        delete pass.otherQuestion;
         asked = past.asked;
         continue;
       }
