@@ -23,13 +23,15 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import { isSilent, type UnlistedChanges } from "../updates/unlisted-changes.ts";
+import type { UnlistedChanges } from "../updates/unlisted-changes.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
 import { loadNotices, loadPageSilent } from "./notices.ts";
 
 /** Of more, this number is reported. */
 const LISTED_MAX = 10_000;
+/** A list that is written late is no silent one: the longest that is learned of it is minutes (`updates/change-lag.ts`). */
+const LISTED_WITHIN_MS = 3_600_000;
 
 /**
  * By the numbers of batches, which grow with time; a maximum would read every batch there is. After a takeover from PostgreSQL alone
@@ -229,7 +231,16 @@ function loadUnlisted(store: Store): NonNullable<Facts["unlisted"]> {
       )
       .get(),
   );
-  return isSilent(found, now) ? { count: found.count, since: found.since } : NONE;
+  return isListSilent(found, now) ? { count: found.count, since: found.since } : NONE;
+}
+
+/** Whether changes were followed for long enough since without anything new. `followedAt`: when that last succeeded. */
+function isListSilent(
+  { position, enoughAt }: UnlistedChanges,
+  now: { position: string | null; followedAt: string | null },
+): boolean {
+  if (enoughAt === undefined || now.followedAt === null || position !== now.position) return false;
+  return Date.parse(now.followedAt) - Date.parse(enoughAt) >= LISTED_WITHIN_MS;
 }
 
 /** What cannot be read because another program has changed the bridge's tables or views is left out, and `changed` names these. */

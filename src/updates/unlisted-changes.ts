@@ -25,8 +25,6 @@ export interface UnlistedChanges {
 
 /** One may have changed while the list was asked for. */
 const UNLISTED_ORDERS = 2;
-/** A list that is written late is no silent one: the longest that is learned of it is minutes (`change-lag.ts`). */
-const LISTED_WITHIN_MS = 3_600_000;
 
 /**
  * Counts an order whose status the comparison found changed. Inside the transaction that stores it.
@@ -49,13 +47,4 @@ export function noteUnlisted(
   const before = known?.position === position ? known : { position, count: 0, since: at };
   const count = before.count + 1;
   saveMetaJson(store, "unlisted_changes", { ...(count === UNLISTED_ORDERS && { enoughAt: at }), ...before, count });
-}
-
-/** Whether changes were followed for long enough since without anything new. `followedAt`: when that last succeeded. */
-export function isSilent(
-  { position, enoughAt }: UnlistedChanges,
-  now: { position: string | null; followedAt: string | null },
-): boolean {
-  if (enoughAt === undefined || now.followedAt === null || position !== now.position) return false;
-  return Date.parse(now.followedAt) - Date.parse(enoughAt) >= LISTED_WITHIN_MS;
 }
