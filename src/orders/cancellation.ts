@@ -1,8 +1,8 @@
 /*
- * A cancellation that a record says, stored as far as it goes: its status and its time, because goods that are shipped do not come back. One that
- * a later record overtakes before it is stored (the order is moved on to `refunded`, `archived`) is stored before that: what is decided about a
- * status goes by the history. So is, of a cancelled order, what a later cancellation overtakes. Everything that stores an order, or replaces the
- * record that waits for its read, passes through here, in its own transaction; after a crash neither is there.
+ * The status alone of a record whose order is not stored with it, where the record cancels the order: goods that are shipped do not come back. Where
+ * a later record comes before the cancellation is stored (the order is moved on to `refunded`, `archived`), the cancellation is stored first,
+ * because the history decides about a status that waits to be sent. Of a cancelled order that is opened and cancelled again, the opening is stored
+ * first. Everything that stores an order, or replaces the record that waits for its read, passes through here, in its own transaction.
  */
 
 import { hash } from "node:crypto";
@@ -50,17 +50,17 @@ export function storeOvertaken(
   for (const word of words) {
     const told = fieldOf({ text: word.text, mapping: rules[word.source] }, "updated_at") ?? null;
     if (!isStrictlyNewer(timestamp, told, rules.plan.timezone)) continue;
-    const planned = planCancellation(rules, { mark, stored, change: { ...word, isLate: false }, isOvertaken: true });
+    const planned = planStatusAlone(rules, { mark, stored, change: { ...word, isLate: false }, isOvertaken: true });
     if (planned === undefined) continue;
-    applyCancellation({ store, rules }, { planned, mark, orderId, at });
+    applyStatusAlone({ store, rules }, { planned, mark, orderId, at });
     return true;
   }
   return false;
 }
 
-export function applyCancellation(
+export function applyStatusAlone(
   { store, rules }: { store: Store; rules: OrderRules },
-  { planned, mark, orderId, at }: { planned: PlannedCancellation; mark: OrderMark; orderId: string; at: string },
+  { planned, mark, orderId, at }: { planned: PlannedStatus; mark: OrderMark; orderId: string; at: string },
 ): void {
   const { status } = planned.values;
   const eventSource = settleEchoes(store, orderId, status, at) ? "own" : planned.source;
@@ -69,9 +69,9 @@ export function applyCancellation(
   applyOrderChange(store, { ...planned, ...content, ...stateOfStatus(status, rules.plan), orderKey, eventSource, at });
 }
 
-type PlannedCancellation = NonNullable<ReturnType<typeof planCancellation>>;
+type PlannedStatus = NonNullable<ReturnType<typeof planStatusAlone>>;
 
-interface AskedCancellation {
+interface AskedStatus {
   mark: OrderMark;
   stored: StoredOrder;
   change: Word & { isLate: boolean };
@@ -83,7 +83,7 @@ interface AskedCancellation {
  * How the order is stored with a cancellation of it, or a cancelled one with what a later cancellation overtakes; undefined where it is no such, or not
  * surely later than what is stored.
  */
-export function planCancellation(rules: OrderRules, { mark, stored, change, isOvertaken = false }: AskedCancellation) {
+export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOvertaken = false }: AskedStatus) {
   const mapping = rules[mark.payloadSource];
   const said = { text: change.text, mapping: rules[change.source] };
   const { timezone } = rules.plan;

@@ -27,8 +27,8 @@ export class ServedDates {
   #stoodStillAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * Notes the header of an answer. Returns it as a sign that the answer is a copy of more than a minute ago, one of an order of
-   * some seconds ago, where it is one.
+   * Notes the header of an answer. Returns the header where it shows that the answer is a copy: of more than a minute ago, and where the answer is
+   * about one order, of more than a few seconds ago.
    * @param answer.isOfOrder it is about one order: at the first look a copy of any age looks like a fresh answer
    */
   note(
@@ -42,8 +42,9 @@ export class ServedDates {
     if (isOfOrder !== true && date === this.last?.date && nowMs - this.last.atMs > FRESH_MS)
       this.#stoodStillAtMs = nowMs;
     if (before?.date === date) {
-      const isAlone = isOfOrder === true && nowMs - before.atMs > GOES_ON_MS && this.#stoodStillAtMs < before.atMs;
-      return isAlone || this.#isOld(before, nowMs) ? `Date: ${date}` : undefined;
+      const isCopyOfOrder =
+        isOfOrder === true && nowMs - before.atMs > GOES_ON_MS && this.#stoodStillAtMs < before.atMs;
+      return isCopyOfOrder || this.#isOld(before, nowMs) ? `Date: ${date}` : undefined;
     }
     if (method === "GET") {
       if (this.#dates.size >= PATHS_MAX) this.#dates.clear();

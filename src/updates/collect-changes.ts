@@ -68,7 +68,7 @@ interface OrderChanges {
   hasLast: boolean;
   unseenTimestamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
-  /** A change of an earlier time than the newest one, of a page after that. */
+  /** One of an earlier time than the newest one, that a later page lists. */
   former?: Waiting | undefined;
   /** The last one that another has overtaken, where one of the two is a cancellation; of equal times only where there is no other. */
   overtaken?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;

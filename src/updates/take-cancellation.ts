@@ -6,7 +6,7 @@
 
 import { textOf } from "../answers/json-text.ts";
 import { m } from "../messages/messages.ts";
-import { applyCancellation, planCancellation } from "../orders/cancellation.ts";
+import { applyStatusAlone, planStatusAlone } from "../orders/cancellation.ts";
 import { loadOrderMark, loadStoredOrder } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { stateOfStatus } from "../orders/plan-order.ts";
@@ -35,10 +35,10 @@ export function takeCancellation(
   const mark = loadOrderMark(store, orderId);
   if (owed === undefined || owed.record === "" || mark === undefined || mark.removedAt !== null) return false;
   const change = { text: owed.record, source: owed.source, isLate };
-  const planned = planCancellation(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change });
+  const planned = planStatusAlone(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change });
   const updatedAt = planned?.values.updatedAt ?? "";
   if (planned === undefined || isOfFuture(context, updatedAt, rules.plan.timezone)) return false;
-  applyCancellation({ store, rules }, { planned, mark, orderId, at });
+  applyStatusAlone({ store, rules }, { planned, mark, orderId, at });
   log.warn({ orderId }, m.updates.cancelledByChange({ orderId }));
   return true;
 }
