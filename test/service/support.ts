@@ -8,16 +8,16 @@ import { ServiceError } from "../../src/service/service-error.ts";
 export const CLIENT_ID = "shop-1";
 export const SECRET = 's3cr3t/?>~ +=&"quoted"';
 
-/** A client of `url` with limits that a test can reach. */
+/** A client of `url` with limits that a busy machine does not reach; a test that wants to see one sets it. */
 export function clientFor(url: string, options: Partial<ClientOptions> = {}): ServiceClient {
   const client = new ServiceClient({
     baseUrl: url,
     clientId: CLIENT_ID,
     clientSecret: SECRET,
     requestsPerSecond: 10_000,
-    connectTimeoutMs: 500,
-    headersTimeoutMs: 300,
-    totalTimeoutMs: 300,
+    connectTimeoutMs: 20_000,
+    headersTimeoutMs: 20_000,
+    totalTimeoutMs: 20_000,
     answerBytesMax: 100_000,
     userAgent: "erp-bridge-test",
     clock: systemClock,
