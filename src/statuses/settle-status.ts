@@ -3,6 +3,7 @@
  * the status then known before the request leaves, so that nothing is ever sent again blindly; `answered-status.ts` says what the answer shows.
  */
 
+import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
@@ -180,11 +181,13 @@ export class StatusSettler {
     const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
     const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked));
-    if (mayLeave && plan.kind === "send" && !isLookedAt) {
+    if (mayLeave && plan.kind === "send" && order !== undefined && !isLookedAt) {
+      const before = { ...order, ...lastSaid(kept, plan.status, this.#options.timezone) };
       const leftMs = Date.parse(client.serviceNow ?? "");
       const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);
-      markSending(store, id, { status: plan.status, before: order, leftAt, at });
+      markSending(store, id, { status: plan.status, before, leftAt, at });
       this.#looked.delete(id);
+      return { plan, order: before, isLookedAt };
     }
     return { plan, order, isLookedAt };
   }
@@ -210,6 +213,23 @@ export class StatusSettler {
     const { id, statusSent, statusBefore } = request;
     return await this.#answered.resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
   }
+}
+
+/**
+ * What the service has said of an order last, where that could not be stored before its request leaves: found afterwards, it is no change since. The
+ * status that is sent is left out: by that alone it shows that the request has arrived.
+ */
+function lastSaid(
+  kept: readonly KeptWord[],
+  sent: string,
+  timezone: string,
+): { status: string | null; updatedAt: string | null } | undefined {
+  const said = kept.filter(({ status, isCancelled }) => !isCancelled && status !== sent);
+  const last = said.reduce<KeptWord | undefined>(
+    (newest, word) => (isStrictlyNewer(newest?.updatedAt ?? null, word.updatedAt, timezone) ? newest : word),
+    undefined,
+  );
+  return last && { status: last.status, updatedAt: last.updatedAt };
 }
 
 /**

@@ -31,11 +31,13 @@ type Context = Pick<JobContext, "store" | "client" | "clock" | "log">;
 export interface KeptWord {
   /** Null: it names none that can be read. */
   status: string | null;
+  /** Its timestamp as the service wrote it. */
+  updatedAt: string | null;
   /** It may be a cancellation that is later than what is stored; false: it surely is later, and is no cancellation. */
   isCancelled: boolean;
   /** Since when the order waits for its read, or the record is held. */
   since: string;
-  /** The order could not be read for so long that nothing waits for it any more. */
+  /** Nothing waits for it: the order could not be read for so long, or the record is held in quarantine and is no cancellation. */
   isOver: boolean;
 }
 
@@ -87,15 +89,16 @@ function judge(
     const isOver = waitedMs >= CANCELLED_FOR_MS && isTried;
     // Only the order shows whether it is one of this order, and the later one: nothing is refused for it.
     const isSure = status !== undefined && isNamed && !isOld;
-    return isOver && !isSure ? [] : [{ status: status ?? null, since, isCancelled: true, isOver }];
+    return isOver && !isSure ? [] : [{ status: status ?? null, updatedAt, since, isCancelled: true, isOver }];
   }
   if (!isNamed || isOld) return [];
   const [form, other] = [updatedAt, stored.updatedAt].map((text) =>
     text === null ? undefined : parseTimestamp(text, timezone)?.form,
   );
   const isNewer = isStrictlyNewer(updatedAt, stored.updatedAt, timezone) && !isZoneUnclear(form, other);
-  if (attempts === undefined || !isNewer || isOfFuture(context, updatedAt ?? "", timezone)) return [];
-  return [{ status, since, isCancelled: false, isOver: waitedMs >= NEWER_FOR_MS || attempts >= CANCELLED_TRIES }];
+  if (!isNewer || isOfFuture(context, updatedAt ?? "", timezone)) return [];
+  const isOver = attempts === undefined || waitedMs >= NEWER_FOR_MS || attempts >= CANCELLED_TRIES;
+  return [{ status, updatedAt, since, isCancelled: false, isOver }];
 }
 
 /** A record that says something of an order. */

@@ -379,6 +379,35 @@ describe("a status for an order that the changes give another status, and that c
     expect(request(id).state).toBe("sent");
   });
 
+  it.each([
+    ["cannot be read", false],
+    ["has been in quarantine for days", true],
+  ])(
+    "goes again where the order %s, and shows afterwards what was said of it before the lost request left",
+    async (_, isHeld) => {
+      const bridge = await startIll();
+      const { ids, ask, ill, clock, sandbox, poll, request, rows, effects } = bridge;
+      sandbox.service.setOptions({ dateHeader: false });
+      clock.advance(1_000);
+      sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+      const whole = JSON.parse(sandbox.service.newestText(ids[0]!)!) as object;
+      ill(ids[0]!, isHeld ? raw(JSON.stringify({ ...whole, items: "none" })) : FORBIDDEN);
+      await poll();
+      for (let hours = 0; isHeld && hours < 30; hours++) {
+        clock.advance(HOUR_MS);
+        await poll();
+      }
+      expect(rows("SELECT 1 FROM owed_reads")).toHaveLength(isHeld ? 0 : 1);
+      const id = ask(ids[0]!, "shipped");
+      sandbox.faults.add({ match: { path: "status" }, times: "forever", do: { kind: "reset" } });
+      await poll(10);
+      expect(request(id)).toMatchObject({ state: "sending", status_before: "paid" });
+      sandbox.faults.clear();
+      await poll(30);
+      expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
+    },
+  );
+
   it("is not kept waiting by the status that the bridge has sent itself", async () => {
     const bridge = await startIll();
     const { ids, ask, ill, announce, run, send, erp, clock, request } = bridge;
