@@ -102,8 +102,9 @@ export function buildJobs(
   if (statuses.path !== null) {
     const statusRules = compileStatusRules({ ...statuses, path: statuses.path, cancelled: rules.plan.cancelled });
     const options = { rules: statusRules, quietMs: service.timeouts.headers, timezone: service.timezone };
-    const settler = new StatusSettler(context, options, new OrderReader(context, rules));
-    entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler)) });
+    const reader = new OrderReader(context, rules);
+    const settler = new StatusSettler(context, options, reader);
+    entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler, reader)) });
   }
   const feeds: PushImports[] = [];
   for (const [name, feedRules] of feedRulesOf(options.loaded)) {

@@ -18,7 +18,8 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { hasUnstored } from "../records/unstored-records.ts";
 import { ServiceError } from "../service/service-error.ts";
-import type { ReadableOrder } from "../updates/read-order.ts";
+import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
+import { ReadPass } from "../updates/read-pass.ts";
 import { statusRetryMs } from "./judge-status.ts";
 import { loadRequestedOrder } from "./requested-order-rows.ts";
 import type { Step } from "./resolve-status.ts";
@@ -63,6 +64,8 @@ interface Pass {
   breaker: Breaker;
   /** Reads of orders whose status was accepted; they fail no request. */
   echoBreaker: Breaker;
+  /** Reads of orders before a request is settled. */
+  reads: ReadPass;
   steps: number;
   settled: number;
   /** Requests that failed, and steps in which the service answered something well. */
@@ -71,6 +74,8 @@ interface Pass {
   /** Requests whose orders are to be read before. */
   waiting: number;
   failure: unknown;
+  /** Of a read: the order's own where the service answers for another one. */
+  readFailure: unknown;
 }
 
 export class SendStatuses implements Job {
@@ -78,13 +83,15 @@ export class SendStatuses implements Job {
   readonly areas = ["orders", "statuses"];
   readonly #context: JobContext;
   readonly #settler: StatusSettler;
+  readonly #reader: OrderReader;
   readonly #waiting = new Map<bigint, Waiting>();
   /** Orders that could not be read back: how often, and until when each waits (monotonic). */
   readonly #unread = new Map<string, { times: number; untilMs: number }>();
 
-  constructor(context: JobContext, settler: StatusSettler) {
+  constructor(context: JobContext, settler: StatusSettler, reader: OrderReader) {
     this.#context = context;
     this.#settler = settler;
+    this.#reader = reader;
   }
 
   async prepare(): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
@@ -94,28 +101,36 @@ export class SendStatuses implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    const breakers = { breaker: new Breaker(), echoBreaker: new Breaker() };
     const pass: Pass = {
       counts: {},
       signal,
-      ...breakers,
+      breaker: new Breaker(),
+      echoBreaker: new Breaker(),
+      reads: new ReadPass(this.#context, this.#reader, { signal }),
       steps: 0,
       settled: 0,
       failed: 0,
       answered: 0,
       waiting: 0,
       failure: undefined,
+      readFailure: undefined,
     };
     await this.#settleAll(pass);
     await this.#readBackOwed(pass);
-    const { failure, counts } = pass;
-    if (failure !== undefined && (pass.settled === 0 || asError(failure).code === "internal"))
-      throw ofOneOrder(failure);
+    const { counts } = pass;
+    const failure = pass.failure ?? (await this.#findReadFailure(pass));
+    if (failure !== undefined && (pass.settled === 0 || isDefect(failure))) throw ofOneOrder(failure);
     const isFull = pass.steps >= STEPS_PER_PASS && pass.settled > 0;
     const outcome = isFull ? "more" : Object.keys(counts).length > 0 ? "done" : "idle";
     const dueInMs = this.#nextDueInMs();
     const isLetIn = pass.answered > 0 || pass.failed + pass.waiting === 0;
     return { outcome, counts, isLetIn, ...(dueInMs === undefined ? {} : { dueInMs }) };
+  }
+
+  /** What single orders were answered is no failure of a pass while the service answers for another one. */
+  async #findReadFailure({ readFailure, settled, reads }: Pass): Promise<unknown> {
+    if (readFailure === undefined || settled > 0) return undefined;
+    return (await reads.findHealth()) === "well" ? undefined : readFailure;
   }
 
   /** Takes the next request of each order until every one is settled or waits. */
@@ -221,10 +236,19 @@ export class SendStatuses implements Job {
   /** The order could not be read, so that nothing is known of the request; what concerns all of them ends the pass. */
   async #noteUnread(request: StatusRequest, error: unknown, pass: Pass): Promise<void> {
     const { store, client } = this.#context;
-    if (reachOf(error, request.attempts) !== "record" && !isAnswered(error)) throw error;
+    const reach = reachOf(error, request.attempts);
+    if (reach !== "record" && !isAnswered(error)) throw error;
     const reason = withTexts(asError(error).text, client.hideSecrets);
     await commit(this.#context, pass.signal, () => markUnsettled(store, request.id, reason));
-    this.#noteFailure(request, error, pass);
+    if (reach !== "record" || isDefect(error)) {
+      this.#noteFailure(request, error, pass);
+      return;
+    }
+    pass.failed += 1;
+    if (this.#postponeFailed(request, error)) return;
+    pass.readFailure = error;
+    const { orderId } = loadRequestedOrder(store, request.orderId) ?? request;
+    if (!(await pass.reads.failed(orderId, error))) throw pass.reads.trouble;
   }
 
   /** @throws what concerns every request, and what so many of them in a row failed with that it is the service's. */
@@ -232,19 +256,23 @@ export class SendStatuses implements Job {
     pass.failed += 1;
     const reach = reachOf(error, request.attempts);
     if (reach !== "record" && !isAnswered(error)) throw error;
+    const isFirst = !this.#waiting.has(request.id);
+    const isOwn = this.#postponeFailed(request, error, leastMs);
+    if (reach !== "record") throw error;
+    if (isOwn && !isDefect(error)) return;
+    // The first time that an answer is lost is no failure yet: it may have arrived.
+    if (!isFirst || leastMs === 0 || isDefect(error)) pass.failure = error;
+    if (pass.breaker.fail()) throw error;
+  }
+
+  /** Returns whether others are accepted meanwhile: then its failing says nothing about the service. */
+  #postponeFailed(request: StatusRequest, error: unknown, leastMs = 0): boolean {
     const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
     const isFirst = !this.#waiting.has(request.id);
     // A lost answer is looked for as soon as it can arrive no more, and only then waits for longer and longer.
     const waitMs = leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedMs, statusRetryMs(request.attempts + 1));
     const isNowhere = error instanceof ServiceError && (error.status === 404 || error.status === 410);
-    const isOwn = this.#postpone(request, waitMs, isNowhere);
-    if (reach !== "record") throw error;
-    const isDefect = asError(error).code === "internal";
-    // While others are accepted its failing says nothing about the service.
-    if (isOwn && !isDefect) return;
-    // The first time that an answer is lost is no failure yet: it may have arrived.
-    if (!isFirst || leastMs === 0 || isDefect) pass.failure = error;
-    if (pass.breaker.fail()) throw error;
+    return this.#postpone(request, waitMs, isNowhere);
   }
 
   /** Nothing was asked of the service. */
@@ -311,6 +339,10 @@ export class SendStatuses implements Job {
       );
     }
   }
+}
+
+function isDefect(error: unknown): boolean {
+  return asError(error).code === "internal";
 }
 
 /** Whether a read of the order waits, or what may be of it is about to be stored. */

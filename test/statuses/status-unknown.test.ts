@@ -480,6 +480,27 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[1])).toEqual(["paid"]);
   });
 
+  it.each<[string, FaultAction]>([
+    ["a record that is no JSON", { kind: "raw", contentType: "application/json", body: '{"order":{"total":007}}' }],
+    ["a failure", { kind: "status", status: 500 }],
+    ["a refusal", { kind: "status", status: 423 }],
+  ])("fails no pass where its order alone is answered with %s", async (_, answer) => {
+    const { ids, ask, send, sandbox, request, clock } = await startStatusBridge({ orders: 2 });
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot", order: ids[0]! }, times: "forever", do: answer });
+    for (let passes = 0; passes < 5; passes++) {
+      expect(await send()).toMatchObject({ error: null });
+      expect(request(id)).toMatchObject({ state: "sending", last_error: expect.any(String) });
+      clock.advance(20 * MINUTE);
+    }
+    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: answer });
+    expect(await send()).toMatchObject({ outcome: "failed" });
+    sandbox.faults.clear();
+    clock.advance(60 * MINUTE);
+    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+  });
+
   it("is settled after a restart in the middle of its request", async () => {
     for (const when of ["before", "after"] as const) {
       const bridge = await startStatusBridge();
