@@ -491,7 +491,7 @@ const UNREAD = [
 ] as const;
 
 function isOfLasting(world: World, what: string, row: string | number): boolean {
-  const { auditor, lies, versions, forms, service, statuses } = world;
+  const { auditor, erp, lies, versions, forms, service, statuses } = world;
   // Behind positions of the service's own no order is looked for because of a full page of one timestamp.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) return forms.next !== "none";
   // An endpoint with a limit of its own asks to wait whenever more is wanted of it.
@@ -505,6 +505,11 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     // An absurd record is served as it stands, and shows no status that was carried out from a queue; nor does one that the queue refused.
     const isUnshown = statuses.wasQueued(orderId, { isInVain: !versions.odd.has(orderId) });
     if (isUnshown || lies.lasting().has(orderId)) return true;
+    // Nor one to which it was moved on at once. The answers name that status, the order the one of before: until another status is accepted, the
+    // service may be one that carries them out later.
+    const number = erp.asked.findIndex(({ id }) => id === row) + 1;
+    const isMovedOn = statuses.hasMovedOn(number) && !isOtherAccepted(auditor, Number(row));
+    if (versions.odd.has(orderId) && isMovedOn) return true;
     // Of a request whose outcome is unknown only the order tells, and the order is no JSON, or what stands for its status is no text.
     return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId));
   }
@@ -514,6 +519,12 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     .pluck()
     .get(row);
   return lies.lasting().has(String(key));
+}
+
+/** Whether another status was accepted since a request was answered with another status than its own. */
+function isOtherAccepted(auditor: World["auditor"], request: number): boolean {
+  const sql = "SELECT new_form ->> '$.isOtherAccepted' FROM status_requests WHERE id = ?";
+  return auditor.prepare(sql).pluck().get(request) === 1;
 }
 
 /** Whether the service answers with no text where the status of the order should stand. */
