@@ -2,9 +2,7 @@ import { Command, CommanderError, Option } from "commander";
 import { configFileOf } from "./cli/call.ts";
 import type { Command as BridgeCommand } from "./cli/command.ts";
 import type { InitOptions } from "./cli/init-answers.ts";
-import { withLeadingOptions } from "./cli/leading-options.ts";
 import type { MirrorInitOptions, MirrorRemoveOptions } from "./cli/mirror.ts";
-import { Progress } from "./cli/progress.ts";
 import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
 import type { TakeoverOptions } from "./cli/takeover.ts";
@@ -13,7 +11,6 @@ import { localeLanguage } from "./messages/locale.ts";
 import type { Message, Say } from "./messages/message.ts";
 import { m } from "./messages/messages.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
-import { systemClock } from "./platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
 import { paintFor } from "./platform/paint.ts";
 import { VERSION } from "./platform/version.ts";
@@ -35,7 +32,9 @@ export async function main(argv: readonly string[], plain: PlainTerminal = proce
     exitCode = code;
   });
   try {
-    await program.parseAsync(withLeadingOptions(argv), { from: "user" });
+    const isLed = argv[0]?.startsWith("-") === true;
+    const args = isLed ? (await import("./cli/leading-options.ts")).withLeadingOptions(argv) : argv;
+    await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     const isUsage = error instanceof CommanderError;
@@ -88,22 +87,15 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
       .addHelpText("after", exampleText(say, example));
   const act: Act = async <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => {
     const command = await load();
-    const json = common.json === true;
-    const progress = new Progress({ terminal, clock: systemClock, isOn: !json });
     const isWanted = common.color !== false;
     const call = {
-      terminal: progress.terminal,
+      terminal,
       configFile: configFileOf(common, terminal.env),
-      json,
-      progress,
+      json: common.json === true,
       paint: paintFor(terminal.env, { isTerminal: terminal.outIsTerminal === true, isWanted }),
       paintErr: paintFor(terminal.env, { isTerminal: terminal.isTerminal, isWanted }),
     };
-    try {
-      done(await command(call, options));
-    } finally {
-      progress.end();
-    }
+    done(await command(call, options));
   };
 
   add(program, "run", m.help.run, "run --config config.yaml").action((common: Common) =>

@@ -151,7 +151,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
     "test/pass/holds.test.ts",
     "one word lifts a hold that asks for a statement",
     { in: "planLift", find: "meant.length === 1", replace: "meant.length > 0" },
-    "src/pass/holds.ts",
+    "src/pass/hold-reasons.ts",
   ),
 ];
 

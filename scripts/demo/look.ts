@@ -1,6 +1,6 @@
 import type { Bridge } from "../../src/daemon/bridge.ts";
+import { measureAges } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
-import { measureAges } from "../../src/health/health.ts";
 import { describeStatus } from "../../src/health/status.ts";
 import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import type { DemoErp } from "./erp.ts";

@@ -9,15 +9,15 @@ import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.
 import { m } from "../messages/messages.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type Command, load, requireDatabase } from "./command.ts";
-import type { Step } from "./progress.ts";
+import { load, requireDatabase } from "./command.ts";
+import { type Step, withProgress } from "./progress.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
 const BYTES_PER_MB = 1_000_000;
 
 /** A consistent, verified copy, also while the daemon runs, with the effective configuration beside it. */
-export const backup: Command<{ file: string }> = async (call, { file }) => {
+export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   const loaded = await load(call);
   requireDatabase(loaded);
   using stop = interruption();
@@ -46,7 +46,7 @@ export const backup: Command<{ file: string }> = async (call, { file }) => {
     call.terminal.out(m.database.erpComplaints({ found: inertText(made.erpComplaints.join("; ")) }));
   }
   return EXIT.ok;
-};
+});
 
 /** SQLite would take such a copy for its own, and destroy it or the database. */
 function refuseOwnName(target: string, database: string): void {

@@ -23,15 +23,16 @@ import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 import { checkInstances } from "./check-instances.ts";
 import { checkListen } from "./check-listen.ts";
 import { checkMirror } from "./check-mirror.ts";
-import { type Call, type Command, load, worstOf } from "./command.ts";
+import { type Call, load, worstOf } from "./command.ts";
 import { readableSources } from "./preview.ts";
+import { type LongCall, withProgress } from "./progress.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** Looking through a database of this size takes longer than a person waits without a word. */
 const LONG_FROM_BYTES = 256_000_000;
 
 /** Configuration, database, permissions, disk; `--online` adds credentials, subscription and clocks. */
-export const check: Command<{ online?: boolean }> = async (call, { online }) => {
+export const check = withProgress<{ online?: boolean }>(async (call, { online }) => {
   const loaded = await load(call);
   const results: CheckResult[] = [
     passed("configuration", m.check.valid({ file: loaded.file })),
@@ -55,9 +56,9 @@ export const check: Command<{ online?: boolean }> = async (call, { online }) => 
   }
   report(call, results);
   return worstOf(results.map(({ exitCode }) => exitCode));
-};
+});
 
-function checkDatabase({ progress }: Call, loaded: LoadedConfig): CheckResult[] {
+function checkDatabase({ progress }: LongCall, loaded: LoadedConfig): CheckResult[] {
   try {
     const found = describeDatabase(loaded, () => void progress.announce(m.check.lookingThrough));
     return found.map((message) => passed("database", message));

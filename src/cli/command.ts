@@ -10,7 +10,6 @@ import { becomeOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import type { Paint } from "../platform/paint.ts";
 import { asTyped, speakAs } from "./call.ts";
-import type { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What every command is handed. */
@@ -23,8 +22,6 @@ export interface Call {
   paint: Paint;
   /** Of messages and the log, for standard error. */
   paintErr: Paint;
-  /** For whatever may take longer than two seconds. */
-  progress: Progress;
 }
 
 export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;

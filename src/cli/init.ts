@@ -17,7 +17,7 @@ import type { CheckResult } from "../probe/check-result.ts";
 import { configFlag } from "./call.ts";
 import { describeCheck } from "./check.ts";
 import { loadNeighbours } from "./check-instances.ts";
-import { type Call, type Command, worstOf } from "./command.ts";
+import { type Call, worstOf } from "./command.ts";
 import {
   type Answers,
   askAnswers,
@@ -28,6 +28,7 @@ import {
   readAnswers,
   SERVICE_CONFIG,
 } from "./init-answers.ts";
+import { type LongCall, withProgress } from "./progress.ts";
 import { jsonLine } from "./terminal.ts";
 import { timestampInName } from "./timestamp-in-name.ts";
 
@@ -40,7 +41,7 @@ const ROUNDS_MAX = 3;
 const DEFAULT_PORT = 9469;
 
 /** Makes a configuration, the secret's file and an empty database, and tries at once whether they work. */
-export const init: Command<InitOptions> = async (call, options) => {
+export const init = withProgress<InitOptions>(async (call, options) => {
   const file = path.resolve(call.configFile);
   refuseExisting(file, options);
   const places = proposedPlaces(file);
@@ -61,7 +62,7 @@ export const init: Command<InitOptions> = async (call, options) => {
   ]);
   report(call, { file, answers, found, madeDatabase, kept, checks, alerts, exitCode });
   return exitCode;
-};
+});
 
 function refuseExisting(file: string, { force }: InitOptions): void {
   if (force === true || !existsSync(file)) return;
@@ -75,7 +76,7 @@ interface Decision {
 }
 
 /** The answers, tried at the service before anything is written. On a terminal refused credentials are asked for again. */
-async function decide(call: Call, file: string, given: InitOptions, places: Places): Promise<Decision> {
+async function decide(call: LongCall, file: string, given: InitOptions, places: Places): Promise<Decision> {
   const { terminal } = call;
   const { input } = terminal;
   const isAsking = input?.isInteractive === true && !call.json;
@@ -109,7 +110,7 @@ async function decide(call: Call, file: string, given: InitOptions, places: Plac
 type Found = Readonly<Record<string, unknown>>;
 
 /** Where the service lets the bridge in, the harmless part of the probe says where its answers keep what. */
-async function fitToService(call: Call, file: string, decision: Decision): Promise<Decision & { found: Found }> {
+async function fitToService(call: LongCall, file: string, decision: Decision): Promise<Decision & { found: Found }> {
   const { answers, checks } = decision;
   const isLetIn = checks.every(({ ok, exitCode }) => ok || exitCode === EXIT.attention);
   if (!isLetIn) return { ...decision, found: {} };

@@ -1,9 +1,8 @@
-import { inertText } from "../answers/inert-text.ts";
+import { inertText, shortWords } from "../answers/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { headOf, tellOrder } from "../orders/story.ts";
 import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
-import { shortWords } from "../service/service-error.ts";
 import { type Command, load, readExisting } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 

@@ -1,6 +1,8 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Clock } from "../platform/ports.ts";
+import type { Call, Command } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What is over sooner needs no progress. */
@@ -122,6 +124,23 @@ export class Progress {
     if (this.#isDrawn) this.#draw?.("");
     this.#isDrawn = false;
   }
+}
+
+/** The call of a command that may take longer than two seconds. */
+export type LongCall = Call & { progress: Progress };
+
+/** A command that shows its progress, which is over when the command is. */
+export function withProgress<Options>(
+  command: (call: LongCall, options: Options) => ReturnType<Command<Options>>,
+): Command<Options> {
+  return async (call, options) => {
+    const progress = new Progress({ terminal: call.terminal, clock: systemClock, isOn: !call.json });
+    try {
+      return await command({ ...call, terminal: progress.terminal, progress }, options);
+    } finally {
+      progress.end();
+    }
+  };
 }
 
 function quietly(look: () => Step | undefined): Step | undefined {

@@ -8,8 +8,9 @@ import { loadHeldAfter, loadQuarantined, loadUnreadBatches, markUnreadUntried } 
 import type { JobName } from "../pass/job-names.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
-import { type Call, type Command, load } from "./command.ts";
+import { type Call, load } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
+import { type LongCall, withProgress } from "./progress.ts";
 import { parseName, recordOf, told, unknownRecord } from "./quarantine.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -17,32 +18,31 @@ const RECORDS_PER_COMMIT = 100;
 const BATCHES_MAX = 1_000;
 
 /** Reads quarantined records again with the present mapping; feed rows wait again; unread batches are tried again. */
-export const quarantineRetry: Command<{ names: readonly string[]; all?: boolean }> = async (
-  call,
-  { names, all = false },
-) => {
-  if (all === names.length > 0) {
-    throw new BridgeError("usage", m.quarantine.nameRecords, { hint: m.quarantine.seeList });
-  }
-  const loaded = await load(call);
-  using store = openExisting(loaded);
-  refuseOtherAccount(store, loaded);
-  const named = names.map(parseName);
-  for (const each of named) {
-    if (each.kind === "record" && loadQuarantined(store, each.id) === undefined) throw unknownRecord(each);
-  }
-  const ids = all ? heldIds(store) : named.filter(({ kind }) => kind === "record").map(({ id }) => id);
-  const batchIds = all
-    ? loadUnreadBatches(store, BATCHES_MAX).map(({ id }) => id)
-    : named.filter(({ kind }) => kind === "batch").map(({ id }) => id);
-  const retried = retryInParts(call, store, loaded, ids);
-  const batches = store.write(() => batchIds.filter((id) => markUnreadUntried(store, id)));
-  const jobs = new Set<JobName>(retried.flatMap(({ job }) => job ?? []));
-  if (batches.length > 0) jobs.add("orders");
-  const asked = askDaemon(store, [...jobs]);
-  report(call, { retried, batches, asked, jobs: [...jobs] });
-  return retried.some(({ outcome }) => outcome === "held") ? EXIT.attention : EXIT.ok;
-};
+export const quarantineRetry = withProgress<{ names: readonly string[]; all?: boolean }>(
+  async (call, { names, all = false }) => {
+    if (all === names.length > 0) {
+      throw new BridgeError("usage", m.quarantine.nameRecords, { hint: m.quarantine.seeList });
+    }
+    const loaded = await load(call);
+    using store = openExisting(loaded);
+    refuseOtherAccount(store, loaded);
+    const named = names.map(parseName);
+    for (const each of named) {
+      if (each.kind === "record" && loadQuarantined(store, each.id) === undefined) throw unknownRecord(each);
+    }
+    const ids = all ? heldIds(store) : named.filter(({ kind }) => kind === "record").map(({ id }) => id);
+    const batchIds = all
+      ? loadUnreadBatches(store, BATCHES_MAX).map(({ id }) => id)
+      : named.filter(({ kind }) => kind === "batch").map(({ id }) => id);
+    const retried = retryInParts(call, store, loaded, ids);
+    const batches = store.write(() => batchIds.filter((id) => markUnreadUntried(store, id)));
+    const jobs = new Set<JobName>(retried.flatMap(({ job }) => job ?? []));
+    if (batches.length > 0) jobs.add("orders");
+    const asked = askDaemon(store, [...jobs]);
+    report(call, { retried, batches, asked, jobs: [...jobs] });
+    return retried.some(({ outcome }) => outcome === "held") ? EXIT.attention : EXIT.ok;
+  },
+);
 
 function heldIds(store: Store): number[] {
   const ids: number[] = [];
@@ -53,7 +53,7 @@ function heldIds(store: Store): number[] {
   }
 }
 
-function retryInParts({ progress }: Call, store: Store, loaded: LoadedConfig, ids: readonly number[]): Retried[] {
+function retryInParts({ progress }: LongCall, store: Store, loaded: LoadedConfig, ids: readonly number[]): Retried[] {
   const retried: Retried[] = [];
   for (let from = 0; from < ids.length; from += RECORDS_PER_COMMIT) {
     const part = ids.slice(from, from + RECORDS_PER_COMMIT);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { inertText } from "../answers/inert-text.ts";
+import { inertText, shortWords } from "../answers/inert-text.ts";
 import { dropKept } from "../batches/kept-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
@@ -10,7 +10,6 @@ import { loadQuarantined, loadUnreadBatch, loadUnreadBatches, markQuarantined } 
 import { loadQuarantine } from "../pass/quarantine-rows.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { shortWords } from "../service/service-error.ts";
 import { type Command, load, readExisting } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";

@@ -1,3 +1,4 @@
+import { shortWords } from "../answers/inert-text.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { type RemapReport, remap } from "../daemon/repair.ts";
 import { countOrders } from "../health/work-left.ts";
@@ -7,16 +8,16 @@ import type { ColumnChange } from "../orders/remap-order.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
-import { shortWords } from "../service/service-error.ts";
-import { type Call, type Command, load, readExisting } from "./command.ts";
+import { type Call, load, readExisting } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
+import { withProgress } from "./progress.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 
 const CHANGES_SHOWN = 4;
 
 /** Derives columns and lines of all stored orders again from their payloads, without asking the service. */
-export const remapCommand: Command<{ dryRun?: boolean }> = async (call, { dryRun = false }) => {
+export const remapCommand = withProgress<{ dryRun?: boolean }>(async (call, { dryRun = false }) => {
   const loaded = await load(call);
   using store = dryRun ? readExisting(loaded) : openExisting(loaded);
   using stop = interruption();
@@ -32,7 +33,7 @@ export const remapCommand: Command<{ dryRun?: boolean }> = async (call, { dryRun
   call.progress.end();
   show(call, report, dryRun);
   return report.unreadable + report.held > 0 ? EXIT.attention : EXIT.ok;
-};
+});
 
 function show({ json, terminal }: Call, report: RemapReport, dryRun: boolean): void {
   if (json) {

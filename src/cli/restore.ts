@@ -6,12 +6,13 @@ import { m } from "../messages/messages.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
-import { type Call, type Command, load } from "./command.ts";
+import { type Call, load } from "./command.ts";
+import { withProgress } from "./progress.ts";
 import { type RestorePlan, type RestoreReport, restoreDatabase } from "./restore-bridge.ts";
 import { jsonLine } from "./terminal.ts";
 
 /** Puts a copy in the database's place and brings over what it lacks. The daemon must not be running. */
-export const restore: Command<{ file: string; yes?: boolean }> = async (call, { file, yes }) => {
+export const restore = withProgress<{ file: string; yes?: boolean }>(async (call, { file, yes }) => {
   const loaded = await load(call);
   const isAsking = yes !== true;
   if (isAsking && call.terminal.input?.isInteractive !== true) {
@@ -38,7 +39,7 @@ export const restore: Command<{ file: string; yes?: boolean }> = async (call, { 
   }
   tell(call, report);
   return report.gap === null ? EXIT.ok : EXIT.attention;
-};
+});
 
 function isYes(answer: string | undefined): boolean {
   return /^y(es)?$/i.test(answer?.trim() ?? "");

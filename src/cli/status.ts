@@ -5,15 +5,14 @@ import { openReadOnly } from "../database/connection.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
 import { statusWords } from "../health/condition-words.ts";
+import { measureAges } from "../health/conditions.ts";
 import { loadFacts } from "../health/fact-rows.ts";
 import { describeRow } from "../health/flow-row.ts";
-import { measureAges } from "../health/health.ts";
 import { describeStatus, type ReportedCondition } from "../health/status.ts";
 import { m } from "../messages/messages.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import type { Style } from "../platform/paint.ts";
-import { describeObservations } from "../probe/observation.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { asTyped, isByHand, speakAs } from "./call.ts";
 import type { Call, Command } from "./command.ts";
@@ -27,7 +26,7 @@ const CLEAR = "\u001b[2J\u001b[H";
 export const status: Command<{ watch?: boolean }> = async (call, { watch = false }) => {
   const config = await loadSeen(call);
   if (!watch) {
-    const look = lookNow(config, call);
+    const look = await lookNow(config, call);
     call.terminal.out(call.json ? look.json : look.lines.join("\n"));
     return look.exitCode;
   }
@@ -55,7 +54,7 @@ async function loadSeen(call: Call): Promise<SeenConfig> {
 async function watchStatus(call: Call, config: SeenConfig, signal: AbortSignal): Promise<ExitCode> {
   const { terminal } = call;
   for (;;) {
-    const look = lookNow(config, call);
+    const look = await lookNow(config, call);
     const time = new Date().toISOString().slice(11, 19);
     if (call.json) terminal.out(look.json);
     else if (terminal.outIsTerminal === true) terminal.out(`${CLEAR}${look.lines.join("\n")}`);
@@ -74,7 +73,7 @@ interface Look {
   exitCode: ExitCode;
 }
 
-function lookNow(config: SeenConfig, call: Call): Look {
+async function lookNow(config: SeenConfig, call: Call): Promise<Look> {
   const { paint } = call;
   const say = call.terminal.say ?? String;
   using store = openReadOnly(config.database.path);
@@ -93,7 +92,10 @@ function lookNow(config: SeenConfig, call: Call): Look {
     return { ...flow, sentence: lead + rest };
   });
   const json = jsonLine({ ok: report.exitCode === 0, running: now.isRunning, ...report, flows, holds, observations });
-  const noticed = describeObservations(observations);
+  const noticed =
+    observations.length === 0
+      ? undefined
+      : (await import("../probe/observation.ts")).describeObservations(observations);
   const { language } = config;
   const told = describeStatus(facts, now, limits, language);
   // The log of a daemon that was started by hand is where it was started.

@@ -1,4 +1,4 @@
-import { inertText } from "../answers/inert-text.ts";
+import { inertText, shortWords } from "../answers/inert-text.ts";
 import { diffJson } from "../answers/json-value.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
@@ -8,9 +8,9 @@ import { m } from "../messages/messages.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
-import { shortWords } from "../service/service-error.ts";
 import { type Call, readExisting } from "./command.ts";
 import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
+import type { LongCall } from "./progress.ts";
 import { JSON_VERSION } from "./terminal.ts";
 
 interface Asked {
@@ -20,7 +20,7 @@ interface Asked {
 }
 
 /** What a sync would send: key, old, new and why. Makes no request and writes nothing; shows rows as they are found. */
-export async function previewSync(call: Call, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
+export async function previewSync(call: LongCall, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
   using store = readExisting(loaded);
   refuseOtherAccount(store, loaded);
   const { out, say = String } = call.terminal;

@@ -30,10 +30,11 @@ import type { Area } from "../service/service-error.ts";
 import { isBackfillOpen } from "../updates/rest-rows.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
 import { asTyped } from "./call.ts";
-import { type Call, type Command, load, unknownWord, worstOf } from "./command.ts";
+import { type Call, load, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
 import { openExisting } from "./open-existing.ts";
 import { describeKey } from "./preview.ts";
+import { type LongCall, withProgress } from "./progress.ts";
 import { interruption } from "./signals.ts";
 import { isSwitchedOn, switchedOff } from "./switched-off.ts";
 import { previewSync } from "./sync-dry-run.ts";
@@ -48,7 +49,7 @@ const TAKEN_WITHIN_MS = 30_000;
 type SyncOptions = BackfillOptions & { jobs: string[]; dryRun?: boolean; only?: string; again?: boolean };
 
 /** One bounded pass of the named jobs; beside a running daemon it asks the daemon and follows. */
-export const sync: Command<SyncOptions> = async (call, options) => {
+export const sync = withProgress<SyncOptions>(async (call, options) => {
   const { jobs, dryRun = false, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
   if (unknown !== undefined) throw unknownWord(m.command.job, unknown, JOB_NAMES);
@@ -85,7 +86,7 @@ export const sync: Command<SyncOptions> = async (call, options) => {
       call.terminal.err(m.sync.next({ command: asTyped(command, call) }));
   const named = isAllNamed ? EXIT.ok : EXIT.attention;
   return worstOf([named, ...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
-};
+});
 
 /** A pass that has stored nothing new has read what was asked for all the same. */
 function describeBackfill(loaded: LoadedConfig, since: string): Message {
@@ -190,7 +191,7 @@ function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string)
 type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; only: string | undefined };
 
 /** The holds that concern the named jobs afterwards. */
-async function syncHere(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
+async function syncHere(call: LongCall, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
   // Asking first saves the time that taking the lock waits for it; a daemon that starts in between is found below.
   if (isDaemonRunning(loaded)) return await askDaemon(call, loaded, work);
   const log = createTerminalLog(loaded.config, call.terminal);
@@ -236,7 +237,7 @@ function isDaemonRunning(loaded: LoadedConfig): boolean {
   return lock !== undefined && lock.holder?.command !== "sync";
 }
 
-async function askDaemon(call: Call, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
+async function askDaemon(call: LongCall, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
   call.terminal.err(m.sync.asking);
   using store = openDatabase(loaded, "command");
   refuseOtherAccount(store, loaded);

@@ -32,7 +32,8 @@ import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { VERSION } from "../platform/version.ts";
 import { asTyped } from "./call.ts";
-import { type Call, type Command, load } from "./command.ts";
+import { type Call, load } from "./command.ts";
+import { type LongCall, withProgress } from "./progress.ts";
 import { restoreDatabase } from "./restore-bridge.ts";
 import { replayJournal } from "./restore-journal.ts";
 import { jsonLine } from "./terminal.ts";
@@ -55,7 +56,7 @@ type Source =
   | { kind: "mirror" };
 
 /** This machine goes on for the shop. A command of a person: nothing takes over by itself. */
-export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) => {
+export const takeover = withProgress<TakeoverOptions>(async (call, { from, yes }) => {
   const loaded = await load(call);
   const route = mirrorRouteOf(loaded.config);
   if (loaded.mirrorTrouble !== undefined)
@@ -89,7 +90,7 @@ export const takeover: Command<TakeoverOptions> = async (call, { from, yes }) =>
   } finally {
     link.close();
   }
-};
+});
 
 /** Whose orders they are no database here may say. @throws BridgeError `account_changed` */
 function refuseOtherAccount({ config }: LoadedConfig, shop: string, { account, orders }: ShopStanding): void {
@@ -146,7 +147,7 @@ function describePlan(shop: string, { host, heardAt, heardS, orders }: ShopStand
 }
 
 interface Takeover {
-  call: Call;
+  call: LongCall;
   loaded: LoadedConfig;
   link: MirrorLink;
   shop: string;
@@ -207,7 +208,7 @@ async function makeDatabase({ call, loaded, standing }: Takeover, source: Source
   }
 }
 
-function stepsOf(call: Call, loaded: LoadedConfig) {
+function stepsOf(call: LongCall, loaded: LoadedConfig) {
   return {
     clock: systemClock,
     log: createTerminalLog(loaded.config, call.terminal),

@@ -10,7 +10,7 @@ import type { FeedContext } from "./absorb-feed.ts";
 import type { FeedRules } from "./feed.ts";
 import type { OutboxRow } from "./feed-outbox.ts";
 import { loadKeyState } from "./feed-rows.ts";
-import type { Counted, Entry, Refused, SendPass } from "./send-pass.ts";
+import type { Counted, Entry, Refused, SendPass, Short } from "./send-pass.ts";
 
 /** Sends a record that was accepted once more. */
 type Ask = (entry: Entry, signal: AbortSignal) => Promise<ServiceAnswer | Refused>;
@@ -29,14 +29,10 @@ export class CountProbe {
   }
 
   /**
-   * What says that the service has taken fewer records than were sent. Some count only what was changed by them: then both
-   * halves of such a request together are counted less when they go again.
+   * What says that the service has taken fewer records than were sent, where it has said so in this pass. Some count only what was
+   * changed by them: then both halves of such a request together are counted less when they go again.
    */
-  async findShort(
-    pass: SendPass,
-    rows: readonly OutboxRow[],
-    { counts, size }: Counted,
-  ): Promise<(CountedOtherwise & { isEarly: boolean }) | undefined> {
+  async findShort(pass: SendPass, rows: readonly OutboxRow[], { counts, size }: Counted): Promise<Short | undefined> {
     const divided = pass.divided.get(partKeyOf(rows));
     pass.divided.delete(partKeyOf(rows));
     if (divided !== undefined) {

@@ -50,9 +50,11 @@ export type Outcome =
 export type Refused = Refusal & {
   kind: "refused";
   code: "request_refused" | "redirected";
-  /** The service has counted fewer records than were sent. `isEarly`: of a half, before the other one was sent. */
-  short?: CountedOtherwise & { isEarly: boolean };
+  short?: Short;
 };
+
+/** The service has counted fewer records than were sent. `isEarly`: of a half, before the other one was sent. */
+export type Short = CountedOtherwise & { isEarly?: boolean };
 
 /** What an answer counts, and of how many records that were not refused by name. */
 export interface Counted {

@@ -28,7 +28,7 @@ import { type FlightEnd, Flights } from "./flights.ts";
 import { isLive } from "./plan-feed.ts";
 import { textAt } from "./record-identity.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
-import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
+import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 
 /** Rows that are kept; of others an acceptance says nothing about a new form. */
 const UNUSUAL_MAX = 10_000;
@@ -138,7 +138,11 @@ export class SendRequest {
     });
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
     const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
-    const found = await this.#counts.findShort(pass, rows, counted);
+    // Only where a request was counted short before is there more to it: this one may be a part of that.
+    const found: Short | undefined =
+      pass.short.size > 0
+        ? await this.#counts.findShort(pass, rows, counted)
+        : this.#forms.findShort(counted.counts, { size: counted.size, isPart: false });
     const short = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found)) ? undefined : found;
     if (short !== undefined && pass.short.size === 0) {
       const [said, { size }] = [doubtOf(short).words, counted];

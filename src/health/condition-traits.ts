@@ -1,6 +1,6 @@
 import type { HoldReason } from "../database/hold-names.ts";
 import type { Message } from "../messages/message.ts";
-import { commandToLift } from "../pass/holds.ts";
+import { commandToLift } from "../pass/hold-reasons.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 
 type None = Record<never, never>;

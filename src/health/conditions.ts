@@ -320,3 +320,23 @@ function isLongAgo(since: string | null, nowMs: number, limitMs: number): boolea
 export function ageOf(since: string | null, nowMs: number): number | null {
   return since === null ? null : Math.max(0, Math.round((nowMs - Date.parse(since)) / 1000));
 }
+
+export interface HealthNow {
+  nowMs: number;
+  /** A flow that has never succeeded is silent from then on. */
+  startedAtMs: number;
+}
+
+/**
+ * The facts with ages by the program's own clock, and with patience for a start: a flow that has never succeeded is
+ * stale once its time has passed since the program began to look, not from its first second.
+ */
+export function measureAges(facts: Facts, { nowMs, startedAtMs }: HealthNow): Facts {
+  const flows = facts.flows.map((flow) => {
+    if (flow.flow === "erp") return flow;
+    const silentSince = flow.lastSuccessAt ?? flow.failingSince ?? new Date(startedAtMs).toISOString();
+    const isStale = flow.enabled && (ageOf(silentSince, nowMs) ?? 0) > flow.staleAfterS;
+    return { ...flow, ageS: ageOf(flow.lastSuccessAt, nowMs), isStale, silentSince };
+  });
+  return { ...facts, flows };
+}

@@ -1,10 +1,9 @@
 import type { Store } from "../database/store.ts";
 import type { Clock } from "../platform/ports.ts";
 import { TtlCache } from "../platform/ttl-cache.ts";
-import { type Condition, type Limits, listConditions, listCovered } from "./conditions.ts";
+import { type Condition, type Limits, listConditions, listCovered, measureAges } from "./conditions.ts";
 import { loadFacts } from "./fact-rows.ts";
 import { type Facts, withoutForeignWords } from "./facts.ts";
-import { measureAges } from "./health.ts";
 
 /** How things stand, for what looks every few seconds. */
 export interface Watched {

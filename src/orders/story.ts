@@ -1,9 +1,9 @@
+import { shortWords } from "../answers/inert-text.ts";
 import { kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
-import { shortWords } from "../service/service-error.ts";
 import type { OrderStory, StoryEvent } from "./story-rows.ts";
 
 /** One thing that happened, or, without a time, how it stands now. */

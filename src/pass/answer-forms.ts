@@ -3,6 +3,7 @@
  * person may change it; how long ago a new form came last is counted on the monotonic clock while the process lives.
  */
 
+import { shortWords } from "../answers/inert-text.ts";
 import { textOf } from "../answers/json-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -31,7 +32,6 @@ import {
 } from "../service/answer-form.ts";
 import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/known-forms.ts";
 import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf } from "../service/said-of-records.ts";
-import { shortWords } from "../service/service-error.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 

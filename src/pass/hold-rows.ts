@@ -7,7 +7,7 @@ import { deleteRows, findRow, listRows, upsertRow } from "../database/queries.ts
 import { holds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
-import { scopeOfReason } from "./holds.ts";
+import { scopeOfReason } from "./hold-reasons.ts";
 
 type Stored = typeof holds.$inferSelect;
 export type HoldRow = Omit<Stored, "detail"> & { detail: Message | null };

@@ -2,6 +2,7 @@
  * Notices that stand in what was learned of the service, because answers are compared with it there: how each is shown, and
  * how it is marked as read.
  */
+import { plainName } from "../answers/inert-text.ts";
 import { describeForm as describeTimes } from "../answers/timestamp-form.ts";
 import type { LearnedMetadata } from "../completeness/plan-completeness.ts";
 import { loadMetaJson, type MetaKey, saveMetaJson } from "../database/meta.ts";
@@ -13,7 +14,7 @@ import type { Learned } from "../updates/learn-form.ts";
 import type { Ahead, CalledCancelled } from "../updates/learned-rows.ts";
 import type { SetBack } from "../updates/plan-set-back.ts";
 import type { LongSteps } from "./long-steps.ts";
-import { type Observation, plainName } from "./observation.ts";
+import type { Observation } from "./observation.ts";
 
 export interface Notice extends Observation {
   firstSeenAt: string;

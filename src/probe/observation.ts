@@ -1,6 +1,5 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { shortWords } from "../service/service-error.ts";
 
 /** Something about the service that a person is shown once. Names and types only, never a value of an order. */
 export interface Observation {
@@ -25,12 +24,6 @@ export interface Observation {
    */
   name: string;
   sample: string;
-}
-
-const NAME_MAX = 80;
-
-export function plainName(text: string): string {
-  return shortWords(text.toWellFormed()).slice(0, NAME_MAX);
 }
 
 const KIND_WORDS = {

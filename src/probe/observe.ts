@@ -1,4 +1,5 @@
 import type { Buffer } from "node:buffer";
+import { plainName, shortWords } from "../answers/inert-text.ts";
 import { type JsonPath, parsePath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span } from "../answers/json-text.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
@@ -9,8 +10,7 @@ import {
   type OrderField,
   type OrderMapping,
 } from "../records/order-mapping.ts";
-import { shortWords } from "../service/service-error.ts";
-import { type Observation, plainName } from "./observation.ts";
+import type { Observation } from "./observation.ts";
 
 /** What is watched for, compiled from the configuration once. */
 export interface ObserveRules {

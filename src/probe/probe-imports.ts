@@ -1,17 +1,18 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+
 /*
  * The part of `probe` about imports. A body without its array is refused by any service after it has looked at the
  * credentials, so that one is sent unasked. An empty array and a single record could have an effect: each is sent only
  * after a person said yes, and never again by itself. A crash in between leaves at most what was said yes to.
  */
 
+import { shortWords } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
 import { asError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";
-import { shortWords } from "../service/service-error.ts";
 import { describeShape, memberNames } from "./guess-fields.ts";
 import { type Outcome, type Probe, parsed } from "./probe.ts";
 import { loadAcknowledged } from "./probe-rows.ts";

@@ -1,3 +1,4 @@
+import { shortWords } from "../answers/inert-text.ts";
 import {
   compilePathSet,
   type JsonPath,
@@ -12,7 +13,6 @@ import { isUuidOfNothing, readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { BadRecord } from "../pass/quarantine-rows.ts";
-import { shortWords } from "../service/service-error.ts";
 
 /** Where things stand in one kind of record. */
 export interface OrderMapping {

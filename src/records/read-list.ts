@@ -1,3 +1,4 @@
+import { shortWords } from "../answers/inert-text.ts";
 import { findRepeated, type JsonPath, kindWords, resolvePath } from "../answers/json-path.ts";
 import {
   elementAt,
@@ -23,7 +24,6 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isErrorName, readErrorWords } from "../service/error-words.ts";
-import { shortWords } from "../service/service-error.ts";
 import { describeMiss } from "./order-mapping.ts";
 import { RECORD_BYTES_MAX } from "./read-records.ts";
 

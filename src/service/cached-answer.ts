@@ -1,6 +1,6 @@
+import { shortWords } from "../answers/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { shortWords } from "./service-error.ts";
 
 /** What the headers of an answer say of a cache that gave it, whatever was asked of caches. */
 export interface CacheSigns {

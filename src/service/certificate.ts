@@ -1,9 +1,9 @@
 /* What a failed TLS handshake means, in words that a shop owner's network administrator understands. */
 
 import { connect } from "node:tls";
+import { shortWords } from "../answers/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { shortWords } from "./service-error.ts";
 
 const LOOK_WITHIN_MS = 5_000;
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { shortWords } from "../answers/inert-text.ts";
 import type { AnswerLimits } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
 import type { Message } from "../messages/message.ts";
@@ -14,14 +15,7 @@ import { Pacer } from "./pacer.ts";
 import { ACCEPTANCE_BYTES_MAX, ACCEPTANCE_VALUES_MAX, holdsTooMuch, readPreview, readUpTo } from "./read-body.ts";
 import { readRetryAfter } from "./retry-after.ts";
 import { ServedDates } from "./served-dates.ts";
-import {
-  type Area,
-  codeOfStatus,
-  ServiceError,
-  type ServiceErrorDetails,
-  shortWords,
-  type Target,
-} from "./service-error.ts";
+import { type Area, codeOfStatus, ServiceError, type ServiceErrorDetails, type Target } from "./service-error.ts";
 
 export interface ClientOptions {
   baseUrl: string;

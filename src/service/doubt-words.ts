@@ -3,9 +3,9 @@
  * stand in errors. It makes the outcome unknown until the endpoint is known to answer so.
  */
 
+import { shortWords } from "../answers/inert-text.ts";
 import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
-import { shortWords } from "./service-error.ts";
 
 /** How many were taken. Beside one that was left out, all of them 0 say that nothing was. */
 export const TAKEN_NAME =

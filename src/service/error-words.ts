@@ -1,3 +1,4 @@
+import { shortWords } from "../answers/inert-text.ts";
 import {
   elementsOf,
   headOf,
@@ -8,7 +9,6 @@ import {
   stringOf,
   textOf,
 } from "../answers/json-text.ts";
-import { shortWords } from "./service-error.ts";
 
 /**
  * What an answer is for, which says how much of it is examined:

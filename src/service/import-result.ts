@@ -1,3 +1,4 @@
+import { shortWords } from "../answers/inert-text.ts";
 import { findRepeated, type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "../answers/json-text.ts";
 import { m } from "../messages/messages.ts";
@@ -5,7 +6,6 @@ import { type Acceptance, readAcceptance } from "./acceptance.ts";
 import { type AnswerCounts, readCounts } from "./answer-counts.ts";
 import { isNothing, readErrorWords } from "./error-words.ts";
 import { findByKey } from "./said-of-records.ts";
-import { shortWords } from "./service-error.ts";
 
 /** Where an answer to an import lists the records that were rejected; a key and a message stand within each. */
 export interface ResultPaths {

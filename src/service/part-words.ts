@@ -4,8 +4,8 @@
  * Counts under names of their own are compared in `answer-counts.ts`. Pure.
  */
 
+import { shortWords } from "../answers/inert-text.ts";
 import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
-import { shortWords } from "./service-error.ts";
 
 /** A text of an answer, or a number of it. */
 interface Told {

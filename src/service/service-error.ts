@@ -80,12 +80,3 @@ export function codeOfStatus(status: number): { code: ErrorCode; effect: "none" 
   if (status === 408 || status >= 500 || status < 200) return { code: "unavailable", effect: "unknown" };
   return { code: "request_refused", effect: "none" };
 }
-
-const WORDS_MAX = 200;
-
-/** A short preview of foreign text, safe for a terminal and a log: one line, no control characters, cut. */
-export function shortWords(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is what this is for
-  const inert = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").trim();
-  return inert.length > WORDS_MAX ? `${inert.slice(0, WORDS_MAX)}…` : inert;
-}

@@ -5,10 +5,10 @@
 
 import { machineFaultOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
-import { type Condition, type Limits, listConditions } from "../health/conditions.ts";
+import { type Condition, type HealthNow, type Limits, listConditions, measureAges } from "../health/conditions.ts";
 import { loadFacts } from "../health/fact-rows.ts";
 import { type Facts, withoutForeignWords } from "../health/facts.ts";
-import { type HealthNow, type HealthProblem, listHealthProblems, measureAges } from "../health/health.ts";
+import { type HealthProblem, listHealthProblems } from "../health/health.ts";
 import { reportConditions, type StatusReport } from "../health/status.ts";
 import type { Language } from "../messages/language.ts";
 import { m } from "../messages/messages.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { listConditions } from "../../src/health/conditions.ts";
+import { listConditions, measureAges } from "../../src/health/conditions.ts";
 import type { Facts } from "../../src/health/facts.ts";
-import { listHealthProblems, measureAges } from "../../src/health/health.ts";
+import { listHealthProblems } from "../../src/health/health.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 const ago = (minutes: number) => new Date(NOW_MS - minutes * 60_000).toISOString();

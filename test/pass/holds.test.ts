@@ -1,13 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  asksAllToWait,
-  isAnswered,
-  planHold,
-  planLift,
-  reachOf,
-  scopeOfRefusal,
-  type Verdict,
-} from "../../src/pass/holds.ts";
+import { planLift } from "../../src/pass/hold-reasons.ts";
+import { asksAllToWait, isAnswered, planHold, reachOf, scopeOfRefusal, type Verdict } from "../../src/pass/holds.ts";
 import { BridgeError, type ErrorCode } from "../../src/platform/errors.ts";
 import { codeOfStatus, ServiceError, type Target } from "../../src/service/service-error.ts";
 import { words } from "../support/messages.ts";

@@ -3,7 +3,7 @@
 import { retryRecords } from "../../../src/daemon/repair.ts";
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/pass/held-rows.ts";
-import { planLift } from "../../../src/pass/holds.ts";
+import { planLift } from "../../../src/pass/hold-reasons.ts";
 import { truncateUs, writeTimestamp } from "../../../src/sandbox/timestamps.ts";
 import { KEYS } from "../erp.ts";
 import type { Changed } from "../forms.ts";

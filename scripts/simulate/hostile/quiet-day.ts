@@ -4,9 +4,9 @@
  */
 
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
+import { measureAges } from "../../../src/health/conditions.ts";
 import { loadFacts } from "../../../src/health/fact-rows.ts";
 import type { Facts } from "../../../src/health/facts.ts";
-import { measureAges } from "../../../src/health/health.ts";
 import { describeStatus } from "../../../src/health/status.ts";
 import { createOrder, endFaults } from "../deeds.ts";
 import {
