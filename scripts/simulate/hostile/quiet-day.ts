@@ -505,11 +505,10 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     // An absurd record is served as it stands, and shows no status that was carried out from a queue; nor does one that the queue refused.
     const isUnshown = statuses.wasQueued(orderId, { isInVain: !versions.odd.has(orderId) });
     if (isUnshown || lies.lasting().has(orderId)) return true;
-    // Nor one to which it was moved on at once. The answers name that status, the order the one of before: until another status is accepted, the
-    // service may be one that carries them out later.
+    // Nor one to which it was moved on at once. The answers name that status, the order the one of before: until it was repeated after an hour and a
+    // day, and another status accepted, the service may be one that carries them out later.
     const number = erp.asked.findIndex(({ id }) => id === row) + 1;
-    const isMovedOn = statuses.hasMovedOn(number) && !isOtherAccepted(auditor, Number(row));
-    if (versions.odd.has(orderId) && isMovedOn) return true;
+    if (versions.odd.has(orderId) && statuses.hasMovedOn(number) && !isAnsweredLast(auditor, Number(row))) return true;
     // Of a request whose outcome is unknown only the order tells, and the order is no JSON, or what stands for its status is no text.
     return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId));
   }
@@ -521,9 +520,10 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   return lies.lasting().has(String(key));
 }
 
-/** Whether another status was accepted since a request was answered with another status than its own. */
-function isOtherAccepted(auditor: World["auditor"], request: number): boolean {
-  const sql = "SELECT new_form ->> '$.isOtherAccepted' FROM status_requests WHERE id = ?";
+/** Whether a request that is answered with another status than its own has gone for the last time, and another one was accepted since. */
+function isAnsweredLast(auditor: World["auditor"], request: number): boolean {
+  const sql =
+    "SELECT new_form ->> '$.repeats' >= 2 AND new_form ->> '$.isOtherAccepted' FROM status_requests WHERE id = ?";
   return auditor.prepare(sql).pluck().get(request) === 1;
 }
 
