@@ -71,7 +71,7 @@ interface OrderChanges {
   /** One of an earlier time than the newest one, that a later page lists. */
   former?: Waiting | undefined;
   /** The last one that another has overtaken, where one of the two is a cancellation; of equal times only where there is no other. */
-  overtaken?: (Pick<Waiting, "timestampNs" | "isKnown"> & { unstored: UnstoredAnswer }) | undefined;
+  overtaken?: (Pick<Waiting, "timestampNs" | "isKnown"> & { isTied: boolean; unstored: UnstoredAnswer }) | undefined;
 }
 
 /** Whether a record says that its order is cancelled. */
@@ -279,9 +279,9 @@ export class ChangeCollector {
     if (!isKnown && order.newest?.isKnown === false) {
       const waiting = { ...change, isKnown, record, bytes: body };
       const [former, later] = isOvertaken ? [waiting, order.newest] : [order.newest, waiting];
-      const isEarlier = former.timestampNs !== later.timestampNs;
+      const isTied = former.timestampNs === later.timestampNs;
       const [was, is] = [former, later].map((each) => isCancelled(each.bytes, each.record));
-      if ((isEarlier || order.overtaken === undefined) && was !== is) this.#noteOvertaken(order, former);
+      if (was !== is) this.#noteOvertaken(order, { ...former, isTied });
     }
     if (isOvertaken) {
       if (!isKnown && order.newest?.page !== this.#reach.length) this.#keepFormer(order, { body, record, change });
@@ -322,14 +322,15 @@ export class ChangeCollector {
   }
 
   /** Of several the last one. */
-  #noteOvertaken(order: OrderChanges, overtaken: Waiting): void {
-    const { bytes, record, timestampNs, isKnown } = overtaken;
-    if (order.overtaken !== undefined && !replaces(overtaken, order.overtaken)) return;
+  #noteOvertaken(order: OrderChanges, overtaken: Waiting & { isTied: boolean }): void {
+    const { bytes, record, timestampNs, isKnown, isTied } = overtaken;
+    const before = order.overtaken;
+    if (before !== undefined && (isTied || (!before.isTied && !replaces(overtaken, before)))) return;
     forgetUnstored(this.#store, order.overtaken?.unstored);
     const { start, end } = record.span;
     const copy = Buffer.from(bytes.subarray(start, end));
     const own = { ...record, span: { start: 0, end: end - start } };
-    order.overtaken = { timestampNs, isKnown, unstored: this.#note({ bytes: copy, record: own }) };
+    order.overtaken = { timestampNs, isKnown, isTied, unstored: this.#note({ bytes: copy, record: own }) };
   }
 
   #note({ bytes, record }: Pick<Waiting, "bytes" | "record">): UnstoredAnswer {

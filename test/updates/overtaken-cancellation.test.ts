@@ -69,17 +69,19 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  it("is one where a cancellation of the same time as the order stands beside it", async () => {
+  it.each([
+    ["after it", ["was cancelled", "is refunded", "is cancelled"]],
+    ["before it, the newest first", ["is accepted", "is cancelled", "is refunded", "was cancelled"]],
+  ])("is one where a cancellation of the same time as the order is listed %s", async (_, listed) => {
     const test = await startFollowed(3, {});
     const [id = ""] = test.ids;
     const was = new Date(test.clock.nowMs() + 1_000).toISOString();
     test.change(id, { status: "refunded" }, 20_000);
     const is = new Date(test.clock.nowMs()).toISOString();
-    const changes = [
-      { order_id: id, status: "cancelled", updated_at: was },
-      { order_id: id, status: "refunded", updated_at: is },
-      { order_id: id, status: "cancelled", updated_at: is },
-    ];
+    const changes = listed.map((each) => {
+      const [when, status] = each.split(" ");
+      return { order_id: id, status, updated_at: when === "was" ? was : is };
+    });
     const body = JSON.stringify({ updates: changes });
     test.sandbox.faults.add({
       match: { path: "updates" },
