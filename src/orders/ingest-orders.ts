@@ -341,9 +341,10 @@ function quarantine(
   const kind = BAD_KIND[options.mapping.source];
   const { hash } = record;
   const state = loadQuarantineState(store, { kind, reference, hash });
-  // Released means that a good record of the order has come since, or its order was found: the old one served again is nothing new.
+  // Released means that a good record of the order has come since, or its order was found: the old one served again is nothing new. What the
+  // order itself is answered with is: it may be as it was before.
   const isOfOrder = reference === null || isUnnamed(record) || loadOrderMark(store, reference) !== undefined;
-  if (state === "released" && isOfOrder) return "same";
+  if (state === "released" && isOfOrder && kind !== "snapshot") return "same";
   const bodyId = record.ok ? undefined : record.bodyId;
   // Of what is known already the payload is there.
   const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;
@@ -352,7 +353,7 @@ function quarantine(
   }
   if (payload !== null && isOlderThanHeld(options, { kind, reference, payload })) return "same";
   saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
-  return state === undefined ? "quarantined" : "same";
+  return state === undefined || (state === "released" && isOfOrder) ? "quarantined" : "same";
 }
 
 /** Whether a later record of the same order is held: an older one does not take its place. */

@@ -34,7 +34,7 @@ const ORDER_KINDS: ReadonlySet<BadRecord["kind"]> = new Set<BadRecord["kind"]>([
 
 /**
  * Keeps a bad record. The same record again is no second row, and neither is another one of the same order: it takes the
- * place of what is held. One that was released is held again.
+ * place of what is held. One that was released is held again, from now on.
  */
 export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   const reason = store.textOf(bad.reason);
@@ -45,6 +45,7 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET
          times = times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
+         first_seen_at = CASE state WHEN 'released' THEN excluded.first_seen_at ELSE first_seen_at END,
          state = CASE state WHEN 'dropped' THEN 'dropped' ELSE 'held' END
        WHERE last_seen_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.last_seen_at, '${SIGHTING_GAP}')
          OR state = 'released' OR reason <> excluded.reason`,

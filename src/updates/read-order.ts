@@ -293,14 +293,15 @@ export class OrderReader {
    * Stores an older version than the stored one, because it counts: the one place where an order goes back. Unless a change that was
    * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
    * @param how.isProven the changes say the same: what the order's own answers say alone for a day reopens no status
+   * @param how.believed what the order may lack
    */
   takeBack(
     answer: OrderAnswer,
-    { isAnnounced, isProven }: { isAnnounced: boolean; isProven: boolean },
+    { isAnnounced, isProven, believed }: { isAnnounced: boolean; isProven: boolean; believed: LostPart | undefined },
     at: string,
   ): IngestResult {
     const lost = this.#standOf(answer);
-    const taken = this.storeAnyway(answer, at);
+    const taken = this.storeAnyway(answer, at, believed);
     // A timestamp that goes back alone shows the same of the service.
     const kept = taken === "changed" || taken === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;

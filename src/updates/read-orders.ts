@@ -137,7 +137,7 @@ export class ReadOrders {
     const { store, client } = this.#context;
     try {
       const readOnce = (believed?: LostPart) => this.#readUntilCurrent(owed, pass, believed);
-      const read = await this.#looks.read(owed.orderId, readOnce, pass);
+      const read = await this.#looks.read(owed.orderId, readOnce, { ...pass, isLast: isLastTry(owed) });
       if (read?.value.kind === "unknown") {
         const { error, fence } = read.value;
         const orderKey = loadOrderMark(store, owed.orderId)?.orderKey;
@@ -240,7 +240,8 @@ export class ReadOrders {
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
     const isAnnounced = this.#asking.isSaidTwice(owed, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
-    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true }, at);
+    const { believed } = shown;
+    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true, believed }, at);
   }
 
   get #timezone(): string {

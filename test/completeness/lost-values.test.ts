@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
@@ -408,6 +409,50 @@ describe("what nearly every former order has", () => {
     expect([stored(test, first), stored(test, second)]).toEqual([0, 0]);
     for (let hours = 0; hours < 4; hours++) await test.poll(HOUR_MS);
     expect([stored(test, first), stored(test, second)]).toEqual([1, 1]);
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+  });
+
+  const answered = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
+
+  it("is lacked by one order that was answered with it since the same answer was held", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    const lacking = LOSE["no lines"]!(test.sandbox.service.newestText(id)!).replace(/"updated_at":"[^"]*",/, "");
+    const held = () => test.rows("SELECT kind FROM quarantine WHERE state = 'held' AND kind = 'snapshot'").length;
+    test.ill.set(id, answered(lacking));
+    test.change(id, { status: "paid" });
+    await test.poll();
+    expect(held()).toBe(1);
+    test.ill.delete(id);
+    for (let polls = 0; polls < 5; polls++) await test.poll();
+    expect([held(), lines(test, id) > 0]).toEqual([0, true]);
+    test.clock.advance(30 * HOUR_MS);
+    test.ill.set(id, answered(lacking));
+    test.change(id, { status: "packed" });
+    await test.poll();
+    expect([held(), lines(test, id) > 0]).toEqual([1, true]);
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    expect([held(), lines(test, id)]).toEqual([0, 0]);
+  });
+
+  it("is lacked by an order that was set back, where the changes say nothing of it for a day", async () => {
+    const test = await startWithIll(6, { service: { updates: { sinceAgeMax: 3 * HOUR_MS } } });
+    const [id, other] = test.ids as [string, string];
+    const lacking = LOSE["no lines"]!(test.sandbox.service.newestText(id)!);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    const live = async (times: number) => {
+      for (let polls = 0; polls < times; polls++) {
+        test.change(other, { status: `s${polls}` });
+        await test.poll(HOUR_MS + 60_000);
+      }
+    };
+    await live(4);
+    test.ill.set(id, answered(lacking));
+    await test.run("reconcile");
+    await live(36);
+    expect(test.statusOf(id).status).toBe("new");
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 });
