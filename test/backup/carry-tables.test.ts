@@ -1,15 +1,10 @@
-import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ORDER_IS_HERE } from "../../src/backup/carry-tables.ts";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
-import { tempFolder } from "../support/temp.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { itWhole } from "../support/whole.ts";
 
 function openEmpty() {
-  const file = path.join(tempFolder("carry"), "bridge.db");
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { store } = openNewStore();
   return store;
 }
 

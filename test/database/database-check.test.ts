@@ -1,19 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, inject, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { describe, expect, onTestFinished } from "vitest";
 import type { FileTrouble } from "../../src/database/store.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 function openFile() {
-  const file = path.join(tempFolder("database"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { file, store } = openNewStore(tempFolder("database"));
   const trouble: FileTrouble[] = [];
   store.onTrouble = (met) => void trouble.push(met);
   const erp = new Database(file, { timeout: 0 });

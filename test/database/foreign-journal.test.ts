@@ -1,18 +1,13 @@
-import { copyFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import path from "node:path";
-import { expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { rmSync, truncateSync, writeFileSync } from "node:fs";
+import { expect, it } from "vitest";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { listHealthProblems } from "../../src/health/health.ts";
 import { describeStatus } from "../../src/health/status.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { tempFolder } from "../support/temp.ts";
 
 it("a file DATABASE-journal is a health problem and the first line of the status, in the running daemon, until it is gone", () => {
-  const file = path.join(tempFolder("journal"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { file, store } = openNewStore(tempFolder("journal"));
   const limits = { erpReadWithinMs: 60_000 };
   const look = () => {
     const facts = loadFacts(store);

@@ -1,30 +1,17 @@
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import {
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { FileTrouble, Store } from "../../src/database/store.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";
 
 function openFile(): { file: string; store: Store; trouble: FileTrouble[] } {
-  const file = path.join(tempFolder("log"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { file, store } = openNewStore(tempFolder("log"));
   const trouble: FileTrouble[] = [];
   store.onTrouble = (met) => void trouble.push(met);
   return { file, store, trouble };

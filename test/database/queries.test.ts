@@ -1,8 +1,4 @@
-import { copyFileSync } from "node:fs";
-import path from "node:path";
-import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { describe, expect, it, vi } from "vitest";
 import {
   columnList,
   deleteRows,
@@ -14,13 +10,10 @@ import {
 } from "../../src/database/queries.ts";
 import type { NamedRow } from "../../src/database/row.ts";
 import { conditions, flows, runs, syncRequests } from "../../src/database/schema.ts";
-import { tempFolder } from "../support/temp.ts";
+import { openNewStore } from "../support/new-store.ts";
 
 function begin() {
-  const file = path.join(tempFolder("queries"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { store } = openNewStore();
   return store;
 }
 

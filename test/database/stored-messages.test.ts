@@ -1,18 +1,11 @@
-import { copyFileSync } from "node:fs";
-import path from "node:path";
-import { expect, inject, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { expect, it } from "vitest";
 import { render } from "../../src/messages/message.ts";
 import { m } from "../../src/messages/messages.ts";
-import { tempFolder } from "../support/temp.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { itWhole } from "../support/whole.ts";
 
 function begin() {
-  const file = path.join(tempFolder("stored-messages"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { store } = openNewStore();
   const count = () => store.db.prepare("SELECT count(*) FROM stored_messages").pluck().get();
   return { store, count };
 }

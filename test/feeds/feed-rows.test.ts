@@ -1,8 +1,5 @@
-import path from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { describe, expect, it } from "vitest";
 import {
   loadSendable,
   markInFlight,
@@ -24,8 +21,8 @@ import {
 import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
 import { loadDueGone, WaitingArticles } from "../../src/feeds/going-rows.ts";
 import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/refused-rows.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { stockRules } from "../support/rules.ts";
-import { tempFolder } from "../support/temp.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 const rules = stockRules({ path: "/p", guard: { percent: 30, over: 1, from: 20 } });
@@ -33,12 +30,7 @@ const NOW = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTE
 const AT = "2026-03-01T12:00:00.000Z";
 
 function start() {
-  const store = openStore({
-    path: path.join(tempFolder(), "bridge.db"),
-    migrationsFolder: MIGRATIONS_FOLDER,
-    mode: "daemon",
-  });
-  onTestFinished(() => store.close());
+  const { store } = openNewStore();
   const owe = (
     sku: string,
     record: string,

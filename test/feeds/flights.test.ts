@@ -1,22 +1,17 @@
-import path from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { expect, it } from "vitest";
 import type { FeedContext } from "../../src/feeds/absorb-feed.ts";
 import { loadSendable, saveAcknowledged } from "../../src/feeds/feed-outbox.ts";
 import { saveQueued } from "../../src/feeds/feed-rows.ts";
 import { Flights } from "../../src/feeds/flights.ts";
 import { collectingLog, FakeClock } from "../support/bridge.ts";
+import { openNewStore } from "../support/new-store.ts";
 import { stockRules } from "../support/rules.ts";
-import { tempFolder } from "../support/temp.ts";
 
 const AT = "2026-03-01T12:00:00.000Z";
 
 it("an acceptance that is not committed yet counts for what was accepted, whatever the row is sent with next", async () => {
   const rules = stockRules({ path: "/p" });
-  const file = path.join(tempFolder(), "bridge.db");
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { store } = openNewStore();
   const clock = new FakeClock();
   const flights = new Flights({ store, clock, log: collectingLog([]) } as unknown as FeedContext, 60_000);
   const { signal } = new AbortController();

@@ -1,18 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/database/store.ts";
 import { CLI, upsert } from "../support/marks.ts";
-import { tempFolder } from "../support/temp.ts";
+import { openNewStore } from "../support/new-store.ts";
 
 /** 20,000 orders of which the ERP has taken all but 100, spread over all of them. */
 function openLargeShop(): { store: Store; file: string } {
-  const file = path.join(tempFolder("large"), "bridge.db");
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { file, store } = openNewStore();
   store.write(() => {
     store.db.exec(`
       INSERT INTO orders (order_id, received_at, changed_at, payload_source, payload_hash, payload)

@@ -1,11 +1,8 @@
-import { copyFileSync } from "node:fs";
-import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
 import { forgetLearned, LearnedTopic } from "../../src/pass/learned-rows.ts";
-import { tempFolder } from "../support/temp.ts";
+import { openNewStore } from "../support/new-store.ts";
 
 interface Taught {
   times: number;
@@ -16,10 +13,7 @@ const TOPIC = new LearnedTopic<Taught>("forms", { times: 0 });
 const OTHER = new LearnedTopic<Taught>("counts", { times: 0 });
 
 function open() {
-  const file = path.join(tempFolder("learned"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-  onTestFinished(() => store.close());
+  const { store } = openNewStore();
   return store;
 }
 

@@ -1,13 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync } from "node:fs";
-import path from "node:path";
 import Database from "better-sqlite3";
-import { inject, onTestFinished } from "vitest";
-import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
-import { openStore } from "../../src/database/open.ts";
+import { onTestFinished } from "vitest";
 import type { Store } from "../../src/database/store.ts";
 import { saveNewOrder } from "../../src/orders/order-rows.ts";
-import { tempFolder } from "./temp.ts";
+import { openNewStore } from "./new-store.ts";
 
 /** An order that the ERP has never seen, and another one beside it. */
 export const ID = "0f0e0d0c-0b0a-4908-8706-050403020100";
@@ -28,14 +24,9 @@ export interface MarkedShop {
 
 /** Two orders that the ERP has never seen. */
 export function openShop(writer: "better-sqlite3" | "sqlite3"): MarkedShop {
-  const file = path.join(tempFolder("marks"), "bridge.db");
-  copyFileSync(inject("emptyDatabase"), file);
-  const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
+  const { file, store } = openNewStore();
   const db = new Database(file);
-  onTestFinished(() => {
-    db.close();
-    store.close();
-  });
+  onTestFinished(() => void db.close());
   store.write(() => [ID, OTHER].forEach((id) => void saveNewOrder(store, orderOf(id))));
   const list = (view: string) =>
     (
