@@ -56,6 +56,8 @@ export class OrderInvariants {
   readonly #isUnsafe: boolean;
   /** The version that is stored of each order, as far as it was looked at. */
   readonly #stored = new Map<string, number>();
+  /** The last payload of each order that was stored whole. */
+  readonly #whole = new Map<string, string>();
   /** Orders that are stored without something that no answer told of them. */
   readonly #lacking = new Set<string>();
   /** Orders that the service thinks the bridge has, and that it can not have. Only under unsafe readings. */
@@ -206,12 +208,14 @@ export class OrderInvariants {
     const { fail, service, versions } = this.#scene;
     const served = service.ledger.servedVersions(id);
     // Of a cancelled order that cannot be read nothing but the status and its time is taken over; of one that was opened before it was cancelled
-    // again, the status alone.
-    if (versions.hadStatus(id, "cancelled") && isStatusAlone(payload, served, (each) => versions.hadStatus(id, each)))
-      return;
+    // again, the status alone. What it stands in may have been told with something lost.
+    const hadStatus = (each: unknown) => versions.hadStatus(id, each);
+    const isAlone = (whole: readonly string[]) => isStatusAlone(payload, whole, hadStatus);
+    if (versions.hadStatus(id, "cancelled") && (isAlone(served) || isAlone([this.#whole.get(id) ?? payload]))) return;
     if (!served.includes(payload) && !versions.isOfLost(payload)) {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
+    this.#whole.set(id, payload);
     if (this.#isBelievedSoon(id, payload)) {
       return fail(16, `order ${id} is stored without what all orders have lost within the hour`);
     }
