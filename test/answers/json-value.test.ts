@@ -6,6 +6,7 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { JsonSyntaxError } from "../../src/answers/json-text.ts";
 import { canonicalJson, DEPTH_MAX, diffJson, JsonDepthError, withoutPaths } from "../../src/answers/json-value.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
+import { ANY_CHARACTER } from "../support/any-text.ts";
 
 const db = new Database(":memory:");
 const valid = db.prepare<[string], { valid: number }>("select json_valid(?) as valid");
@@ -58,7 +59,7 @@ describe("canonicalJson", () => {
 
   it("is the same for the same value and keeps it", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(0, 2), (value, indent) => {
+      fc.property(fc.jsonValue({ stringUnit: ANY_CHARACTER }), fc.constantFrom(0, 2), (value, indent) => {
         const text = canonical(JSON.stringify(value));
         expect(canonical(JSON.stringify(rewritten(value), null, indent))).toBe(text);
         expect(canonical(text)).toBe(text);

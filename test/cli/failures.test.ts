@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectConverged } from "../support/ledger.ts";
 import { type CommandResult, type Shop, startShop } from "../support/shop.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 /** `sync` says it once, on one line of its own, with the command that comes next where there is one, and shows neither a stack nor a secret. */
 function expectOneSentence(shop: Shop, { out, err }: CommandResult, words: RegExp, next?: string): void {
@@ -155,7 +155,7 @@ describe("sync where the service does not let it work", () => {
 
 const isRoot = process.geteuid?.() === 0;
 
-describe.runIf(isRoot)("a full disk", () => {
+(isRoot ? inWhole("daemon/run-job", "orders/pull-disk").describe : describe.skip)("a full disk", () => {
   it("is named in one sentence, confirms nothing, and is over when there is space", async () => {
     const shop = await startShop({ settings: { database: { path: "disk/bridge.db" } } });
     const disk = path.join(shop.folder, "disk");

@@ -6,6 +6,7 @@ import { showConfig } from "../../src/config/show.ts";
 import { excessIn } from "../../src/config/yaml-problems.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
+import { ANY_CHARACTER } from "../support/any-text.ts";
 import { itSome, itWhole, runs } from "../support/whole.ts";
 import { MINIMAL, parse } from "./support.ts";
 
@@ -76,7 +77,7 @@ const PIECES = [
 ];
 
 const ANYTHING = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 300 }),
+  fc.string({ unit: ANY_CHARACTER, maxLength: 300 }),
   fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join("")),
 );
 

@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { crashOnce, type Moment } from "../support/crash.ts";
 import { expectConverged, expectDurable, expectNothingLost } from "../support/ledger.ts";
 import { PATIENT } from "../support/program.ts";
 import { type Shop, startShop } from "../support/shop.ts";
-import { inWhole, some } from "../support/whole.ts";
+import { inWhole } from "../support/whole.ts";
 
 const STYLES: [name: string, options: SandboxOptionsPatch, confirm: object | undefined][] = [
   ["the same batch until it is confirmed, by its id", { handOut: "repeat" }, undefined],
@@ -40,12 +40,12 @@ async function converge(shop: Shop): Promise<void> {
   }
 }
 
-describe.each(some(STYLES, 1))("a service that hands out %s", PATIENT, (_, options, confirm) => {
+whole.describe.each(STYLES)("a service that hands out %s", PATIENT, (_, options, confirm) => {
   it("loses and doubles no order when the program is killed at every step", async () => {
     const settings = confirm === undefined ? {} : { orders: { confirm } };
     const shop = await startShop({ settings, sandbox: { options: { batchSize: 10, ...options } } });
     for (let count = 0; count < 35; count++) shop.sandbox.service.createOrder();
-    for (const moment of some(CRASHES, 2)) {
+    for (const moment of CRASHES) {
       await crashOnce(shop, moment, ["sync", "orders"], (request) => expectDurable(shop, request));
       expectNothingLost(shop);
     }
