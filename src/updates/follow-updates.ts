@@ -26,8 +26,9 @@ import { LookOther } from "./look-other.ts";
 import { type Found, planCut } from "./plan-cut.ts";
 import { planPosition } from "./plan-position.ts";
 import type { ReadOrders } from "./read-orders.ts";
-import { isPositionRefused, ReadPages } from "./read-pages.ts";
+import { ReadPages } from "./read-pages.ts";
 import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
+import { isPositionRefused } from "./since-limits.ts";
 import { endTie, findTieOver } from "./step-over.ts";
 import { StorePass } from "./store-pass.ts";
 

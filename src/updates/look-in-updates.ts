@@ -23,8 +23,8 @@ import { isFromFuture, planAskBefore } from "./follow.ts";
 import type { FollowOptions } from "./follow-pass.ts";
 import { latestTime } from "./latest-time.ts";
 import { isWholeDownTo } from "./page-cover.ts";
-import { isPositionRefused } from "./read-pages.ts";
 import { readSeen, wasTold } from "./seen-changes.ts";
+import { isPositionRefused } from "./since-limits.ts";
 import { saysCancelled } from "./take-cancellation.ts";
 
 /**

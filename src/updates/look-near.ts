@@ -16,7 +16,7 @@ import { loadCut } from "./cut-rows.ts";
 import { AHEAD_MS, type FollowRules, instantOf, isLater, liesAhead, planFirstAsk } from "./follow.ts";
 import { beginPass, type Pass } from "./follow-pass.ts";
 import { type Ahead, loadAhead, saveAhead } from "./learned-rows.ts";
-import { isPositionRefused } from "./read-pages.ts";
+import { isPositionRefused } from "./since-limits.ts";
 
 const MS_NS = 1_000_000n;
 const LOOK_EVERY_MS = 5 * 60_000;

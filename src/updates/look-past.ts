@@ -8,12 +8,16 @@ import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Asked, askAt, type FollowRules, instantOf, type Page } from "./follow.ts";
 import type { Pass, ReadPage } from "./follow-pass.ts";
+import { isPositionRefused } from "./since-limits.ts";
 
 /** A `since` that shows the page and one that does not. */
 interface Bounds {
   fromNs: bigint;
   toNs: bigint;
 }
+
+/** As far as a clock that is behind may be. */
+const YEARS_NS = 20n * 365n * 86_400_000_000_000n;
 
 /** Searches that are remembered; of more the oldest is done again. */
 const KNOWN_MAX = 1_000;
@@ -48,8 +52,14 @@ export class LookPast {
     let requests = 0;
     const shows = async ({ since, ns }: Asked) => {
       requests += 1;
-      const read = await this.#read(pass, since);
-      return !leadsOn(read.page, ns) && read.keys.some((each) => ofPage.has(each));
+      try {
+        const read = await this.#read(pass, since);
+        return !leadsOn(read.page, ns) && read.keys.some((each) => ofPage.has(each));
+      } catch (error) {
+        // It may be of the future.
+        if (isPositionRefused(error)) return false;
+        throw error;
+      }
     };
     try {
       const known = this.#known.get(key);
@@ -69,9 +79,11 @@ export class LookPast {
     }
   }
 
+  /** Where no clock shows a later time than the one asked for, the end is years on. */
   async #begin(pass: Pass, { ns }: Asked, shows: (from: Asked) => Promise<boolean>): Promise<Bounds | undefined> {
-    const now = pass.serviceNow ?? isoTime(this.#context.clock.nowMs());
-    const end = askAt(instantOf(now, "UTC") ?? ns, pass.learned.form, this.#rules);
+    const nowNs = instantOf(pass.serviceNow ?? isoTime(this.#context.clock.nowMs()), "UTC") ?? ns;
+    const isBehind = nowNs <= ns && pass.serviceNow === undefined;
+    const end = askAt(isBehind ? ns + YEARS_NS : nowNs, pass.learned.form, this.#rules);
     return end.ns <= ns || (await shows(end)) ? undefined : { fromNs: ns, toNs: end.ns };
   }
 

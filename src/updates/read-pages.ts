@@ -20,7 +20,6 @@ import { findMatchedPaths } from "../records/check-paths.ts";
 import { refuseRepeated, reportedError } from "../records/read-list.ts";
 import { findOld } from "../service/cached-answer.ts";
 import { fetchUpdates } from "../service/orders.ts";
-import { ServiceError } from "../service/service-error.ts";
 import { KnownPages } from "./change-page.ts";
 import type { IsCancelled } from "./collect-changes.ts";
 import { loadAnchors } from "./cut-rows.ts";
@@ -32,13 +31,12 @@ import { LookPast } from "./look-past.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
-import { NARROWED_MAX } from "./since-limits.ts";
+import { isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
 import { provesCut, raiseTie, showsWhole, type Tie } from "./step-over.ts";
 import type { StorePass } from "./store-pass.ts";
 import { saysCancelled } from "./take-cancellation.ts";
 import { loadTie } from "./tie-rows.ts";
 
-const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 /** How long a service must keep naming a position that lies before the one asked until it is followed. */
 const BACK_MS = 10 * 60_000;
 /** How often a refused `since` is asked again at once, and all of a pass. */
@@ -401,11 +399,6 @@ export class ReadPages {
 function isLargest(token: string, { timestamps }: Page, { learned, rules }: Pass): boolean {
   const ns = isToken(token, learned.form, rules.timezone) ? undefined : instantOf(token, rules.timezone);
   return ns !== undefined && raiseHigh(undefined, timestamps, undefined).high?.ns === ns;
-}
-
-/** The service does not take this `since`, whatever it answers to others. */
-export function isPositionRefused(error: unknown): boolean {
-  return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
 }
 
 function tokenOf(body: Buffer, root: Span, rules: OrderRules): string | undefined {

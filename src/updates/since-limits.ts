@@ -3,8 +3,16 @@
  * longer, or one widened by an outage, would then be refused for ever. What was refused and what was answered is kept, the next
  * request begins later, step by step, and a wider one is not sent again until what was learned has expired. All of it is pure.
  */
+import { ServiceError } from "../service/service-error.ts";
 import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirstAsk } from "./follow.ts";
 import type { Learned } from "./learn-form.ts";
+
+const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
+
+/** The service does not take this `since`, whatever it answers to others. */
+export function isPositionRefused(error: unknown): boolean {
+  return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
+}
 
 /** Ages are those of `since` at the service's time, in milliseconds. */
 export interface SinceLimits {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { startWithRewritten } from "../support/rewritten.ts";
 
 const MINUTE_MS = 60_000;
+const YEAR_MS = 365 * 86_400_000;
 /** More than halving a day to the millisecond takes. */
 const SEARCH_MAX = 30;
 
@@ -40,6 +41,28 @@ it.each([
     expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
   }
 });
+
+it.each(["answered", "refused"])(
+  "a page without a time stops nothing behind it where no clock shows how late it is, and a time of the future is %s",
+  async (how) => {
+    const test = await startWithAbsurd({ boundary: "exclusive", pageLimit: 1 }, 1);
+    const { service } = test.sandbox;
+    const { handle } = service;
+    service.setOptions({ dateHeader: false, clockOffsetMs: YEAR_MS });
+    test.clock.jump(-YEAR_MS);
+    await test.restart();
+    service.handle = (request) => {
+      const since = new URLSearchParams(request.path.split("?")[1]).get("since");
+      const isRefused = how === "refused" && Date.parse(since ?? "") > service.now();
+      return isRefused
+        ? { status: 400, headers: {}, body: Buffer.from("{}"), delivery: { kind: "plain" } }
+        : handle(request);
+    };
+    for (const id of test.ids.slice(0, 3)) test.change(id, { status: "paid" }, 7_001);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    expect(test.ids.slice(0, 3).map((id) => test.statusOf(id).status)).toEqual(["paid", "paid", "paid"]);
+  },
+);
 
 it.each([
   ["of one", { boundary: "inclusive", pageLimit: 1 }, 1],
