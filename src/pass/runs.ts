@@ -3,11 +3,15 @@
  * allowed to lag: losing the last row in a crash loses nothing of the shop's. SQL says what each column keeps (CASE), and
  * removes a bounded number of rows.
  */
+import { onlyValue } from "../database/only-row.ts";
 import { findRow, insertRow, updateRows, upsertRow } from "../database/queries.ts";
 import { flows, runs } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { ErrorCode } from "../platform/errors.ts";
+
+/** So old may the last pass over changes be at least, in seconds: a command without a daemon knows no schedule. */
+const FOLLOWED_S = 300;
 
 export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
   counts: Record<string, number>;
@@ -44,6 +48,24 @@ export function isFirstPass(store: Store, flow: string): boolean {
 export function isWell(store: Store, flow: string): boolean {
   const row = findRow(store, flows, { flow });
   return row !== undefined && row.lastSuccessAt !== null && row.failures === 0;
+}
+
+/** The newest run, 0 where there is none. */
+export function loadNewestRun(store: Store): number {
+  return onlyValue<number>(store, "SELECT coalesce(max(id), 0) FROM runs");
+}
+
+/**
+ * Whether the changes of orders have been followed to their end since a run, lately and without a failure since. Before they ever were, orders are as
+ * new as their batches.
+ */
+export function isFollowed(store: Store, { sinceRun, nowMs }: { sinceRun: number; nowMs: number }): boolean {
+  const flow = findRow(store, flows, { flow: "updates" });
+  if (flow?.lastSuccessAt == null) return true;
+  const ageS = (nowMs - Date.parse(flow.lastSuccessAt)) / 1_000;
+  if (flow.failures > 0 || ageS < 0 || ageS > Math.max(flow.staleAfterS, FOLLOWED_S)) return false;
+  const sql = "SELECT EXISTS (SELECT 1 FROM runs WHERE id > ? AND job = 'updates' AND outcome IN ('done', 'idle'))";
+  return onlyValue<number>(store, sql, sinceRun) === 1;
 }
 
 /** Whether the flow was ever switched on. */

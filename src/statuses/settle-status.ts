@@ -8,6 +8,7 @@ import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
+import { isFollowed, loadNewestRun } from "../pass/runs.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Turn } from "../service/client.ts";
@@ -33,11 +34,15 @@ import {
 
 /** Of more than these is read once more than needed. */
 const LOOKED_MAX = 10_000;
+/** How long a read before a status leaves stands for the changes that are not followed. */
+const READ_FOR_MS = 60_000;
 
 interface Begun {
   plan: StatusPlan;
   order: RequestedOrder | undefined;
   isLookedAt: boolean;
+  /** Nothing shows what the service has of the order by now: it is read before its status leaves. */
+  isReadFirst: boolean;
 }
 
 export class StatusSettler {
@@ -46,12 +51,17 @@ export class StatusSettler {
   readonly #reader: OrderReader;
   /** Requests whose order was read since they were refused. */
   readonly #looked = new Set<bigint>();
+  /** Requests whose order was read because changes are not followed, and when (monotonic). */
+  readonly #readFirst = new Map<bigint, number>();
+  /** The newest run at the start. */
+  readonly #runAtStart: number;
   readonly #answered: AnsweredStatus;
 
   constructor(context: JobContext, options: SettleOptions, reader: OrderReader) {
     this.#context = context;
     this.#options = options;
     this.#reader = reader;
+    this.#runAtStart = loadNewestRun(context.store);
     this.#answered = new AnsweredStatus(context, options, { reader, looked: this.#looked });
   }
 
@@ -67,6 +77,7 @@ export class StatusSettler {
 
   /** Nothing is remembered of requests that are not open any more. */
   forget(id: bigint): void {
+    this.#readFirst.delete(id);
     this.#answered.forget(id);
   }
 
@@ -75,7 +86,8 @@ export class StatusSettler {
     this.#answered.noteAsked(request.id);
     if (request.state === "sending") return await this.#resolveFound(request, counts, signal);
     const planned = await commit(this.#context, signal, () => this.#begin(request.id, { mayLeave: false }));
-    if (planned?.plan.kind !== "send" || planned.isLookedAt) return await this.#act(request, planned, counts, signal);
+    if (planned?.plan.kind !== "send" || planned.isLookedAt || planned.isReadFirst)
+      return await this.#act(request, planned, counts, signal);
     const { method } = this.#options.rules;
     const turn = await turnOfStatus(this.#context.client, { method, path: planned.plan.path, signal });
     // Others have stored meanwhile what they read. Decided and marked in one transaction, and sent with nothing in between.
@@ -103,6 +115,7 @@ export class StatusSettler {
       await this.readBack(order, counts, signal);
       return { kind: "again" };
     }
+    if (begun.isReadFirst) return await this.#readBefore(request.id, order, counts, signal);
     if (plan.kind === "done") return await this.#look({ ...request, statusSent: plan.status }, order, counts, signal);
     if (begun.isLookedAt || turn === undefined) return await this.#look(request, order, counts, signal);
     const sent: Sent = { id: request.id, statusSent: plan.status, statusBefore: order.status, order };
@@ -151,6 +164,21 @@ export class StatusSettler {
     return found === "sent" || found === "already" ? { kind: "settled", as: found } : refused(this.#context, id, found);
   }
 
+  /** The order may have been cancelled while nobody followed its changes. What is read is stored, and the request is decided anew. */
+  async #readBefore(
+    id: bigint,
+    order: RequestedOrder,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    addCount(counts, "requests");
+    const doubt = await this.#reader.read(order, (seen) => (seen.kind === "doubted" ? seen.error : undefined), signal);
+    if (doubt !== undefined) throw doubt;
+    if (this.#readFirst.size >= LOOKED_MAX) this.#readFirst.clear();
+    this.#readFirst.set(id, this.#context.clock.monotonicMs());
+    return { kind: "again" };
+  }
+
   /** Reads an order whose new status was accepted, so that its echo is known. */
   async readBack(order: ReadableOrder, counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
@@ -181,15 +209,25 @@ export class StatusSettler {
     const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
     const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked));
-    if (mayLeave && plan.kind === "send" && order !== undefined && !isLookedAt) {
+    const isReadFirst = plan.kind === "send" && !isLookedAt && this.#isReadFirst(id);
+    if (mayLeave && plan.kind === "send" && order !== undefined && !isLookedAt && !isReadFirst) {
       const before = { ...order, ...lastSaid(kept, plan.status, this.#options.timezone) };
       const leftMs = Date.parse(client.serviceNow ?? "");
       const leftAt = Number.isNaN(leftMs) ? null : isoTime(leftMs);
       markSending(store, id, { status: plan.status, before, leftAt, at });
       this.#looked.delete(id);
-      return { plan, order: before, isLookedAt };
+      this.#readFirst.delete(id);
+      return { plan, order: before, isLookedAt, isReadFirst };
     }
-    return { plan, order, isLookedAt };
+    return { plan, order, isLookedAt, isReadFirst };
+  }
+
+  /** After a start, and after a time in which changes could not be followed, a cancellation may not be known yet. */
+  #isReadFirst(id: bigint): boolean {
+    const { store, clock } = this.#context;
+    const readMs = this.#readFirst.get(id);
+    if (readMs !== undefined && clock.monotonicMs() - readMs < READ_FOR_MS) return false;
+    return !isFollowed(store, { sinceRun: this.#runAtStart, nowMs: clock.nowMs() });
   }
 
   /** What our own statuses have left at an order is no other client's status. */

@@ -189,6 +189,7 @@ describe("our own status that comes back", () => {
     await bridge.run("updates");
     const setNext = async () => {
       bridge.clock.advance(61 * MINUTE);
+      await bridge.run("updates");
       bridge.take();
       bridge.ask(bridge.ids[next]!, "paid");
       await bridge.send();
