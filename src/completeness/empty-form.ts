@@ -66,8 +66,15 @@ const VARYING_NAME =
   /(?:ids?|uuid|guid|no|number|seq|sequence|ms|sec|seconds|time|date|ts|at|on|took|elapsed|duration|version|build|node|host|server|page|limit|offset|size|cursor|since|until|token|ip)$/;
 const MESSAGE_NAME = /^(?:message|msg|detail|details|reason|description|warning|notice|сообщение|причина|описание)$/;
 
-/** @param skipped where the list stands, and whatever else the configuration reads */
-export function readBesideEmpty(bytes: Buffer, root: Span, skipped: ReadonlySet<number>): BesideEmpty[] {
+/**
+ * @param skipped where the list stands, and whatever else the configuration reads
+ * @param hideSecrets what is kept of a text would not be recognised as a secret any more
+ */
+export function readBesideEmpty(
+  bytes: Buffer,
+  root: Span,
+  { skipped, hideSecrets }: { skipped: ReadonlySet<number>; hideSecrets: (text: string) => string },
+): BesideEmpty[] {
   const found: BesideEmpty[] = [];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -78,7 +85,8 @@ export function readBesideEmpty(bytes: Buffer, root: Span, skipped: ReadonlySet<
       if (skipped.has(value.start) || key.length > NAME_MAX || /\d{3}/.test(key)) return false;
       const at = placeIn(place, key);
       const name = key.replace(/[_\- .$@]/g, "").toLowerCase();
-      if (kindOf(bytes, value) !== "object") found.push({ place: at, ...readValue(bytes, value, name) });
+      if (kindOf(bytes, value) !== "object")
+        found.push({ place: hideSecrets(at), ...readValue(bytes, value, { name, hideSecrets }) });
       else if (depth < DEPTH_MAX) waiting.push({ span: value, place: at, depth: depth + 1 });
       return false;
     });
@@ -88,13 +96,18 @@ export function readBesideEmpty(bytes: Buffer, root: Span, skipped: ReadonlySet<
 
 const QUIET = { says: "", counts: "new" } as const;
 
-function readValue(bytes: Buffer, value: Span, name: string): Omit<BesideEmpty, "place"> {
+function readValue(
+  bytes: Buffer,
+  value: Span,
+  { name, hideSecrets }: { name: string; hideSecrets: (text: string) => string },
+): Omit<BesideEmpty, "place"> {
   const kind = kindOf(bytes, value);
   if (kind === "array")
     return skipBlanks(bytes, value.start + 1) === value.end - 1 ? QUIET : { says: "[…]", counts: "always" };
   // A new member that is `false` proves nothing.
   if (kind === "boolean") return textOf(bytes, value) === "true" ? TRUE : { says: "false", counts: "before" };
   if (isNothing(bytes, value) || value.end - value.start > TEXT_BYTES) return QUIET;
+  if (hideSecrets(textOf(bytes, value)) !== textOf(bytes, value)) return { says: "***", counts: "always" };
   const verdict = verdictOf(bytes, value, { name, own: NONE });
   if (verdict !== undefined && verdict !== "+")
     return saysWell(`${name}=${verdict}`) ? QUIET : { says: verdict, counts: "always" };

@@ -121,7 +121,14 @@ export function* readMetadataInSlices(
     mapping,
     ignored,
     head,
-  }: { list: JsonPath; mapping: OrderMapping; ignored: readonly JsonPath[]; head: readonly MetadataField[] },
+    hideSecrets,
+  }: {
+    list: JsonPath;
+    mapping: OrderMapping;
+    ignored: readonly JsonPath[];
+    head: readonly MetadataField[];
+    hideSecrets: (text: string) => string;
+  },
 ): Slices<ListMetadata> {
   if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, fields: head, size };
   const skipped = new Set(
@@ -178,7 +185,7 @@ export function* readMetadataInSlices(
   const explained = all.map((field) =>
     totals.has(field.count ?? 0) && mayCountLines(field) ? { ...field, isExplained: true as const } : field,
   );
-  const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, skipped) } : {};
+  const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, { skipped, hideSecrets }) } : {};
   return { fields: explained, size, ids, ...besideEmpty };
 }
 

@@ -150,7 +150,8 @@ export class BatchReader {
     signal: AbortSignal,
   ): Promise<ListMetadata> {
     const { batchOrders: list, batch: mapping, batchId } = this.#rules;
-    const places = { list, mapping, ignored: [batchId], head: readHeadMetadata(answer) };
+    const { hideSecrets } = this.#context.client;
+    const places = { list, mapping, ignored: [batchId], head: readHeadMetadata(answer), hideSecrets };
     const reading = readMetadataInSlices(mended?.bytes ?? answer.body, { root, size: elements?.length ?? 0 }, places);
     return await readInTurns(this.#context.clock, answer, reading, signal);
   }

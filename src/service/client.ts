@@ -312,13 +312,20 @@ export class ServiceClient {
       status: response.statusCode,
       date: header("date"),
       contentType: (header("content-type") ?? "").toLowerCase(),
-      body,
+      body: request.method === "GET" ? body : this.#withoutSecrets(body),
       ...signs,
       ...(oldBy !== undefined && { isCached: true, oldBy: signs.oldBy ?? oldBy }),
       ...readListHeaders(header),
       limits: this.#options.answerLimits,
       readWithinMs: totalMs,
     };
+  }
+
+  /** Of an acceptance only its words count, which are kept in other letters: a secret that it repeats would not be recognised in them. */
+  #withoutSecrets(body: Buffer): Buffer {
+    const text = body.toString("utf8");
+    const shown = this.hideSecrets(text);
+    return shown === text ? body : Buffer.from(shown);
   }
 
   #refusal(

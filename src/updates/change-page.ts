@@ -19,7 +19,7 @@ import type { Clock } from "../platform/ports.ts";
 import { type OrderMapping, readTimestampText } from "../records/order-mapping.ts";
 import { type AnswerList, readListInSlices } from "../records/read-list.ts";
 import { type AnswerRecord, readRecordsInSlices } from "../records/read-records.ts";
-import type { ServiceAnswer } from "../service/client.ts";
+import type { ServiceAnswer, ServiceClient } from "../service/client.ts";
 import { type Anchor, addAnchor } from "./page-cover.ts";
 import { type ChangeKey, changeKey } from "./seen-changes.ts";
 
@@ -145,14 +145,16 @@ function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
 export class KnownPages {
   readonly #rules: ChangeRules;
   readonly #clock: Clock;
+  readonly #hideSecrets: (text: string) => string;
   /** By the hash of the body. */
   #before = new Map<string, ChangePage>();
   #served = new Map<string, ChangePage>();
   #changes = 0;
 
-  constructor(rules: ChangeRules, clock: Clock) {
+  constructor(rules: ChangeRules, { clock, client }: { clock: Clock; client: Pick<ServiceClient, "hideSecrets"> }) {
     this.#rules = rules;
     this.#clock = clock;
+    this.#hideSecrets = client.hideSecrets;
   }
 
   beginPass(): void {
@@ -177,7 +179,8 @@ export class KnownPages {
     const { changes, mapping, next } = this.#rules;
     const size = list.elements?.length ?? 0;
     const head = readHeadMetadata(answer);
-    const beside = { list: changes, mapping, ignored: next === null ? [] : [next], head };
+    const hideSecrets = this.#hideSecrets;
+    const beside = { list: changes, mapping, ignored: next === null ? [] : [next], head, hideSecrets };
     const metadata = readMetadataInSlices(list.mended?.bytes ?? answer.body, { root: list.root, size }, beside);
     return new ChangePage(list, await readInTurns(this.#clock, answer, metadata, signal), this.#rules);
   }

@@ -133,7 +133,7 @@ export class LookInUpdates {
     }
     if (answer.isCached || answer.status === 204) return undefined;
     const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
-    const page = await new KnownPages(pageRules, clock).open(answer, signal);
+    const page = await new KnownPages(pageRules, { clock, client }).open(answer, signal);
     const { list, elements } = page;
     if (list.elements === undefined || list.error !== undefined) return undefined;
     const body = page.mended ?? answer.body;

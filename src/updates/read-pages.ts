@@ -80,7 +80,7 @@ export class ReadPages {
     this.#stored = stored;
     const { rules, follow } = options;
     const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
-    this.#pages = new KnownPages(pageRules, context.clock);
+    this.#pages = new KnownPages(pageRules, context);
     this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
     this.#first = new FirstPages(context, follow, (pass, since) => this.readPage(pass, since));
     this.#past = new LookPast(context, follow, (pass, since) => this.readPage(pass, since));

@@ -40,10 +40,16 @@ function metadataOf(answer: object) {
     readMetadataInSlices(
       bytes,
       { root: scanJson(bytes), size: orders?.length ?? 0 },
-      { list, mapping, ignored: [], head: [] },
+      { list, mapping, ignored: [], head: [], hideSecrets: (text) => text.replaceAll("s3cret", "***") },
     ),
   );
 }
+
+it("keeps no secret of what an empty list says of itself", () => {
+  const { besideEmpty } = metadataOf({ orders: [], message: "Signed s3cret in", s3cret: { status: "S3CRET s3cret" } });
+  expect(JSON.stringify(besideEmpty).toLowerCase()).not.toContain("s3cret");
+  expect(besideEmpty).toHaveLength(2);
+});
 
 const learned = (...answers: object[]) =>
   answers.reduce<LearnedMetadata>((known, answer) => learnMetadata(known, metadataOf(answer)), NOTHING_LEARNED);

@@ -224,6 +224,13 @@ describe("an answer that is not to be trusted", () => {
     await settle();
   });
 
+  it("to a POST comes without a secret that it repeats; what a GET is answered comes as it is", async () => {
+    const body = JSON.stringify({ records: { "KETTLE-1": `auth ${SECRET}` } });
+    const client = clientFor(await serve((_request, response) => response.end(body)));
+    expect(String((await post(client)).body)).toBe('{"records":{"KETTLE-1":"auth ***"}}');
+    expect(String((await get(client)).body)).toBe(body);
+  });
+
   it.each<FaultAction>([
     { kind: "endless" },
     { kind: "drip", bytesPerSecond: 20 },

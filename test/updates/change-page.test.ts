@@ -30,11 +30,12 @@ const answerOf = (updates: readonly unknown[]) => ({
   body: Buffer.from(JSON.stringify({ updates })),
 });
 
+const context = { clock: systemClock, client: { hideSecrets: (text: string) => text } };
 const { signal } = new AbortController();
 
 async function readBy(step: number, updates: readonly unknown[]) {
   const answer = answerOf(updates);
-  const page = await new KnownPages(rules, systemClock).open(answer, signal);
+  const page = await new KnownPages(rules, context).open(answer, signal);
   const read = [];
   for (let from = 0; from < page.elements.length; from += step)
     read.push(...atOnce(page.read(answer.body, from, step)));
@@ -58,7 +59,7 @@ describe("a page of changes", () => {
   });
 
   it("is known again to the byte, goes on where reading was broken off, and is forgotten after a pass without it", async () => {
-    const pages = new KnownPages(rules, systemClock);
+    const pages = new KnownPages(rules, context);
     const answer = answerOf([change(1), change(2), change(3)]);
     const page = await pages.open(answer, signal);
     atOnce(page.read(answer.body, 0, 2));
@@ -78,7 +79,7 @@ describe("a page of changes", () => {
   });
 
   it("is read anew each time where a pass holds more than may be kept", async () => {
-    const pages = new KnownPages(rules, systemClock);
+    const pages = new KnownPages(rules, context);
     const large = answerOf(Array.from({ length: 15_000 }, (_, n) => change(n)));
     const further = answerOf(Array.from({ length: 6_000 }, (_, n) => change(n)));
     const [first, second] = [await pages.open(large, signal), await pages.open(further, signal)];
@@ -93,7 +94,7 @@ describe("a page of more changes than may wait", () => {
     const { store } = bridge;
     const count = size(12_000, 25_000);
     const answer = answerOf(Array.from({ length: count }, (_, n) => change(n)));
-    const page = await new KnownPages(rules, systemClock).open(answer, signal);
+    const page = await new KnownPages(rules, context).open(answer, signal);
     const collector = new ChangeCollector(store, systemClock);
     const parts: number[] = [];
     const orders = new Set<string>();
@@ -112,7 +113,7 @@ describe("a page of more changes than may wait", () => {
     expect(page.timestamps).toHaveLength(count);
     expect(new Set(page.timestamps.map((timestamp) => timestamp?.form)).size).toBe(1);
     // The same page once more in this pass brings nothing.
-    const again = await new KnownPages(rules, systemClock).open(answer, signal);
+    const again = await new KnownPages(rules, context).open(answer, signal);
     await collector.addPage({ ...served, changes: again }, signal, async () => take(false));
     take(true);
     expect(parts.at(-1)).toBe(0);
