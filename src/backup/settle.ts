@@ -75,7 +75,10 @@ export function doubtAcknowledged(to: Store, because: Message): void {
   });
 }
 
-/** Requests may have been sent since, and later ones too: the order is read before any of them goes. */
+/**
+ * Requests may have been sent since, and later ones too: the order is read before any of them goes, and compared with what is known of it
+ * here. Without `first_sent_at` a later timestamp counts as a status that may have come and gone.
+ */
 export function doubtRequests(to: Store, map: Readonly<Record<string, string>>): void {
   to.write(() => {
     const pending = to.db
@@ -84,8 +87,9 @@ export function doubtRequests(to: Store, map: Readonly<Record<string, string>>):
       )
       .safeIntegers(true);
     const doubt = to.db.prepare(
-      `UPDATE status_requests SET state = 'sending', status_sent = ?, echo = 'awaited',
-         status_before = (SELECT o.status FROM orders o WHERE o.order_id = lower(status_requests.order_id))
+      `UPDATE status_requests SET state = 'sending', status_sent = ?, echo = 'awaited', first_sent_at = NULL,
+         (status_before, revision_before, stamp_before) = (
+           SELECT o.status, o.revision, o.service_updated_at FROM orders o WHERE o.order_id = lower(status_requests.order_id))
        WHERE id = ?`,
     );
     for (const { id, status } of pending.all()) {

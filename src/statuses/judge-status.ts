@@ -92,7 +92,10 @@ export interface OrderMoves {
    * between that request and this one, `last` where it was the last one sent before this one.
    */
   ownStatus: "unseen" | "last" | null;
-  /** All that is stored of the order is as it was, but for its timestamp. */
+  /**
+   * All that is stored of the order is as it was, but for its timestamp. So it counts also where it is not known when the request left,
+   * after a copy was restored: the time since the copy is so long that another change explains nothing.
+   */
   isSameContent: boolean;
   timestampBefore: string | null;
   timestamp: string | null;

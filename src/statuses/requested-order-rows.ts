@@ -123,7 +123,7 @@ const STATUSES_SINCE = 100;
 export function loadOrderMoves(store: Store, id: bigint, status: string | null): OrderMoves {
   const row = store
     .prepare<Record<string, number | string | null>>(
-      `SELECT r.echo IS NULL AS hasComeBack, o.revision = r.revision_before AS isSameContent,
+      `SELECT r.echo IS NULL AS hasComeBack, (o.revision = r.revision_before OR r.first_sent_at IS NULL) AS isSameContent,
          substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS timestamp,
          EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
            AND s.status_sent = @status AND s.revision_before IS NOT NULL

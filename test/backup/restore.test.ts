@@ -21,7 +21,8 @@ import { raiseRevisions } from "../../src/orders/order-rows.ts";
 import { collectingLog, configFor, type Settings } from "../support/bridge.ts";
 import { saying } from "../support/messages.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
-import { drain, liveADay, type Scene, STOCK, startScene } from "../support/restored.ts";
+import { drain, liveADay, type Scene, STOCK, startScene, takeAll } from "../support/restored.ts";
+import { STATUS_PATH } from "../support/statuses.ts";
 import { itWhole } from "../support/whole.ts";
 
 function expectInStep(scene: Scene): void {
@@ -302,6 +303,43 @@ describe("restoring a copy", () => {
     expect(scene.rows("SELECT state, status_sent FROM status_requests ORDER BY id")).toEqual([
       { state: "sending", status_sent: "delivered" },
       { state: "sending", status_sent: "paid" },
+    ]);
+  });
+
+  it.each([
+    ["is taken back", [{ status: "new" }]],
+    ["is followed by a cancellation and an opening", [{ status: "cancelled" }, { status: "new" }]],
+    ["is taken back as the order gets another total", [{ status: "new", total: "77.00" }]],
+  ])("sends no status again that the copy has as not sent, and that %s", async (_, changes) => {
+    const scene = await startScene({ statuses: { path: STATUS_PATH } });
+    const [taken, other] = createOrders(scene, 2) as [string, string];
+    await drain(scene);
+    takeAll(scene);
+    const ask = "INSERT INTO status_requests (order_id, status) VALUES (?, 'packed'), (?, 'packed')";
+    scene.bridge.store.db.prepare(ask).run(taken, other);
+    await scene.backUp();
+    scene.bridge.store.db.prepare("DELETE FROM status_requests WHERE order_id = ?").run(other);
+    scene.clock.advance(60_000);
+    await scene.run("statuses");
+    for (const change of changes) {
+      scene.clock.advance(600_000);
+      scene.sandbox.service.changeOrder(taken, change);
+      await scene.run("updates");
+    }
+    await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    const effects = () => scene.sandbox.ledger.effects("status").map(({ orderId }) => orderId);
+    expect(effects()).toEqual([taken]);
+    for (let pass = 0; pass < 3; pass++) {
+      await scene.run("updates");
+      await scene.run("statuses");
+      scene.clock.advance(660_000);
+    }
+    expect(effects()).toEqual([taken, other]);
+    expect(scene.rows("SELECT order_id, state, last_error FROM status_requests ORDER BY id")).toEqual([
+      { order_id: taken, state: "refused", last_error: expect.stringContaining("changed") },
+      { order_id: other, state: "sent", last_error: null },
     ]);
   });
 

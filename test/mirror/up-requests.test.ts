@@ -128,9 +128,12 @@ describeWithPostgres("status requests of the ERP", () => {
     );
     restart();
     await pass();
-    expect(bridge.rows("SELECT status, state, status_before, echo FROM status_requests")).toEqual([
-      { status: "packed", state: "sending", status_before: "new", echo: "awaited" },
-    ]);
+    expect(
+      bridge.rows(
+        `SELECT r.status, r.state, status_before, echo, revision_before = o.revision AND stamp_before = service_updated_at AS knows
+         FROM status_requests r JOIN orders o USING (order_id)`,
+      ),
+    ).toEqual([{ status: "packed", state: "sending", status_before: "new", echo: "awaited", knows: 1 }]);
   });
 
   itWhole("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {

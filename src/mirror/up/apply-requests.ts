@@ -66,7 +66,11 @@ function addRequest(
     return NOTHING_NEW;
   }
   const { orderId, status, comment, data, requestedAt, knownRevision } = request;
-  const order = store.prepare<{ status: string | null }>("SELECT status FROM orders WHERE order_id = ?").get(orderId);
+  const order = store
+    .prepare<{ status: string | null; revision: number; updatedAt: string | null }>(
+      "SELECT status, revision, service_updated_at AS updatedAt FROM orders WHERE order_id = ?",
+    )
+    .get(orderId);
   if (order === undefined) return { reason: String(m.mirror.orderUnknown), isNew: false };
   const { lastInsertRowid } = store
     .prepare(
@@ -76,9 +80,10 @@ function addRequest(
   if (rules.isAgain) {
     store
       .prepare(
-        "UPDATE status_requests SET state = 'sending', status_sent = status, status_before = ?, echo = 'awaited' WHERE id = ?",
+        `UPDATE status_requests SET state = 'sending', status_sent = status, status_before = ?, revision_before = ?, stamp_before = ?,
+           echo = 'awaited' WHERE id = ?`,
       )
-      .run(order.status, lastInsertRowid);
+      .run(order.status, order.revision, order.updatedAt, lastInsertRowid);
   }
   save(lastInsertRowid);
   return { reason: null, isNew: true };
