@@ -142,13 +142,25 @@ const QUEUE = `SELECT o.order_id AS orderId, q.order_key IS NOT NULL AS isWaitin
 const QUEUE_BY_ID = `SELECT j.value AS orderId, q.order_key IS NOT NULL AS isWaiting
   FROM json_each(?) j LEFT JOIN orders o ON o.order_id = j.value LEFT JOIN erp_queue q ON q.order_key = o.order_key`;
 
-/** Those of these orders, by keys or by ids, that wait for the ERP, put aside or not, and those that do not. */
-export function readQueue(store: Store, of: { keys: readonly number[] } | { ids: readonly string[] }): QueueRows {
-  const queue = { waiting: new RowsBuffer(ID_COLUMNS), taken: new RowsBuffer(ID_COLUMNS) };
+/**
+ * Those of these orders, by keys or by ids, that wait for the ERP, put aside or not, and those that do not.
+ * @param queue what they are written into: a walk through all orders takes the same buffers each time
+ */
+export function readQueue(
+  store: Store,
+  of: { keys: readonly number[] } | { ids: readonly string[] },
+  queue: QueueRows = newQueue(),
+): QueueRows {
+  queue.waiting.clear();
+  queue.taken.clear();
   const [sql, list] = "keys" in of ? [QUEUE, of.keys] : [QUEUE_BY_ID, of.ids];
   const rows = store.prepare<{ orderId: string; isWaiting: number }>(sql).iterate(JSON.stringify(list));
   for (const { orderId, isWaiting } of rows) queue[isWaiting === 1 ? "waiting" : "taken"].add({ order_id: orderId });
   return queue;
+}
+
+export function newQueue(): QueueRows {
+  return { waiting: new RowsBuffer(ID_COLUMNS), taken: new RowsBuffer(ID_COLUMNS) };
 }
 
 /** The next orders in the order of their keys. */

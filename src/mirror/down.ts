@@ -28,6 +28,7 @@ import {
   loadNews,
   loadOrders,
   type News,
+  newQueue,
   noteChanges,
   type PartsBound,
   readAtOnce,
@@ -44,6 +45,7 @@ import {
   countOrders,
   loadHashes,
   NeedsSavepoints,
+  type QueueRows,
   type Refused,
   refreshQueue,
   withoutSavepoints,
@@ -91,6 +93,7 @@ export class Down implements MirrorPart {
   readonly #size = new StepSize();
   readonly #orders = new RowsBuffers(ORDER_COLUMNS);
   readonly #events = new RowsBuffers(EVENT_COLUMNS);
+  readonly #queue = newQueue();
   /** What PostgreSQL has. */
   #conditions: string | undefined;
 
@@ -188,7 +191,7 @@ export class Down implements MirrorPart {
   async #write(tx: MirrorTx, read: Read, place: { store: Store; clock: Clock; shop: string }) {
     const { at, news, changes, conditions, head } = read;
     const { store, shop } = place;
-    const as = { ...place, epoch: at.epoch, seq: head, size: this.#size, buffers: this.#orders };
+    const as = { ...place, epoch: at.epoch, seq: head, size: this.#size, buffers: this.#orders, queue: this.#queue };
     const keys = news.events.values().map(({ key }) => key);
     const { refused, ...changed } = await copyOrders(tx, as, keys);
     const walked = await walk(tx, at, as);
@@ -226,6 +229,7 @@ interface Copying {
   seq: number;
   size: StepSize;
   buffers: RowsBuffers<typeof ORDER_COLUMNS>;
+  queue: QueueRows;
 }
 
 /** The next orders of a walk through all of them. What is compared is read again where it differs. */
@@ -244,7 +248,7 @@ async function walk(tx: MirrorTx, at: Position, as: Copying): Promise<Walked> {
       isWalking: false,
     };
   }
-  const due = isCopy ? keys : await findDiffering(tx, store, as.shop, keys);
+  const due = isCopy ? keys : await findDiffering(tx, as, keys);
   const { orders, read, refused } = await copyOrders(tx, as, due);
   // Those that differ did not all fit: the next part begins with the first that is left.
   const left = due.findIndex((key) => !read.has(key));
@@ -265,7 +269,7 @@ async function copyOrders(
     read.push(...part.keys);
     refused.push(...(await writeOrders(tx, as, part)));
   });
-  await refreshQueue(tx, as.shop, readQueue(as.store, { keys: read }));
+  await refreshQueue(tx, as.shop, readQueue(as.store, { keys: read }, as.queue));
   return { orders, read: new Set(read), refused };
 }
 
@@ -293,14 +297,18 @@ async function writeParts<P>(parts: AsyncGenerator<P, void, void>, write: (part:
   }
 }
 
-async function findDiffering(tx: MirrorTx, store: Store, shop: string, keys: readonly number[]): Promise<number[]> {
+async function findDiffering(
+  tx: MirrorTx,
+  { store, shop, queue }: Copying,
+  keys: readonly number[],
+): Promise<number[]> {
   const own = keys.flatMap((key) => {
     const order = hashOrder(store, key);
     return order === undefined ? [] : [{ key, ...order }];
   });
   const ids = own.map(({ orderId }) => orderId);
   const there = await loadHashes(tx, shop, ids);
-  await refreshQueue(tx, shop, readQueue(store, { keys }));
+  await refreshQueue(tx, shop, readQueue(store, { keys }, queue));
   return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
 }
 
