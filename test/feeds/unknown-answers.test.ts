@@ -5,7 +5,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ENDPOINT } from "../../src/service/answer-form.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete } from "../support/pull.ts";
-import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { fillStock, IMPORT_TIMEOUT_MS, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { itSome, some } from "../support/whole.ts";
 
@@ -92,11 +92,22 @@ describe("an import that is answered with 200 and another no", () => {
     expect(holds()).toEqual([]);
   });
 
+  /** The ERP fills its table anew. */
+  function refill({ erp }: PushedFeeds, quantity: number): void {
+    erp.exec("DELETE FROM stock");
+    fillStock(erp, 3, quantity);
+  }
+
+  /** So many requests show what the service usually says. */
+  async function showUsual(feeds: PushedFeeds, requests: number): Promise<void> {
+    for (let round = 0; round < requests; round++) {
+      refill(feeds, round + 1);
+      expect(await feeds.run("stocks")).toMatchObject({ outcome: "done" });
+    }
+  }
+
   /** A service that takes all records but one, and says how many those were, or of each in its place whether it was. */
-  function leaveOut(
-    feeds: Awaited<ReturnType<typeof startFeeds>>,
-    say: (taken: number, of: number, each: readonly boolean[]) => string,
-  ) {
+  function leaveOut(feeds: PushedFeeds, say: (taken: number, of: number, each: readonly boolean[]) => string) {
     const { service } = feeds.sandbox;
     const handle = service.handle.bind(service);
     const trouble = { leavesOut: undefined as string | undefined };
@@ -121,16 +132,11 @@ describe("an import that is answered with 200 and another no", () => {
     "says of one record, by its place alone, what it usually does not, and keeps that one in doubt: %s",
     async (say) => {
       const feeds = await startFeeds();
-      const { erp, run, minute, rows, clock, holds, level } = feeds;
+      const { run, minute, rows, clock, holds, level } = feeds;
       const trouble = leaveOut(feeds, (_taken, _of, each) => JSON.stringify(say(each)));
-      for (let round = 0; round < 4; round++) {
-        erp.exec("DELETE FROM stock");
-        fillStock(erp, 3, round + 1);
-        expect(await run("stocks")).toMatchObject({ outcome: "done" });
-      }
+      await showUsual(feeds, 4);
       trouble.leavesOut = "S-3";
-      erp.exec("DELETE FROM stock");
-      fillStock(erp, 3, 20);
+      refill(feeds, 20);
       await run("stocks");
       for (let minutes = 0; minutes < 30; minutes++) await minute();
       expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
@@ -151,16 +157,11 @@ describe("an import that is answered with 200 and another no", () => {
   ])("says that a part was taken, and keeps the request in doubt: %s", async (say) => {
     for (const before of [0, 4]) {
       const feeds = await startFeeds();
-      const { erp, run, minute, rows, clock, holds, level, quarantined } = feeds;
+      const { run, minute, rows, clock, holds, level, quarantined } = feeds;
       const trouble = leaveOut(feeds, say);
-      for (let round = 0; round < before; round++) {
-        erp.exec("DELETE FROM stock");
-        fillStock(erp, 3, round + 1);
-        expect(await run("stocks")).toMatchObject({ outcome: "done" });
-      }
+      await showUsual(feeds, before);
       trouble.leavesOut = "S-3";
-      erp.exec("DELETE FROM stock");
-      fillStock(erp, 3, 20);
+      refill(feeds, 20);
       expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "answer_unknown" } });
       expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
       expect(rows<{ detail: string }>("SELECT detail FROM holds")[0]?.detail).toMatch(/2\/3|2 of 3|не найдено: 1/);
@@ -178,16 +179,11 @@ describe("an import that is answered with 200 and another no", () => {
 
   it("says that a part was taken in numbers that are known by then: the row that was left out is named, and goes once it is taken", async () => {
     const feeds = await startFeeds();
-    const { erp, run, minute, clock, holds, level, quarantined } = feeds;
+    const { run, minute, clock, holds, level, quarantined } = feeds;
     const trouble = leaveOut(feeds, (taken, of) => `Обновлено: ${taken}, не найдено: ${of - taken}`);
-    for (let round = 0; round < 4; round++) {
-      erp.exec("DELETE FROM stock");
-      fillStock(erp, 3, round + 1);
-      expect(await run("stocks")).toMatchObject({ outcome: "done" });
-    }
+    await showUsual(feeds, 4);
     trouble.leavesOut = "S-3";
-    erp.exec("DELETE FROM stock");
-    fillStock(erp, 3, 20);
+    refill(feeds, 20);
     await run("stocks");
     expect([level("S-1"), level("S-2"), level("S-3"), holds()]).toEqual([20, 20, 4, []]);
     expect(quarantined()).toEqual([{ reference: "S-3", reason: "200: updated: 0 of 1", state: "held" }]);
