@@ -20,7 +20,7 @@ import type { AnswerForm } from "../service/known-forms.ts";
 import { sendStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { OrderReader } from "../updates/read-order.ts";
-import { classifyStatusFailure, compareStatus, isRefusalBelieved } from "./judge-status.ts";
+import { classifyStatusFailure, compareStatus, isMadeAfter, isRefusalBelieved } from "./judge-status.ts";
 import type { StatusPlan } from "./plan-status.ts";
 import { isStatusOfOrders, loadOrderMoves } from "./requested-order-rows.ts";
 import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
@@ -33,6 +33,7 @@ import {
   markSent,
   noteOtherAccepted,
   saveNewForm,
+  saveRequestError,
   saveStatusPathMatched,
 } from "./status-rows.ts";
 
@@ -229,17 +230,26 @@ export class AnsweredStatus {
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
 
     addCount(counts, "requests");
-    let found: "sent" | "refused" | "waits" | "unknown";
+    let found: "sent" | "refused" | "waits" | "unknown" | "moved";
     try {
       found = await this.#reader.read(
         { ...sent.order, statusSent: sent.statusSent },
         (seen, at) => {
           // A request that says more about a status which the order had before is not answered by that status.
           if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {
+            const { timezone } = this.#options;
             const moves = loadOrderMoves(store, sent.id, seen.status);
-            if (compareStatus(seen, sent, moves, this.#options.timezone) === "wanted") {
+            const shows = compareStatus(seen, sent, moves, timezone);
+            if (shows === "wanted") {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
+            }
+            // Changed while the request was on its way: the status may have been taken and moved on at once, whatever the answer says.
+            const isMoved =
+              shows === "another" && isMadeAfter(seen.timestamp, { ...moves, isReadBefore: false }, timezone);
+            if (isMoved && !isWrongPath) {
+              saveRequestError(store, sent.id, failure.reason);
+              return "moved";
             }
           }
           if (seen.kind === "gone") {
@@ -270,6 +280,8 @@ export class AnsweredStatus {
       this.forget(sent.id);
       return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, sent.id, failure.reason);
     }
+    // Left as one whose outcome is unknown: the order is read again.
+    if (found === "moved") return { kind: "failed", error };
     // What is said of an order that was not confirmed says nothing of it afterwards.
     if (isOwed) this.#refusals.delete(sent.id);
     else if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });

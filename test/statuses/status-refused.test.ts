@@ -283,6 +283,32 @@ describe("a status that the service refuses", () => {
     },
   );
 
+  itSome(1)([422, 409, 404, 200])(
+    "is sent once where it is refused (%i), and was taken and moved on at once all the same",
+    async (status) => {
+      const options = { status: { movesOn: { packed: "ready" } } };
+      const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({
+        orders: 2,
+        sandbox: { options },
+      });
+      ask(ids[1]!, "paid");
+      await send();
+      const handle = sandbox.service.handle.bind(sandbox.service);
+      sandbox.service.handle = (asked) => {
+        const answer = handle(asked);
+        return asked.path.endsWith("/status")
+          ? { ...answer, status, body: Buffer.from('{"error":"not now"}') }
+          : answer;
+      };
+      const id = ask(ids[0]!, "packed");
+      await send();
+      await sendFor(3 * 60, 5);
+      expect(request(id)).toMatchObject({ state: "refused", attempts: 1 });
+      expect(request(id).last_error).toContain("changed meanwhile");
+      expect(effects(ids[0]!)).toHaveLength(1);
+    },
+  );
+
   it("is refused by its words where others are accepted by being moved on at once", async () => {
     const { ids, ask, send, sendFor, sandbox, request, run, clock, states } = await startStatusBridge({
       orders: 3,
