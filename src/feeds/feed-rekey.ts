@@ -9,8 +9,7 @@ import type { FeedRules } from "./feed.ts";
 import { INVALID_EPOCH, paddedKey, UNSHOWN } from "./feed-rows.ts";
 import { type FormerKey, formerName, type Naming } from "./former-key.ts";
 import type { Rename } from "./former-names.ts";
-import { deleteFormer, listFormerRows, saveFormer, saveFormerState } from "./former-rows.ts";
-import { isLive } from "./plan-feed.ts";
+import { deleteFormer, listFormerRows, saveFormer, saveFormerState, saveTried } from "./former-rows.ts";
 
 /** `isMoved`: every row has its new name, and goes back to its place. */
 export interface Rekey {
@@ -40,7 +39,13 @@ interface SentRow {
   gone: number;
   live: number;
   epoch: number;
+  /** Whether its acknowledgement counts still. */
+  isKnown: number;
 }
+
+const IS_KNOWN = `(SELECT f.epoch = feed_sent.epoch AND f.open_tables = 0 AND (f.doubt_since IS NULL OR feed_sent.sent_at < f.doubt_since)
+  FROM feeds f WHERE f.feed_id = abs(feed_sent.feed_id))`;
+const SENT = `k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch, ${IS_KNOWN} AS isKnown`;
 
 /** Of the rows that are moved: how they were named, and when that is. */
 export interface RenameStep {
@@ -53,9 +58,7 @@ export interface RenameStep {
 /** Moves some acknowledged rows aside, or among those of a former key. Returns how many. */
 export function moveSent(store: Store, rules: FeedRules, step: RenameStep): number {
   const rows = store
-    .prepare<SentRow>(
-      `SELECT k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch FROM feed_sent WHERE feed_id = ? LIMIT ?`,
-    )
+    .prepare<SentRow>(`SELECT ${SENT} FROM feed_sent WHERE feed_id = ? LIMIT ?`)
     .all(rules.feedId, step.limit);
   const take = store.prepare("DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
   for (const row of rows) {
@@ -64,9 +67,20 @@ export function moveSent(store: Store, rules: FeedRules, step: RenameStep): numb
     countLive(store, rules, -row.live);
     const naming = nameRow(store, rules, { key, record: row.record }, step);
     if (naming.kind === "named") putAside(store, rules, naming.key, row);
-    else if (row.gone === 0) saveFormer(store, rules, { ...step, ...row, key, state: naming.kind });
+    else saveUnnamed(store, rules, row, { ...step, key, state: naming.kind });
   }
   return rows.length;
+}
+
+/** An acknowledged row among those of its former key. One that is gone is forgotten where that is known. */
+function saveUnnamed(
+  store: Store,
+  rules: FeedRules,
+  { record, sentAt, gone, live, isKnown }: SentRow,
+  row: { from: FormerKey; key: readonly string[]; at: string; state: "away" | "waiting" },
+): void {
+  if (isKnown === 0) saveTried(store, rules, { ...row, record, sentAt });
+  else if (gone === 0) saveFormer(store, rules, { ...row, record, sentAt, live });
 }
 
 /** Names rows that no former change of key could name, some of those after `after`. Returns the last of them; undefined: there is none. */
@@ -156,8 +170,7 @@ export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): nu
     else drop.run(row.id);
     // Its request may have been taken.
     if (row.flight === null || naming === undefined || naming.kind === "named") continue;
-    const live = Number(isLive(rules, { record: row.flight, gone: false }));
-    saveFormer(store, rules, { ...step, key, record: row.flight, sentAt: step.at, live, state: naming.kind });
+    saveTried(store, rules, { ...step, key, record: row.flight, sentAt: step.at, state: naming.kind });
   }
   return rows.length;
 }
@@ -189,14 +202,12 @@ export function leaveMoved(
   const some = (table: string) => `DELETE FROM ${table} WHERE feed_id = ? AND (k0, k1, k2, k3) IN
     (SELECT k0, k1, k2, k3 FROM ${table} WHERE feed_id = ? LIMIT ?)`;
   const values = [-rules.feedId, -rules.feedId, step.limit] as const;
-  const sent = store
-    .prepare<SentRow>(`${some("feed_sent")} RETURNING k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch`)
-    .all(...values);
+  const sent = store.prepare<SentRow>(`${some("feed_sent")} RETURNING ${SENT}`).all(...values);
   const keyOf = ({ k0, k1, k2, k3 }: Pick<SentRow, "k0" | "k1" | "k2" | "k3">) =>
     [k0, k1, k2, k3].slice(0, step.from.keys.length);
   for (const row of sent) {
     countLive(store, rules, -row.live);
-    if (row.gone === 0) saveFormer(store, rules, { ...step, ...row, key: keyOf(row), state: "waiting" });
+    saveUnnamed(store, rules, row, { ...step, key: keyOf(row), state: "waiting" });
   }
   const queued = store
     .prepare<Pick<SentRow, "k0" | "k1" | "k2" | "k3"> & { flight: string | null }>(
@@ -205,8 +216,7 @@ export function leaveMoved(
     .all(...values);
   for (const row of queued) {
     if (row.flight === null) continue;
-    const live = Number(isLive(rules, { record: row.flight, gone: false }));
-    saveFormer(store, rules, { ...step, key: keyOf(row), record: row.flight, sentAt: step.at, live, state: "waiting" });
+    saveTried(store, rules, { ...step, key: keyOf(row), record: row.flight, sentAt: step.at, state: "waiting" });
   }
   return sent.length + queued.length;
 }

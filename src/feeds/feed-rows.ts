@@ -314,14 +314,18 @@ export function saveParent(store: Store, rules: FeedRules, key: readonly string[
   store.prepare(`UPDATE feed_outbox SET parent = ? WHERE ${KEY_WHERE}`).run(parent, rules.feedId, ...paddedKey(key));
 }
 
+/** Nothing is sent of these rows. After a request of unknown outcome what was acknowledged before it does not count any more. */
 export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (readonly string[])[]): void {
   if (keys.length === 0) return;
-  store
-    .prepare(
+  const flights = store
+    .prepare<{ k0: string; k1: string; k2: string; k3: string; flight: string | null }>(
       `DELETE FROM feed_outbox WHERE feed_id = @feed
-         AND (k0, k1, k2, k3) IN (SELECT ${keyInJson(rules)} FROM jsonb_each(@keys))`,
+         AND (k0, k1, k2, k3) IN (SELECT ${keyInJson(rules)} FROM jsonb_each(@keys)) RETURNING k0, k1, k2, k3, doubt_record AS flight`,
     )
-    .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
+    .all({ feed: rules.feedId, keys: JSON.stringify(keys) })
+    .filter(({ flight }) => flight !== null);
+  const doubt = store.prepare(`UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE ${KEY_WHERE}`);
+  for (const { k0, k1, k2, k3 } of flights) doubt.run(rules.feedId, k0, k1, k2, k3);
 }
 
 /** Rows that no key can name and that are not there any more, by what they were: what was held or dropped of them is settled. */

@@ -6,9 +6,8 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
-import { paddedKey, UNSHOWN } from "./feed-rows.ts";
+import { INVALID_EPOCH, paddedKey, UNSHOWN } from "./feed-rows.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
-import { isLive } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
 /** `waiting`: a person decides. `away`: its article is not in the source, and it goes after `delete_after`. `gone`, `kept`: a person has decided. */
@@ -51,6 +50,23 @@ export function saveFormer(
     .run({ rowKey: null, ...row, feedId, from: JSON.stringify(row.from), key: JSON.stringify(row.key) });
 }
 
+/**
+ * What a request may have put on the site without an acceptance: it counts as on sale whatever it says, so that what takes it off sale
+ * is sent and never taken for acknowledged. What was acknowledged beside it stays as the record.
+ */
+export function saveTried(
+  store: Store,
+  rules: FeedRules,
+  row: Pick<FormerRow, "key" | "record" | "sentAt" | "state"> & { from: FormerKey; at: string },
+): void {
+  saveFormer(store, rules, { ...row, live: 1 });
+  store
+    .prepare(
+      "UPDATE feed_former SET live = 1, sent_at = max(sent_at, ?) WHERE feed_id = ? AND former = ? AND key = ? AND live = 0",
+    )
+    .run(row.sentAt, rules.feedId, JSON.stringify(row.from), JSON.stringify(row.key));
+}
+
 /** Records of articles that their row names no longer: it has gone from them. What was acknowledged is the row's no more. */
 export function leaveArticles(
   store: Store,
@@ -59,7 +75,6 @@ export function leaveArticles(
   { records, at }: { records: readonly string[]; at: string },
 ): void {
   for (const record of records) {
-    const live = Number(isLive(rules, { record, gone: false }));
     const taken = store
       .prepare<{ sentAt: string; live: number }>(
         `DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND record = ? AND gone = 0
@@ -68,7 +83,8 @@ export function leaveArticles(
       .get(rules.feedId, ...paddedKey(key), record);
     if (taken?.live === 1)
       store.prepare("UPDATE feeds SET live_count = max(0, live_count - 1) WHERE feed_id = ?").run(rules.feedId);
-    saveLeft(store, rules, { record, sentAt: at, live, ...taken, at });
+    if (taken === undefined) leaveFlight(store, rules, { record, at });
+    else saveLeft(store, rules, { record, ...taken, at });
   }
 }
 
@@ -86,7 +102,7 @@ export function leaveReplaced(
 
 /** What a request of unknown outcome may have put on the site, for another row that names the article: it counts as sent when the request is over. */
 export function leaveFlight(store: Store, rules: FeedRules, { record, at }: { record: string; at: string }): void {
-  saveLeft(store, rules, { record, sentAt: at, live: Number(isLive(rules, { record, gone: false })), at });
+  saveTried(store, rules, { record, sentAt: at, at, ...recordKeyOf(rules, record), state: "away" });
 }
 
 /** What the site keeps of a row that is gone and sends nothing, for another row that names the article. */
@@ -208,7 +224,7 @@ export function hasDueFormer(store: Store, rules: FeedRules, awayBefore: string)
   return onlyRow(store.prepare<{ due: number }>(sql).get({ feed: rules.feedId, awayBefore })).due === 1;
 }
 
-/** A row that nothing names goes away: under its former name, which no row of the source has. */
+/** A row that nothing names goes away: under its former name, which no row of the source has. What may be on sale goes by a request. */
 export function queueFormer(
   store: Store,
   rules: FeedRules,
@@ -220,7 +236,9 @@ export function queueFormer(
   const { changes } = store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
-       SELECT feed_id, ?, ?, ?, ?, ?, ?, 0, ?, epoch FROM feeds WHERE feed_id = ? ON CONFLICT DO NOTHING`,
+       SELECT feed_id, ?, ?, ?, ?, ?, ?, 0, ?, ${row.live === 1 ? INVALID_EPOCH : "epoch"} FROM feeds WHERE feed_id = ?
+       ON CONFLICT DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at, gone = 0, live = excluded.live,
+         epoch = excluded.epoch WHERE gone = 1`,
     )
     .run(...key, row.record, row.sentAt, row.live, rules.feedId);
   if (changes > 0)
