@@ -43,7 +43,7 @@ export function buildMirror(
       account: accountMark(config),
     },
     // A block of the ERP's must not hide a revision that PostgreSQL does not show yet.
-    parts: [new Up(), new Down()],
+    parts: [new Up(config.statuses.map), new Down()],
     sentence,
     silentAfterS: Math.max(SILENT_MIN_S, Math.ceil((3 * intervalMs) / 1000)),
     takeoverNo: Number(loadMirrorState(context.store, "takeover_no") ?? 0),

@@ -121,7 +121,7 @@ describeWithPostgres("status requests of the ERP", () => {
   it("that a restored shop does not know leave only after their order was read", async () => {
     const { bridge, erp, pass, restart } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
-    await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'packed')`);
+    await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'parcel')`);
     await pass();
     bridge.bridge.store.db.exec(
       "DELETE FROM mirror_requests; DELETE FROM status_requests; UPDATE mirror_state SET value = '0' WHERE key = 'up_no'",
@@ -130,10 +130,12 @@ describeWithPostgres("status requests of the ERP", () => {
     await pass();
     expect(
       bridge.rows(
-        `SELECT r.status, r.state, status_before, echo, revision_before = o.revision AND stamp_before = service_updated_at AS knows
+        `SELECT r.status, status_sent, r.state, status_before, echo, revision_before = o.revision AND stamp_before = service_updated_at AS knows
          FROM status_requests r JOIN orders o USING (order_id)`,
       ),
-    ).toEqual([{ status: "packed", state: "sending", status_before: "new", echo: "awaited", knows: 1 }]);
+    ).toEqual([
+      { status: "parcel", status_sent: "packed", state: "sending", status_before: "new", echo: "awaited", knows: 1 },
+    ]);
   });
 
   itWhole("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {

@@ -26,6 +26,8 @@ interface LocalRequest {
  */
 export interface RequestRules {
   isAgain: boolean;
+  /** The service's names of statuses, by those of the ERP. */
+  statusMap: Readonly<Record<string, string>>;
   at: string;
 }
 
@@ -78,12 +80,13 @@ function addRequest(
     )
     .run(orderId, status, comment, data, requestedAt ?? rules.at, knownRevision);
   if (rules.isAgain) {
+    const mapped = status !== null && Object.hasOwn(rules.statusMap, status) ? rules.statusMap[status] : status;
     store
       .prepare(
-        `UPDATE status_requests SET state = 'sending', status_sent = status, status_before = ?, revision_before = ?, stamp_before = ?,
+        `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?, stamp_before = ?,
            echo = 'awaited' WHERE id = ?`,
       )
-      .run(order.status, order.revision, order.updatedAt, lastInsertRowid);
+      .run(mapped, order.status, order.revision, order.updatedAt, lastInsertRowid);
   }
   save(lastInsertRowid);
   return { reason: null, isNew: true };

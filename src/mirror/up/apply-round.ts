@@ -35,11 +35,13 @@ export type Save = (act: () => void) => Promise<void>;
 export class Application {
   readonly #context: JobContext;
   readonly #round: Round;
+  readonly #statusMap: Readonly<Record<string, string>>;
   counts: Counts = {};
 
-  constructor(context: JobContext, round: Round) {
+  constructor(context: JobContext, round: Round, statusMap: Readonly<Record<string, string>>) {
     this.#context = context;
     this.#round = round;
+    this.#statusMap = statusMap;
   }
 
   /** In one transaction; where a row ends that, each row has one of its own. */
@@ -110,7 +112,11 @@ export class Application {
   }
 
   #applyRequest(touched: TouchedRequest): Verdict | undefined {
-    const rules = { isAgain: this.#round.isAgain, at: isoTime(this.#context.clock.nowMs()) };
+    const rules = {
+      isAgain: this.#round.isAgain,
+      statusMap: this.#statusMap,
+      at: isoTime(this.#context.clock.nowMs()),
+    };
     const { reason, isNew } = this.#refusedOr(touched, rules);
     if (isNew) addCount(this.counts, "erpRequests");
     if (reason !== null) addCount(this.counts, "refused");

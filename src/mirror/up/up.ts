@@ -72,10 +72,16 @@ const EMPTY = {
 
 export class Up implements MirrorPart {
   readonly name = "up";
+  readonly #statusMap: Readonly<Record<string, string>>;
   #walk: Walk | undefined;
   #isComparisonDue = false;
   readonly #size = new StepSize();
   #settled: Settled | undefined;
+
+  /** @param statusMap the service's names of statuses, by those of the ERP */
+  constructor(statusMap: Readonly<Record<string, string>>) {
+    this.#statusMap = statusMap;
+  }
 
   hasWork(store: Store, seen: Seen): boolean {
     if (seen.isTouched || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined) return true;
@@ -123,7 +129,7 @@ export class Up implements MirrorPart {
     }
     // What stands refused is a condition, which goes down.
     if (round === undefined) return isNews || outcomes.length === OUTCOMES_MAX;
-    const application = new Application(context, round);
+    const application = new Application(context, round, this.#statusMap);
     const verdicts = await application.apply(save);
     addCounts(counts, application.counts);
     const marked = round.rows.filter(({ table }) => table === "erp_orders").map(({ k0 }) => k0);
