@@ -18,6 +18,7 @@ describe("what waited when a person asked", () => {
     ["goes on over small batches of old orders", [[OLD, OLD], [OLD], [OLD], [NEW]], 3],
     ["goes on where a batch has no order that is new here", [[OLD], [], [NEW]], 2],
     ["takes the second of the first answer for its own", [[OLD], ["2026-06-01T12:00:00.500Z"], [NEW]], 2],
+    ["goes on where the orders' times are ahead of the answer's", [[NEW, NEW], [NEW, NEW], [NEW, NEW], [NEW]], 3],
     [
       "ends with a smaller batch where times are not known",
       [[null, null], [null, null], [null, null, null], [null]],
