@@ -180,7 +180,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
 const OF_VALUES: readonly PlantedBug[] = [
   hostile(
     "a timestamp beyond 2262 written as it is",
-    "src/updates/seen-changes.ts",
+    "src/pass/seen-changes.ts",
     [
       "  return timestampNs > LAST_STAMP_NS ? LAST_STAMP_NS : timestampNs;",
       "  return timestampNs < LAST_STAMP_NS ? timestampNs : timestampNs;",

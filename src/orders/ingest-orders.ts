@@ -14,8 +14,9 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadHeldOf } from "../pass/held-rows.ts";
-import { requestRead, requestReadAfter } from "../pass/position-rows.ts";
+import { loadQueuedRead, requestRead, requestReadAfter } from "../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
+import { wasListed } from "../pass/seen-changes.ts";
 import {
   BAD_KIND,
   ORDER_KINDS,
@@ -201,6 +202,10 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const healed: OrderPlan = isDamaged && planned.kind === "same" ? { kind: "refresh" } : planned;
   const plan = withSetBack(healed, { stored, incoming, accepted }, options.rules.plan);
   const counted = plan.kind === "apply" || plan.kind === "refresh";
+  if (counted && wasLeft(options, record, read.values)) {
+    queueWholeRead(options, record, contentHash);
+    return "owed";
+  }
   // What is stored is another one then, and the record is later than that as well.
   const isOvertaking = counted && isCancelled === stored.isCancelled;
   if (isOvertaking && takesOvertaken(options, record, read.values)) return ingestGood(options, record);
@@ -233,6 +238,19 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
+}
+
+/**
+ * Whether a batch holds a version that the changes have named and the service has left since, as its record says that it is the later one: no
+ * read of the order is queued any more, so that what is stored is what the order was read with.
+ */
+function wasLeft(
+  { store, mapping, rules }: IngestOptions,
+  { orderId }: GoodRecord,
+  { updatedAt }: OrderValues,
+): boolean {
+  if (mapping.source !== "batch" || loadQueuedRead(store, orderId) !== undefined) return false;
+  return wasListed(store, { orderId, timestamp: updatedAt }, rules.plan.timezone);
 }
 
 /** Whether what the record has overtaken was stored before it. */

@@ -143,7 +143,7 @@ export function postponeRead(
   updateRows(store, owedReads, { orderId }, { ...wait, lastError: error });
 }
 
-/** What the updates named of these orders before, as `updates/seen-changes.ts` writes it; orders that they did not name are left out. */
+/** What the updates named of these orders before, as `pass/seen-changes.ts` writes it; orders that they did not name are left out. */
 export function loadSeenChanges(store: Store, orderIds: readonly string[]): NamedRow<typeof seenChanges>[] {
   return store
     .prepare<NamedRow<typeof seenChanges>>(

@@ -15,13 +15,13 @@ import { readHeadMetadata } from "../completeness/head-metadata.ts";
 import { type ListMetadata, readMetadataInSlices } from "../completeness/list-metadata.ts";
 import { KeySet } from "../feeds/key-set.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
+import { type ChangeKey, changeKey } from "../pass/seen-changes.ts";
 import type { Clock } from "../platform/ports.ts";
 import { type OrderMapping, readTimestampText } from "../records/order-mapping.ts";
 import { type AnswerList, readListInSlices } from "../records/read-list.ts";
 import { type AnswerRecord, readRecordsInSlices } from "../records/read-records.ts";
 import type { ServiceAnswer, ServiceClient } from "../service/client.ts";
 import { type Anchor, addAnchor } from "./page-cover.ts";
-import { type ChangeKey, changeKey } from "./seen-changes.ts";
 
 /** A record of the page, whose `span` points into the page's body. */
 export interface ServedChange {

@@ -10,11 +10,11 @@ import { isEmptyRecord } from "../completeness/list-metadata.ts";
 import type { Store } from "../database/store.ts";
 import { isUnnamed } from "../orders/named-orders.ts";
 import { loadSeenChanges } from "../pass/position-rows.ts";
+import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "../pass/seen-changes.ts";
 import { type Clock, isoTime } from "../platform/ports.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { forgetUnstored, noteUnstored, type UnstoredAnswer } from "../records/unstored-records.ts";
 import type { ChangePage, ServedChange } from "./change-page.ts";
-import { type ChangeKey, isSeen, readSeen, rememberChanges, writeSeen } from "./seen-changes.ts";
 
 const CHANGES_PER_STEP = 100;
 /** Orders that are looked through in one go; of a pass of hundreds of thousands all of them would keep the event loop. */

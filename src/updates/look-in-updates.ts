@@ -11,7 +11,6 @@ import { readTimestamp } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadSeenChanges } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnstored } from "../records/unstored-records.ts";
@@ -23,7 +22,6 @@ import { isFromFuture, planAskBefore } from "./follow.ts";
 import type { FollowOptions } from "./follow-pass.ts";
 import { latestTime } from "./latest-time.ts";
 import { isWholeDownTo } from "./page-cover.ts";
-import { readSeen, wasTold } from "./seen-changes.ts";
 import { isPositionRefused } from "./since-limits.ts";
 import { saysCancelled } from "./take-cancellation.ts";
 
@@ -38,13 +36,6 @@ export interface KnownVersion {
   timestamp: string;
   /** That of the older version which the order itself is answered with. */
   kept?: string | null;
-}
-
-/** Whether the changes have ever named a version: where they never did, a missing one says nothing. */
-export function wasListed({ store }: Pick<JobContext, "store">, version: KnownVersion, timezone: string): boolean {
-  const ns = readTimestamp(version.timestamp, timezone)?.instantNs;
-  const [row] = loadSeenChanges(store, [version.orderId]);
-  return ns !== undefined && row !== undefined && wasTold(readSeen(row.seen), ns);
 }
 
 /** Requests of one pass; each answer may hold many orders. */

@@ -20,13 +20,14 @@ import { addCount } from "../pass/counts.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { countDueReads, loadDueReads, loadQueuedRead, type QueuedRead } from "../pass/position-rows.ts";
+import { wasListed } from "../pass/seen-changes.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { AskingRecord } from "./asking-record.ts";
 import type { FollowRules } from "./follow.ts";
 import { HeldRecords } from "./held-records.ts";
 import { isOfFuture } from "./latest-time.ts";
-import { type ListedChange, type Listing, LookInUpdates, wasListed } from "./look-in-updates.ts";
+import { type ListedChange, type Listing, LookInUpdates } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
 import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
@@ -170,7 +171,8 @@ export class ReadOrders {
     const kept = this.#reader.timestampOf(read.value.answer);
     const version = { orderId: owed.orderId, timestamp: read.value.newer, kept };
     const found = await updates.look(version, owed.attempts, signal);
-    const listing = found === "gone" && !wasListed(this.#context, version, this.#timezone) ? "unknown" : found;
+    // Where the changes have never named a version, a missing one says nothing.
+    const listing = found === "gone" && !wasListed(this.#context.store, version, this.#timezone) ? "unknown" : found;
     // Where a version cannot be an earlier one, the changes list what the service's clock has called later.
     const isTold = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
     const isLast = listing !== "gone" && !isTold && isLastTry(owed);

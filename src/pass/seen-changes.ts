@@ -12,6 +12,10 @@
  * where their timestamp distinguishes them from what may come later.
  */
 
+import { readTimestamp } from "../answers/timestamp.ts";
+import type { Store } from "../database/store.ts";
+import { loadSeenChanges } from "./position-rows.ts";
+
 /** A record of a change, reduced to 16 bytes as latin1 text: its timestamp, then a digest of its content. */
 export type ChangeKey = string;
 
@@ -54,11 +58,22 @@ export function writeSeen(seen: readonly ChangeKey[]): Buffer {
 }
 
 /** Whether a change of this second was listed before: the answers of two endpoints may cut a time to different lengths. */
-export function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
+function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
   return seen.some((key) => {
     const toldNs = Buffer.from(timestampOf(key), "latin1").readBigInt64BE();
     return toldNs > timestampNs - SECOND_NS && toldNs < timestampNs + SECOND_NS;
   });
+}
+
+/** Whether the changes have ever named a version of the order with this timestamp. */
+export function wasListed(
+  store: Store,
+  { orderId, timestamp }: { orderId: string; timestamp: string | null },
+  timezone: string,
+): boolean {
+  const ns = readTimestamp(timestamp, timezone)?.instantNs;
+  const [row] = loadSeenChanges(store, [orderId]);
+  return ns !== undefined && row !== undefined && wasTold(readSeen(row.seen), ns);
 }
 
 /** Whether this record was listed before. */

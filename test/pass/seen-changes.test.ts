@@ -8,7 +8,7 @@ import {
   readSeen,
   rememberChanges,
   writeSeen,
-} from "../../src/updates/seen-changes.ts";
+} from "../../src/pass/seen-changes.ts";
 
 const key = (timestamp: number | undefined, content: string, nth = 0) =>
   changeKey(timestamp === undefined ? undefined : BigInt(timestamp), hash("sha256", content, "buffer"), nth);
