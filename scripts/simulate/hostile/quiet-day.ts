@@ -3,6 +3,7 @@
  * what they do, and no person does anything but approve what the guard holds. Then nothing of the trouble is left.
  */
 
+import { readOrderId } from "../../../src/answers/uuid.ts";
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
 import { measureAges } from "../../../src/health/conditions.ts";
 import { loadFacts } from "../../../src/health/fact-rows.ts";
@@ -465,12 +466,13 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
   }
   if (versions.bad.has(reference ?? "")) return true;
   if ([...versions.bad.values()].some((raw) => versions.isOfBad(raw, payload ?? ""))) return true;
-  // What a lie took the id from may be an absurd record, which its order shows to this day. Or the order is refused to this day, and the
+  // What a lie took the id from, or wrote it otherwise in, may be an absurd record, which its order shows to this day. Or the order is refused to this day, and the
   // changes of that time as well: nothing shows whose record it is.
   const refused = lies.namedBy(({ on, span }) => on === "snapshot" && span === "for ever");
   const orders = [...versions.odd, ...(world.forms.sinceAgeMax === null ? [] : refused)];
   const names = orders.flatMap((id) => [id, numberIn(world.service.newestText(id)) ?? id]);
-  if (reference === null && names.some((name) => payload?.toLowerCase().includes(name.toLowerCase()))) return true;
+  const isUnnamed = reference === null || readOrderId(reference) === undefined;
+  if (isUnnamed && names.some((name) => payload?.toLowerCase().includes(name.toLowerCase()))) return true;
   return versions.odd.has(reference ?? "") || lies.lasting().has(reference ?? "");
 }
 
