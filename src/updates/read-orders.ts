@@ -206,18 +206,18 @@ export class ReadOrders {
     // A read that no record asked for has nothing else to keep.
     if (isHeld && owed.record !== "") this.#queue.keepChange(owed, m.updates.snapshotUnusable, at);
     const isLast = isLastTry(owed);
+    const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     // What no record asked for is asked for again by what did: an hour later, or at night. An older answer ends the read only once the changes
-    // were asked about it: a request that fails on the way there, or a crash, ends nothing.
-    const isOver = isHeld ? isLast || owed.record === "" : isLast && current !== null;
+    // were asked about it: a request that fails on the way there, or a crash, ends nothing. So does one that is held as well.
+    const isOver = isHeld && known === undefined ? isLast || owed.record === "" : isLast && current !== null;
     this.#readAfterUnit(owed, answer);
     if (!isHeld) this.#asking.learnLag(owed, answer, stored);
     const announced = isHeld ? undefined : this.#asking.newerAnnounced(owed, answer, current);
-    const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
     if (!isHeld && newer === undefined) this.#asking.noteCalled(owed, answer, at);
     if (isOver || !(isHeld || newer !== undefined)) this.#queue.endDebt(owed);
-    else this.#queue.waitLonger(owed, isHeld ? unusable(owed.orderId) : olderThanStored(owed.orderId));
+    else this.#queue.waitLonger(owed, newer === undefined ? unusable(owed.orderId) : olderThanStored(owed.orderId));
     return { ...refreshed, newer };
   }
 

@@ -455,4 +455,23 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
+
+  it("is lacked by an order that was set back, where the changes list its later version no more", async () => {
+    const test = await startWithIll(6);
+    const [id, other] = test.ids as [string, string];
+    const lacking = LOSE["no lines"]!(test.sandbox.service.newestText(id)!);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    test.clock.advance(HOUR_MS);
+    test.ill.set(id, answered(lacking));
+    test.unlisted.add(id);
+    await test.run("reconcile");
+    for (let polls = 0; polls < 36; polls++) {
+      test.change(other, { status: `s${polls}` });
+      await test.poll(HOUR_MS + 60_000);
+    }
+    expect(test.statusOf(id).status).toBe("new");
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+    expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
+  });
 });
