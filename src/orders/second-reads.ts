@@ -26,6 +26,7 @@ const LATE_AFTER_EARLY_MS = 2 * 3_600_000;
 /** No unit ends later: such a time is no time, or the service's clock was set back. */
 const DUE_WITHIN_MS = 25 * 3_600_000;
 const DAY_MS = 86_400_000;
+const MINUTE_NS = 60n * 1_000_000_000n;
 /** Timestamps that show the step in which they go: of the newest orders. */
 const SHOWN_BY = 20;
 /** Waits between the reads while the unit is not over. */
@@ -79,13 +80,18 @@ export function endOfStepNs(store: Store, timestamp: Timestamp, timezone: string
   return endOfUnitNs(timestamp, loadOthers(store, timestamp, timezone));
 }
 
-/** None where the timestamp itself goes in steps of less than a minute. */
+/**
+ * None where the timestamp itself goes in steps of less than a minute. Where most are full minutes, those that are not show nothing: of times to
+ * the second one in sixty is a full minute, and a single order may bear a wrong time, or one from elsewhere.
+ */
 function loadOthers(store: Store, { instantNs }: Timestamp, timezone: string): Timestamp[] {
-  if (instantNs % (60n * 1_000_000_000n) !== 0n) return [];
-  return loadNewestTimestamps(store, SHOWN_BY).flatMap((text) => {
+  if (instantNs % MINUTE_NS !== 0n) return [];
+  const others = loadNewestTimestamps(store, SHOWN_BY).flatMap((text) => {
     const parsed = text === null ? undefined : parseTimestamp(text, timezone);
     return parsed === undefined ? [] : [parsed];
   });
+  const full = others.filter((other) => other.instantNs % MINUTE_NS === 0n);
+  return full.length + 1 > others.length - full.length ? full : others;
 }
 
 /** Orders at an early step, or at the last one, where each hour is one. */

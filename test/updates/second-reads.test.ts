@@ -92,6 +92,19 @@ it("a timestamp from the future keeps no order waiting, and none is read without
   for (const each of test.ids) expect(test.statusOf(each).status).toBe("paid");
 });
 
+it("a single order with seconds in its time hides no second change within a minute of another one", async () => {
+  const test = await startFollowed(4, { service: { precision: "min", updates: { lines: false } } });
+  const [id, odd] = test.ids as [string, string];
+  test.clock.advance(120_000 - (test.clock.nowMs() % 60_000));
+  test.change(odd, { status: "paid", timestampText: '"2026-03-02T14:07:31.000Z"' }, 0);
+  await test.poll();
+  test.change(id, { lines: LINES("2") }, 20_000);
+  await test.poll(0);
+  test.change(id, { lines: LINES("7") }, 0);
+  for (let polls = 0; polls < 2; polls++) await test.poll();
+  expect(test.rows("SELECT quantity FROM order_lines WHERE order_id = ?", id)).toEqual([{ quantity: "7" }]);
+});
+
 const quantity = (test: Followed, id: string) =>
   test.rows<{ quantity: string }>("SELECT quantity FROM order_lines WHERE order_id = ?", id)[0]?.quantity;
 
