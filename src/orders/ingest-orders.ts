@@ -220,6 +220,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });
+      renewWaiting(options, record, contentHash);
       readAfterUnit(options, record, read.values);
       return "refreshed";
     case "apply":
@@ -231,6 +232,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
         event: plan.event,
         eventSource: sourceOf(options, record, { mark, stored, incoming, event: plan.event }),
       });
+      renewWaiting(options, record, contentHash);
       if (stored.removed) reopenRequests(store, record.orderId);
       if (losesValues({ ...stored.values, lines: stored.lines }, read.values))
         requestLaterReads(store, record.orderId, options.at);
@@ -343,6 +345,12 @@ function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash:
     contentHash,
   };
   queueOrderRead(options, read, options.at);
+}
+
+/** A read that waits is for what the changes say now: an answer with what they said before is an older one. */
+function renewWaiting(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
+  const isWaiting = options.mapping.source === "update" && loadQueuedRead(options.store, record.orderId) !== undefined;
+  if (isWaiting) queueWholeRead(options, record, contentHash);
 }
 
 function payloadOf(bytes: Buffer, record: AnswerRecord): string {

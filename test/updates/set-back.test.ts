@@ -398,3 +398,27 @@ it.each(["changes", "whole"] as const)(
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   },
 );
+
+it("an order that is answered as an earlier change named it, after a later whole one was stored, has not been set back", async () => {
+  const test = await startWithIll(2, {
+    service: { updates: { carry: "whole" } },
+    settings: { updates: { carry: "whole" } },
+  });
+  const [id] = test.ids as [string];
+  const unreadable: FaultAction = { kind: "status", status: 500 };
+  // Of the same time as what is stored, so that only the order itself can tell which is the later one.
+  const tied = test.sandbox.service.newestText(id)!.replace('"new"', '"paid"');
+  test.ill.set(id, unreadable);
+  test.sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${tied}]}`) });
+  await test.poll();
+  expect(test.rows("SELECT source FROM owed_reads")).toEqual([{ source: "update" }]);
+  test.change(id, { status: "packed" });
+  await test.poll();
+  expect(test.statusOf(id).status).toBe("packed");
+  test.ill.set(id, raw(tied));
+  for (let polls = 0; polls < 4; polls++) await test.poll();
+  expect(test.statusOf(id).status).toBe("packed");
+  test.ill.delete(id);
+  for (let polls = 0; polls < 4; polls++) await test.poll(HOUR_MS);
+  expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+});
