@@ -31,6 +31,8 @@ export interface SinceLimits {
 }
 
 const MS_NS = 1_000_000n;
+/** The service's time is known to the second: the age that was refused last is met again a little smaller, and would be asked for ever. */
+const TIME_STEP_NS = 1_000n * MS_NS;
 /** A service may lift its limit, or have refused everything for a while: after so long it is asked once more. */
 const LIMITS_VALID_MS = 7 * 86_400_000;
 /** Where even a `since` of a few minutes ago is refused, it is not its age. */
@@ -71,6 +73,8 @@ export function planSince(
   const nowNs = instantOf(leastNow, "UTC");
   const answeredMs = limits.answeredMs ?? Number.POSITIVE_INFINITY;
   const ages = [answeredMs, Math.min(answeredMs, (limits.refusedMs ?? 0) / 2)].filter(Number.isFinite);
+  // The least that the service's time can be lies before what is asked: it says nothing of the time.
+  const isTimeUnknown = nowNs === undefined || (serviceNow === undefined && nowNs < widest.ns);
   const newestNs = instantOf(newest, rules.timezone);
   const fromNewest = newestNs === undefined ? undefined : askAt(newestNs, form, rules);
   // Without a position everything was asked for, and what is older than the newest order that is stored is found by reading them.
@@ -83,10 +87,10 @@ export function planSince(
     from(0),
     ...(isCovered ? behind : []),
     ...(nowNs === undefined ? [] : ages.map((age) => askAt(nowNs - BigInt(Math.round(age)) * MS_NS, form, rules))),
-    ...(fromNewest !== undefined && (nowNs === undefined || position === undefined) ? [fromNewest] : []),
+    ...(fromNewest !== undefined && (isTimeUnknown || position === undefined) ? [fromNewest] : []),
   ].filter(({ ns }) => ns > widest.ns && ns >= usefulNs);
   const oldestFirst = narrower.sort((a, b) => (a.ns < b.ns ? -1 : 1));
-  const open = oldestFirst.find((asked) => !isRefused(asked, limits, leastNow));
+  const open = oldestFirst.find(({ ns }) => !isRefused({ ns: ns - TIME_STEP_NS }, limits, leastNow));
   return { asked: open ?? oldestFirst.at(-1) ?? widest, isNarrowed: true };
 }
 

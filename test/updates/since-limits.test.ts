@@ -121,6 +121,22 @@ describe("the first since of a pass", () => {
       4 * DAY_MS + 1,
       true,
     ],
+    [
+      "the age that is known was refused within the same second: half of it",
+      4 * DAY_MS,
+      limits({ refusedMs: DAY_MS + 600, answeredMs: DAY_MS }),
+      {},
+      DAY_MS / 2 + 1_000,
+      true,
+    ],
+    [
+      "the least that the time can be lies before the position: from the newest order",
+      HOUR_MS,
+      limits({ refusedMs: undefined, refusedUpToMs: NOW_MS - 50 * MINUTES }),
+      { now: undefined, least: before(DAY_MS), newest: before(10 * MINUTES) },
+      10 * MINUTES,
+      true,
+    ],
   ])("%s", (_, age, known, how, expectedMs, isNarrowed) => {
     expect(plan(age, known, how)).toEqual({ ageMs: expectedMs, isNarrowed });
   });
