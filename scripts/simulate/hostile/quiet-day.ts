@@ -177,7 +177,11 @@ async function changeMany(world: World): Promise<void> {
   const payload = auditor.prepare("SELECT payload FROM orders WHERE order_id = ?").pluck();
   // What shares its timestamp with a full page of changes cannot be asked for.
   const reachable = many.filter((id) => versions.tieSize(id, unitOf(forms)) < forms.page);
-  const unknown = reachable.filter((id) => !String(payload.get(id)).includes('"bulk"'));
+  // Where so few orders may be read at a time that they are not through yet, it is known which are left.
+  const waits = auditor.prepare("SELECT 1 FROM owed_reads WHERE order_id = ?").pluck();
+  const isKnown = (id: string) =>
+    String(payload.get(id)).includes('"bulk"') || (forms.limited === "snapshot" && waits.get(id) !== undefined);
+  const unknown = reachable.filter((id) => !isKnown(id));
   world.coverage.count("newest first", many.length > forms.page ? "more than a page" : "one page");
   if (unknown.length > 0 && world.violation === undefined)
     world.fail(16, `changes that a page has left out are unknown: ${unknown.join(", ")}`);
