@@ -40,6 +40,8 @@ import type { Lent } from "./workshop.ts";
 const TICK_MS = 10_000;
 const DRAIN_MS = 7_000;
 const ENDED_MS = 9_000;
+/** The hour after which a batch without orders is confirmed, and the polls of a quiet day around it. */
+const EMPTY_MS = 90 * 60_000;
 const TICKS_PER_MINUTE = 6;
 /** Rounds of passes in a long stretch of the schedule: a lie that lasts for hours is to be met several times. */
 const STRETCH_TICKS: Record<WorldKind, number> = { usual: 5, hostile: 10 };
@@ -93,6 +95,8 @@ export class World implements Scene, Line, CommitHooks {
   hadRefusedConfirms = false;
   /** Set where every fault is over and nothing may fail any more. */
   isQuiet = false;
+  /** Since when each answer to GET /orders is a batch without orders. */
+  #emptySinceMs: number | undefined;
   readonly random: Random;
   readonly service: SandboxService;
   /** The service at another address, where few lives go. */
@@ -363,6 +367,14 @@ export class World implements Scene, Line, CommitHooks {
     if (level !== "debug") this.trace(`${level}: ${message}`);
   }
 
+  /** A batch without orders that the service serves once it has forgotten no confirm any more is confirmed within an hour, or at the poll after. */
+  #isEmptyYet(job: string, error: RunResult["error"]): boolean {
+    if (job !== "orders") return false;
+    if (error?.text.id !== "orders.emptyBatch") this.#emptySinceMs = undefined;
+    else this.#emptySinceMs ??= this.time.elapsedMs;
+    return this.#emptySinceMs !== undefined && this.time.elapsedMs - this.#emptySinceMs <= EMPTY_MS;
+  }
+
   #onResult(life: ProgramLife, job: string, result: RunResult): void {
     if (life.isDead) return;
     const { error, outcome, counts } = result;
@@ -375,11 +387,13 @@ export class World implements Scene, Line, CommitHooks {
     const isLimited = this.forms.limited !== "none" && error?.code === "rate_limited";
     // A position that is too old for a service is asked for nearer, once it was refused.
     const isTooOld = job === "updates" && error?.code === "request_refused" && error.message.includes("too old");
+    const isEmptyYet = this.#isEmptyYet(job, error);
     if (
       error !== null &&
       !isRefusal &&
       !isLimited &&
       !isTooOld &&
+      !isEmptyYet &&
       this.isQuiet &&
       this.lies.standing.length === 0 &&
       outcome !== "stopped"
