@@ -39,8 +39,9 @@ export interface MirrorTarget {
   tls: boolean;
 }
 
+/** An `@` ends the password and stands nowhere else: what follows the first one of a password is no host. */
 const URL_FORM =
-  /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?(\[[^\]]+\]|[^:/?]*)(?::(\d{1,5}))?\/([^?/]+)(?:\?(.*))?$/;
+  /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?(\[[^\]]+\]|[^:@/?]*)(?::(\d{1,5}))?\/([^@?/]+)(?:\?(.*))?$/;
 const PORT = 5432;
 const PARAMETERS = new Set(["host", "port", "user", "password", "sslmode"]);
 /** Words of libpq's: whatever asks for TLS, or would take it, has it verified here. */

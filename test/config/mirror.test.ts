@@ -98,5 +98,8 @@ describe("the group mirror", () => {
     [{ url: SECRET }, "mirror", "config.noShopKey"],
     [{ shop: "north", url: SECRET, url_file: "x" }, "mirror.url", "config.twoMirrorUrls"],
     [{ shop: "north", url: "postgres://db" }, "mirror.url", "config.notPostgresUrl"],
+    // What stands behind the first @ of a password is no host, and behind a slash no database.
+    [{ shop: "north", url: "postgres://u:se@cret@db/chain" }, "mirror.url", "config.notPostgresUrl"],
+    [{ shop: "north", url: "postgres://u:12/cret@db" }, "mirror.url", "config.notPostgresUrl"],
   ])("%j is refused", (mirror, key, id) => expect(problemsOf(mirror)).toEqual([[key, id]]));
 });

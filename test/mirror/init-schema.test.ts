@@ -35,6 +35,7 @@ describeWithPostgres("mirror init", () => {
       "0005_what_counts",
       "0006_account",
       "0007_strays",
+      "0008_own_writes",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(

@@ -71,6 +71,43 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
+  it("are noted where a trigger of the head office writes them beneath the bridge's own writes, and its stock and marks too", async () => {
+    const { bridge, database, erp, pass, remote } = await startUp({
+      statuses: { path: "/api/v1/1c/orders/{order_id}/status" },
+    });
+    const [id = ""] = await storeOrders(bridge, 1);
+    await database.cluster.query(
+      database.name,
+      `CREATE FUNCTION erp_bridge.on_write() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = erp_bridge AS $$ BEGIN
+         INSERT INTO stock (shop, sku, quantity) VALUES (NEW.shop, TG_TABLE_NAME, 1);
+         INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES (NEW.shop, NEW.order_id, 1)
+           ON CONFLICT (shop, order_id) DO UPDATE SET erp_number = 'N-1';
+         INSERT INTO status_requests (shop, order_id, status) VALUES (NEW.shop, NEW.order_id, 'after ' || TG_TABLE_NAME);
+         RETURN NULL; END $$;
+       CREATE TRIGGER on_order AFTER INSERT ON erp_bridge.orders FOR EACH ROW EXECUTE FUNCTION erp_bridge.on_write();
+       CREATE CONSTRAINT TRIGGER on_outcome AFTER UPDATE ON erp_bridge.status_requests DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW WHEN (NEW.state = 'sent' AND OLD.state = 'pending') EXECUTE FUNCTION erp_bridge.on_write();`,
+    );
+    await erp.query("SET erp_bridge.quiet = 'on'");
+    await showOrder(erp, id, 1);
+    await erp.query("RESET erp_bridge.quiet");
+    expect(await pass()).toEqual({ erpRequests: 1, erpRows: 2 });
+    expect(bridge.rows("SELECT status, known_revision FROM status_requests")).toEqual([
+      { status: "after orders", known_revision: 1 },
+    ]);
+    // The outcome is written by the bridge itself.
+    bridge.bridge.store.db.exec("UPDATE status_requests SET state = 'sent', http_status = 200");
+    await pass();
+    await pass();
+    expect(bridge.rows("SELECT status FROM status_requests ORDER BY id")).toEqual([
+      { status: "after orders" },
+      { status: "after status_requests" },
+    ]);
+    expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "orders" }, { sku: "status_requests" }]);
+    expect(bridge.rows("SELECT erp_number FROM erp_orders")).toEqual([{ erp_number: "N-1" }]);
+    expect(await remote("SELECT count(*)::int AS n FROM touched")).toEqual([{ n: 0 }]);
+  });
+
   itWhole("arrive once although PostgreSQL was restored to before they came, and after", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);

@@ -97,7 +97,8 @@ export const config = {
   credentialUnreadable: ({ credential, problem }: { credential: string; problem: Said }) =>
     `gets a systemd credential ${credential} that ${problem}`,
   fileUnreadable: ({ problem }: { problem: Said }) => `names a file that ${problem}`,
-  notPostgresUrl: "must be like postgres://USER:PASSWORD@HOST/DATABASE",
+  notPostgresUrl:
+    "must be like postgres://USER:PASSWORD@HOST/DATABASE; in a user, a password or a name @ is written %40, / %2F, : %3A, ? %3F and % %25",
   postgresParameter: ({ name }: { name: string }) => `has a parameter that is not understood: ${name}`,
   plainPostgres: "must use TLS: sslmode=disable is for this machine alone",
   twoMirrorUrls: "stands beside url_file; keep one of the two",

@@ -95,7 +95,8 @@ export const config = {
   secretSpace: "начинается или заканчивается пробелом",
   credentialUnreadable: ({ credential, problem }) => `учётные данные systemd ${credential}: ${problem}`,
   fileUnreadable: ({ problem }) => `указанный файл ${problem}`,
-  notPostgresUrl: "должен иметь вид postgres://USER:PASSWORD@HOST/DATABASE",
+  notPostgresUrl:
+    "должен иметь вид postgres://USER:PASSWORD@HOST/DATABASE; в имени и пароле @ пишется как %40, / как %2F, : как %3A, ? как %3F, % как %25",
   postgresParameter: ({ name }) => `содержит непонятный параметр: ${name}`,
   plainPostgres: "нужен TLS: sslmode=disable годится только для этой машины",
   twoMirrorUrls: "указано вместе с url_file; оставьте что-то одно",
