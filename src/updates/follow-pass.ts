@@ -90,8 +90,8 @@ export interface Pass {
   refusedSince?: string;
   /** The first `since` of the pass is later than was wanted. */
   isNarrowed: boolean;
-  /** An answer to another question than the one that was asked ({@link showsOtherQuestion}), and how many changes it held. */
-  otherQuestion?: { since: string; size: number };
+  /** From when was asked what was answered as another question ({@link showsOtherQuestion}), and how many changes the answer held. */
+  otherQuestion?: { ns: bigint; size: number } | undefined;
   /** The newest changes of the pass. */
   anchors: readonly Anchor[];
   /** A page has shown whole what an earlier one may have left behind. */

@@ -181,7 +181,7 @@ export class ReadPages {
       // A token that was named counts once it was asked and answered: until then the position is a time.
       const isNamed = hasTokens && token !== undefined && token !== asked.since;
       if (isNamed && !isLargest(token, page, pass) && this.#mayFollow(token, asked.since, new Set()))
-        return page.fresh === 0 && !this.#completeness.saysMore(pass.metadata)
+        return page.fresh === 0 && pass.otherQuestion === undefined && !this.#completeness.saysMore(pass.metadata)
           ? true
           : await this.#readByToken(pass, token, asked);
       const { learned, verdict } = planNextPage(
@@ -255,8 +255,10 @@ export class ReadPages {
       seen.add(since);
       quiet = page.fresh === 0 ? quiet + 1 : 0;
       if (token === undefined || token === since) return true;
-      // A page may be empty because the service leaves out what it would not show.
-      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !this.#completeness.saysMore(pass.metadata))) {
+      if (pass.otherQuestion !== undefined && !this.#lacksKnown(pass, pass.otherQuestion)) delete pass.otherQuestion;
+      // A page may be empty because the service leaves out what it would not show, and full of records whose times are from before it.
+      const isMore = pass.otherQuestion !== undefined || this.#completeness.saysMore(pass.metadata);
+      if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !isMore)) {
         const rewritten = isRewritten ? undefined : this.#findRewritten(token, since);
         if (rewritten === undefined) return true;
         since = rewritten;
@@ -384,11 +386,14 @@ export class ReadPages {
     if (asked === undefined || isByToken) return false;
     const { instantNs: ns, form } = asked;
     if (!liesBefore(timestamps, { ns, form })) return false;
+    if (this.#lacksKnown(pass, { ns })) pass.otherQuestion ??= { ns, size: timestamps.length };
+    return true;
+  }
+
+  #lacksKnown(pass: Pass, { ns }: { ns: bigint }): boolean {
     const nowNs = instantOf(pass.serviceNow, "UTC");
     const anchors = loadAnchors(this.#context.store);
-    if (showsOtherQuestion(anchors, { ns, nowNs }, (orderId) => pass.changes.hasNewest(orderId)))
-      pass.otherQuestion ??= { since, size: timestamps.length };
-    return true;
+    return showsOtherQuestion(anchors, { ns, nowNs }, (orderId) => pass.changes.hasNewest(orderId));
   }
 }
 

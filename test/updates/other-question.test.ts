@@ -111,6 +111,29 @@ describe("a service that does not read since any more, and answers its first pag
   });
 });
 
+it("an answer full of changes under times from before them is to what was asked where the position that it names leads on", async () => {
+  const updates = { pageLimit: 2, history: "log", next: ["next"], nextForm: "cursor" } as const;
+  const test = await startFollowed(6, { service: { updates }, settings: { updates: { next: "$.next" } } });
+  const [odd = "", other = "", last = ""] = test.ids;
+  await test.poll();
+  await test.poll(2 * HOUR_MS);
+  const { created_at } = JSON.parse(test.sandbox.service.newestText(odd)!) as { created_at: string };
+  const since = new Date(test.sandbox.service.now() - 500).toISOString();
+  for (let changes = 0; changes < 6; changes++) test.change(odd, { timestampText: JSON.stringify(created_at) });
+  for (const id of [other, last]) test.change(id, { status: "paid" });
+  for (let polls = 0; polls < 4; polls++) await test.poll();
+  // As where the service has refused its own positions.
+  test.bridge.store.db.prepare("UPDATE watermarks SET value = ? WHERE stream = 'updates'").run(since);
+  for (let polls = 0; polls < 15; polls++) {
+    await test.poll();
+    expect(cut(test)).toEqual([]);
+  }
+  expect(test.watermark()).toMatch(/^cursor-/);
+  test.change(other, { status: "packed" });
+  await test.poll();
+  expect(test.statusOf(other).status).toBe("packed");
+});
+
 describe("a page from before what was asked", () => {
   const at = (...texts: readonly (string | undefined)[]) =>
     texts.map((text): ServedTimestamp | undefined => {
