@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { deleteHold } from "../../src/pass/hold-rows.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, type Scene, startScene } from "../support/restored.ts";
@@ -75,7 +75,7 @@ const onSite = (scene: Scene) =>
   );
 
 describe("what a restore brings over of the ERP's", () => {
-  it("is every value with its bytes, and every row under its number", async () => {
+  itWhole("is every value with its bytes, and every row under its number", async () => {
     const scene = await startScene();
     const outcome = await restoreAfter(
       scene,

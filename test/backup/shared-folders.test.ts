@@ -7,11 +7,11 @@ import { isForeign } from "../../src/platform/owner.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 describe("whose a copy or an entry is", () => {
   const own = { account: "a", database: "1" };
-  it.each([
+  itSome(1)([
     [{ account: "a", database: "1" }, false],
     [{ account: "b", database: "1" }, false], // the same shop under another address
     [{ account: "a", database: "2" }, false], // the shop's former database

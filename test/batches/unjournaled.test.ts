@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { readJournal } from "../../src/backup/journal-files.ts";
 import { migrateDatabase } from "../../src/database/migrate.ts";
 import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
@@ -9,7 +9,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, type Scene, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const giant = { sandbox: { options: { handOut: "next" as const, redeliverAfterMs: 300_000, batchSize: 100 } } };
@@ -113,7 +113,7 @@ itWhole("the same bytes wait once, also where they are news each time", async ()
   expect(waiting(scene)).toHaveLength(1);
 });
 
-it.each([
+itSome(1)([
   ["names it", {}, {}],
   ["names nothing", { confirm: { body: {} } }, { confirmForm: "all", handOut: "next", redeliverAfterMs: 1 }],
 ] as const)(
@@ -195,7 +195,7 @@ itWhole("an upgrade brings over what waits in batches, also beside a confirm tha
 const moved = `UPDATE batches SET (body, body_id) = (SELECT body, body_id FROM unjournaled_bodies u WHERE u.fingerprint = batches.fingerprint);
   DELETE FROM unjournaled_bodies`;
 
-it.each([
+itSome(1)([
   ["of this version", "", [2, 1]],
   ["of a version that kept them beside their batches", moved, [2, 1]],
   ["that lacks the parts of one", "DELETE FROM body_parts", [1, 0]],

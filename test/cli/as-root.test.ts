@@ -328,7 +328,7 @@ function plant(shop: RootsShop, kind: string, names: readonly string[], treasure
   };
 }
 
-describe.each(some(Object.keys(KINDS), 1))(
+inWhole("platform/fresh-file").describe.each(Object.keys(KINDS))(
   "a %s in the place of what root's commands write",
   { timeout: 240_000 },
   (kind) => {

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { startShop } from "../support/shop.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const PATIENT = { timeout: 30_000 };
 
@@ -21,7 +21,7 @@ describe("check, of the folders of copies", PATIENT, () => {
     expect(await lines()).toMatchObject({ code: 2, found: [expect.stringContaining(`${folder} is not a folder`)] });
   });
 
-  it("accepts a folder that is there", async () => {
+  itWhole("accepts a folder that is there", async () => {
     const shop = await startShop({ settings: { backup: { dir: "copies" } } });
     mkdirSync(path.join(shop.folder, "copies"));
     await shop.command("sync", "orders");

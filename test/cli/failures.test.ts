@@ -29,7 +29,7 @@ async function expectRecovery(shop: Shop): Promise<void> {
 }
 
 describe("sync where the service does not let it work", () => {
-  it("names wrong credentials, ends with 77, holds only the orders, and goes on after resume", async () => {
+  itWhole("names wrong credentials, ends with 77, holds only the orders, and goes on after resume", async () => {
     const shop = await shopWithOrders();
     shop.sandbox.service.setOptions({ refuse: ["1c"] });
     const result = await shop.command("sync");

@@ -99,7 +99,7 @@ describe("init without anybody to ask", () => {
     });
   });
 
-  it("names everything that is missing or wrong at once, and writes nothing", async () => {
+  itWhole("names everything that is missing or wrong at once, and writes nothing", async () => {
     const { folder, file } = await setUp();
     const terminal = typingTerminal({ piped: "bad\u0000secret" });
     const flags = ["init", "--config", file, "--base-url", "http://shop.example.com", "--alert-webhook", "nowhere"];

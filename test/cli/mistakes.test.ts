@@ -205,7 +205,7 @@ describe("a mistake around the file", () => {
     );
   });
 
-  it("a folder for the database that is not there says how to make it", async () => {
+  itWhole("a folder for the database that is not there says how to make it", async () => {
     const file = write({});
     writeFileSync(file, `service:\n${SERVICE}\ndatabase: { path: data/bridge.db }\n`);
     const { code, said } = await check(file);

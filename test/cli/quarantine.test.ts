@@ -30,7 +30,7 @@ describe("quarantine show", () => {
     expect(record.reason).toBe("$.status (status) is missing");
   });
 
-  it("refuses what names no record", async () => {
+  itWhole("refuses what names no record", async () => {
     const t = await withRecord(NO_STATUS);
     expect((await t.command({}, "quarantine", "show", "17")).exitCode).toBe(64);
     expect((await t.command({}, "quarantine", "show", "batch:x")).exitCode).toBe(64);
@@ -51,7 +51,7 @@ describe("quarantine retry", () => {
     expect((await t.command(settings, "quarantine", "retry", "--all")).out).toEqual(["Nothing is in quarantine."]);
   });
 
-  it("stores a record whose id the present mapping can read, however its keys are ordered", async () => {
+  itWhole("stores a record whose id the present mapping can read, however its keys are ordered", async () => {
     const t = await withRecord(`{"status": "new","guid":"${ID}","items":[]}`);
     expect(t.rows("SELECT reference, state FROM quarantine")).toEqual([{ reference: null, state: "held" }]);
     const settings = { orders: { fields: { order_id: "$.guid" } } };
@@ -59,7 +59,7 @@ describe("quarantine retry", () => {
     expect(t.rows("SELECT status FROM orders WHERE order_id = ?", ID)).toEqual([{ status: "new" }]);
   });
 
-  it("never lets an old record replace a newer order", async () => {
+  itWhole("never lets an old record replace a newer order", async () => {
     const t = await withRecord(`{"order_id":"${ID}","state":"new","updated_at":"2026-02-01T00:00:00Z","items":[]}`);
     t.sandbox.service.changeOrder(ID, {
       raw: `{"order_id":"${ID}","status":"paid","state":"paid","updated_at":"2026-02-02T00:00:00Z","items":[]}`,
@@ -74,7 +74,7 @@ describe("quarantine retry", () => {
     ]);
   });
 
-  it("asks the service again where an old snapshot was held of an order that is stored", async () => {
+  itWhole("asks the service again where an old snapshot was held of an order that is stored", async () => {
     const t = await startRepairBridge();
     const id = t.sandbox.service.createOrder({ status: "paid", lines: [] });
     await t.run("orders");
@@ -160,7 +160,7 @@ describe("a batch that could not be read", () => {
     expect(t.rows("SELECT order_id FROM orders")).toEqual([{ order_id: ID }]);
   });
 
-  it("can be dropped; its body stays in the quarantine", async () => {
+  itWhole("can be dropped; its body stays in the quarantine", async () => {
     const t = await startRepairBridge({ settings: { orders: { batch: { orders: "$.data" } } } });
     t.sandbox.service.createOrder({ id: ID });
     await t.run("orders");

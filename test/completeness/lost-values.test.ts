@@ -131,7 +131,7 @@ describe("a status that is written otherwise for a while", () => {
     expect(test.rows("SELECT state FROM status_requests")).toEqual([{ state: "refused" }]);
   });
 
-  it("as a word is not stored where statuses are numbers", async () => {
+  itWhole("as a word is not stored where statuses are numbers", async () => {
     const numbers = { statuses: { cancelled: ["5"], closed: ["4", "5"] } };
     const test = await startFollowed(0, { settings: { orders: numbers } });
     const mend = lose(test, writeStatus(WRITE["a number"]!));
@@ -223,7 +223,7 @@ describe("what nearly every former order has", () => {
     expect(stateOf(test, id)).toMatchObject({ currency: "RUB" });
   });
 
-  it.each(["no total", "no currency", "fewer lines than it counts"])(
+  itSome(1)(["no total", "no currency", "fewer lines than it counts"])(
     "may be lost by an order that is cancelled: %s",
     async (name) => {
       const test = await startCounting(9);
@@ -314,7 +314,7 @@ describe("what nearly every former order has", () => {
     },
   );
 
-  it.each([
+  itSome(1)([
     [2, "new"],
     [3, "paid"],
   ])("is guarded while %i of twenty others have lost it", async (without, status) => {
@@ -414,7 +414,7 @@ describe("what nearly every former order has", () => {
 
   const answered = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 
-  it("is lacked by one order that was answered with it since the same answer was held", async () => {
+  itWhole("is lacked by one order that was answered with it since the same answer was held", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     const lacking = LOSE["no lines"]!(test.sandbox.service.newestText(id)!).replace(/"updated_at":"[^"]*",/, "");
@@ -435,7 +435,7 @@ describe("what nearly every former order has", () => {
     expect([held(), lines(test, id)]).toEqual([0, 0]);
   });
 
-  it("is lacked by an order that was set back, where the changes say nothing of it for a day", async () => {
+  itWhole("is lacked by an order that was set back, where the changes say nothing of it for a day", async () => {
     const test = await startWithIll(6, { service: { updates: { sinceAgeMax: 3 * HOUR_MS } } });
     const [id, other] = test.ids as [string, string];
     const lacking = LOSE["no lines"]!(test.sandbox.service.newestText(id)!);

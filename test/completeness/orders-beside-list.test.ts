@@ -183,7 +183,7 @@ describe("a count beside the first batches", () => {
     expect((await poll()).error).toMatchObject(NOT_WHOLE);
   });
 
-  it.each([
+  itSome(1)([
     ["all orders of a shop", { total: 15_234 }, 2],
     ["a backlog of many pages", { total: 250 }, 20],
     ["what is still to come", { remaining: 7 }, 2],
@@ -252,17 +252,20 @@ describe("a count beside the first batches", () => {
     expect(noticed()).toEqual([]);
   });
 
-  it("keeps a batch for good that is smaller than the service has delivered, until a person says otherwise", async () => {
-    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }), 2);
-    serve("b-short", createOrders(t, 2).slice(0, 1), { total: 2 });
-    for (let hour = 0; hour < 30; hour++) {
-      const { error } = await poll(60);
-      expect(error).toMatchObject({ message: expect.stringMatching(/the batch is not confirmed\.$/) });
-    }
-    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
-    expect((await poll()).error).toBeNull();
-    expect(isConfirmed("b-short")).toBe(true);
-  });
+  itWhole(
+    "keeps a batch for good that is smaller than the service has delivered, until a person says otherwise",
+    async () => {
+      const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }), 2);
+      serve("b-short", createOrders(t, 2).slice(0, 1), { total: 2 });
+      for (let hour = 0; hour < 30; hour++) {
+        const { error } = await poll(60);
+        expect(error).toMatchObject({ message: expect.stringMatching(/the batch is not confirmed\.$/) });
+      }
+      t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+      expect((await poll()).error).toBeNull();
+      expect(isConfirmed("b-short")).toBe(true);
+    },
+  );
 });
 
 describe("orders that an answer names beside its list", () => {
@@ -334,7 +337,7 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-else")).toBe(true);
   });
 
-  it.each([
+  itSome(1)([
     ["from the first answer on", { warehouses: [FOREIGN] }],
     ["one by one", { shop_id: FOREIGN, account: { id: FOREIGN } }],
   ])("are something else where they stand there %s", async (_, beside) => {

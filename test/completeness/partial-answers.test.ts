@@ -56,7 +56,7 @@ describe("an answer whose head says that it is a part", () => {
     expectComplete(t);
   });
 
-  it("tells a number of records that was that of each batch before", async () => {
+  itWhole("tells a number of records that was that of each batch before", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
     for (let batch = 0; batch < 3; batch++) {
       createOrders(t, 1);
@@ -138,7 +138,7 @@ describe("an order that is answered with a part of it", () => {
 });
 
 describe("an empty list", () => {
-  it.each([201, 202, 203, 206, 226])("says nothing of what there is where it comes with %i", async (status) => {
+  itSome(1)([201, 202, 203, 206, 226])("says nothing of what there is where it comes with %i", async (status) => {
     const test = await startFollowed(1);
     withHead(test, { status }, () => '{"orders":[],"updates":[]}');
     for (const job of ["orders", "updates"] as const)

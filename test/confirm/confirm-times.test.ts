@@ -148,7 +148,7 @@ describe("records without a usable id", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
   });
 
-  it("are said to block the batch where no confirm can name it", async () => {
+  itWhole("are said to block the batch where no confirm can name it", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none", batchSize: 1 } } });
     createOrders(t, 1);
     await t.run("orders");
@@ -167,7 +167,7 @@ describe("records without a usable id", () => {
     expect(attention.join()).not.toContain("refused by the service");
   });
 
-  it("leave the other ids of the batch to its confirm", async () => {
+  itWhole("leave the other ids of the batch to its confirm", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none", batchSize: 3 } } });
     createOrders(t, 1);
     await t.run("orders");

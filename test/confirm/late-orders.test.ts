@@ -48,7 +48,7 @@ describe("an order whose confirm comes late", () => {
     expect([owed(test), test.snapshots(late)]).toEqual([[], 1]);
   });
 
-  it("is read as well where the confirm names nothing", async () => {
+  itWhole("is read as well where the confirm names nothing", async () => {
     const { test, late } = await confirmLate(20, {
       settings: { orders: { confirm: { body: {} } } },
       confirmForm: "all",
@@ -56,7 +56,7 @@ describe("an order whose confirm comes late", () => {
     expect(owed(test)).toEqual([late]);
   });
 
-  it("is read once as well where its batch counted as confirmed, and was served again until then", async () => {
+  itWhole("is read once as well where its batch counted as confirmed, and was served again until then", async () => {
     const test = await startFollowed(1, {
       settings: { orders: { confirm: { body: { order_ids: "{order_ids}" } } } },
       service: { confirmForm: "order_ids", batchFormedMs: 0, updates: { scope: "confirmed", carry: "whole" } },
@@ -120,7 +120,7 @@ describe("an order whose confirm comes late", () => {
     expect([owed(test), test.snapshots(late)]).toEqual([[], 1]);
   });
 
-  it("is read where a search for changes ends after its confirm, and moves the position", async () => {
+  itWhole("is read where a search for changes ends after its confirm, and moves the position", async () => {
     const { test, next } = await startWithin(30, { keeps: "newest", order: "descending", pageLimit: 12 });
     const searching = () => test.rows("SELECT value FROM meta WHERE key = 'cut'").length > 0;
     test.change(test.ids[0]!, { status: "paid" });

@@ -76,7 +76,7 @@ describe("a confirm whose answer does not come", () => {
     expectComplete(t);
   });
 
-  it("keeps trying through hours of errors, while orders go on being stored", async () => {
+  itWhole("keeps trying through hours of errors, while orders go on being stored", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 2 } },
     });
@@ -229,7 +229,7 @@ describe("a confirm that is refused", () => {
     expect(new Set(batchStates(t))).toEqual(new Set(["refused"]));
   });
 
-  it.each([
+  itSome(1)([
     ["the same name", '"batch-1"', `["${UUID_C}"]`],
     ["all its orders", "null", `["${UUID_A}","${UUID_B}"]`],
   ])("ends with a batch of %s that is accepted, and only then", async (_name, batchId, orderIds) => {

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { FileTrouble, Store } from "../../src/database/store.ts";
 import { openNewStore } from "../support/new-store.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 function openFile(): { file: string; store: Store; trouble: FileTrouble[] } {
   const { file, store } = openNewStore(tempFolder("log"));
@@ -148,7 +148,7 @@ describe("files that are taken from under the bridge", () => {
     expect(inFileAlone(file)).toContain("saved");
   });
 
-  it("another log with something in it, or other shared memory, is refused", () => {
+  itWhole("another log with something in it, or other shared memory, is refused", () => {
     for (const suffix of ["-wal", "-shm"]) {
       const { file, store, trouble } = openFile();
       openErp(file).close();
@@ -161,7 +161,7 @@ describe("files that are taken from under the bridge", () => {
     }
   });
 
-  it("a second name keeps writes out until it is gone", () => {
+  itWhole("a second name keeps writes out until it is gone", () => {
     for (const suffix of ["", "-wal"]) {
       const { file, store, trouble } = openFile();
       openErp(file).close();
@@ -211,7 +211,7 @@ describe("a log that is truncated in place", () => {
     }
   }
 
-  it.each([
+  itSome(1)([
     ["empty", 0],
     ["to a part of its header", 20],
     ["to some of its frames", 32 + 3 * 4120],
@@ -229,7 +229,7 @@ describe("a log that is truncated in place", () => {
     expect(verdictOf(file)).toBe("ok");
   });
 
-  it.each(["secure", "look"] as const)("is met by %s before anything is moved", (how) => {
+  itSome(1)(["secure", "look"] as const)("is met by %s before anything is moved", (how) => {
     const { file, store, erp } = openUnmoved();
     erp.exec("COMMIT");
     truncateSync(`${file}-wal`, 0);
@@ -237,7 +237,7 @@ describe("a log that is truncated in place", () => {
     expect(verdictOf(file)).toBe("ok");
   });
 
-  it.each([0, 20, 32 + 3 * 4120])("is met where it has grown again since, with a hole: %i bytes left", (size) => {
+  itSome(1)([0, 20, 32 + 3 * 4120])("is met where it has grown again since, with a hole: %i bytes left", (size) => {
     const { file, store, erp } = openUnmoved();
     erp.exec("COMMIT");
     const before = statSync(`${file}-wal`).size;

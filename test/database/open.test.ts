@@ -24,7 +24,7 @@ import type { Store } from "../../src/database/store.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const SCHEMA = "CREATE TABLE orders (order_id TEXT PRIMARY KEY, payload TEXT) STRICT, WITHOUT ROWID;";
 
@@ -124,7 +124,7 @@ describe("opening", () => {
     expect(store.db.prepare("SELECT x FROM goods").pluck().all()).toEqual([1]);
   });
 
-  it.each([0, 1_313_820_229])("takes a file for its own in which the ERP has set application_id to %i", (id) => {
+  itSome(1)([0, 1_313_820_229])("takes a file for its own in which the ERP has set application_id to %i", (id) => {
     const first = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
     first.db.pragma(`application_id = ${id}`);
     first.close();
@@ -330,7 +330,7 @@ describe("writing", () => {
     expect(ids(store)).toEqual(["a", "c"]);
   });
 
-  it.each(["replaced", "removed"])("commits nothing into a file that was %s", (how) => {
+  itSome(1)(["replaced", "removed"])("commits nothing into a file that was %s", (how) => {
     const store = open();
     insert(store, "a");
     if (how === "replaced") {
@@ -353,7 +353,7 @@ describe("writing", () => {
 
 describe("errors of the machine", () => {
   const withCode = (code: string) => Object.assign(new Error("words"), { code });
-  it.each([
+  itSome(1)([
     ["SQLITE_FULL", "disk_full"],
     ["ENOSPC", "disk_full"],
     ["SQLITE_IOERR_FSYNC", "disk_failed"],

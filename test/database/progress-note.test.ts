@@ -10,7 +10,7 @@ import { decodeSlots, encodeSlot, isBehind, type Note, SLOT_BYTES, SLOTS } from 
 import { markSettled, readNote } from "../../src/database/progress-note.ts";
 import type { Store } from "../../src/database/store.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const ID = "0d6f3f6e-8f5c-4b60-9a3d-1a2b3c4d5e6f";
 
@@ -151,43 +151,49 @@ describe("how far a database had come", () => {
     expect(readNote(file)).toMatchObject({ database: ID, batches: 1 });
   });
 
-  it("stays where it is when an earlier copy is brought in through SQLite, also one whose numbers have overtaken", async () => {
-    const { folder, file, store } = begin();
-    const troubles: string[] = [];
-    store.onTrouble = ({ kind }) => void troubles.push(kind);
-    storeBatch(store, "first");
-    saveOrder(store, 1);
-    store.secure();
-    const copy = path.join(folder, "monday.db");
-    await store.db.backup(copy);
-    storeBatch(store, "second");
-    saveOrder(store, 2);
-    store.secure();
-    const noted = readNote(file);
-    const old = new Database(copy);
-    await old.backup(file);
-    old.close();
-    expect(() => store.look()).toThrow("older than what the service was told");
-    for (const batch of ["third", "fourth", "fifth"]) storeBatch(store, batch);
-    saveOrder(store, 3);
-    saveOrder(store, 4);
-    expect(() => store.secure()).toThrow("older than what the service was told");
-    expect(troubles).toEqual(["older", "older"]);
-    expect(readNote(file)).toEqual(noted);
-    store.close();
-    expect(doubtIn(folder)).toBe("older");
-  });
+  itWhole(
+    "stays where it is when an earlier copy is brought in through SQLite, also one whose numbers have overtaken",
+    async () => {
+      const { folder, file, store } = begin();
+      const troubles: string[] = [];
+      store.onTrouble = ({ kind }) => void troubles.push(kind);
+      storeBatch(store, "first");
+      saveOrder(store, 1);
+      store.secure();
+      const copy = path.join(folder, "monday.db");
+      await store.db.backup(copy);
+      storeBatch(store, "second");
+      saveOrder(store, 2);
+      store.secure();
+      const noted = readNote(file);
+      const old = new Database(copy);
+      await old.backup(file);
+      old.close();
+      expect(() => store.look()).toThrow("older than what the service was told");
+      for (const batch of ["third", "fourth", "fifth"]) storeBatch(store, batch);
+      saveOrder(store, 3);
+      saveOrder(store, 4);
+      expect(() => store.secure()).toThrow("older than what the service was told");
+      expect(troubles).toEqual(["older", "older"]);
+      expect(readNote(file)).toEqual(noted);
+      store.close();
+      expect(doubtIn(folder)).toBe("older");
+    },
+  );
 
-  it.each(["DELETE FROM orders", "DELETE FROM meta", "DELETE FROM orders WHERE order_key = 2"])("notices %s", (sql) => {
-    const { store } = begin();
-    for (const key of [1, 2]) saveOrder(store, key);
-    storeBatch(store, "first");
-    store.secure();
-    store.db.exec(sql);
-    expect(() => store.secure()).toThrow("older than what the service was told");
-  });
+  itSome(1)(["DELETE FROM orders", "DELETE FROM meta", "DELETE FROM orders WHERE order_key = 2"])(
+    "notices %s",
+    (sql) => {
+      const { store } = begin();
+      for (const key of [1, 2]) saveOrder(store, key);
+      storeBatch(store, "first");
+      store.secure();
+      store.db.exec(sql);
+      expect(() => store.secure()).toThrow("older than what the service was told");
+    },
+  );
 
-  it.each(["DELETE FROM sqlite_sequence", "UPDATE sqlite_sequence SET seq = 0"])(
+  itSome(1)(["DELETE FROM sqlite_sequence", "UPDATE sqlite_sequence SET seq = 0"])(
     "takes no notice of %s, and no number is given twice",
     (sql) => {
       const { file, store } = begin();
@@ -224,7 +230,7 @@ describe("how far a database had come", () => {
     expect(isUnnoted()).toBe(false);
   });
 
-  it.each([
+  itSome(1)([
     [{}, false],
     [{ batches: 6 }, false],
     [{ batches: 4 }, true],

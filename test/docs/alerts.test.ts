@@ -124,7 +124,7 @@ describe.runIf(hasCurl)("examples/alerts", () => {
     ]);
   });
 
-  it("webhook.sh posts the JSON with the headers that its file has", async () => {
+  itWhole("webhook.sh posts the JSON with the headers that its file has", async () => {
     const receiver = await startReceiver();
     receiver.answer(202);
     const secret = fileOf([`url = "${receiver.url}/in"`, 'header = "X-Api-Key: k3y"']);

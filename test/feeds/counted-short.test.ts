@@ -58,7 +58,7 @@ describe("a service that takes only the first records of a request and counts th
 });
 
 describe("a service that counts a record as rejected beside the others", () => {
-  it.each([
+  itSome(1)([
     ["always", [], [{ reference: "S-2", state: "held" }]],
     ["then alone", [{ area: "stocks", reason: "answer" }], []],
   ])("has not taken it, however long it says so: counting %s", async (counting, held, told) => {

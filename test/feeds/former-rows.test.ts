@@ -86,24 +86,27 @@ describe("what was sent under a former key", () => {
     },
   );
 
-  it("goes away under its former name where the new key cannot name it, and its article is not there", async () => {
-    const test = await startOwn("stocks");
-    test.erp.exec(
-      "CREATE TABLE goods (code, article, quantity, reserved DEFAULT 0); INSERT INTO goods (code, article, quantity) VALUES (1, 'a', 3), (2, 'b', 4)",
-    );
-    const record = { sku: "{article}", quantity: "{available}" };
-    await test.restart({ imports: { stocks: { delete_after: "10m", table: "goods", key: ["code"], record } } });
-    await test.minutes(2);
-    expect([test.level("a"), test.level("c"), former(test)]).toEqual([
-      ...[3, 5],
-      [{ name: '{"sku":"c","warehouse":""}', state: "away" }],
-    ]);
-    await test.minutes(12);
-    expect([test.level("a"), test.level("b"), test.level("c"), former(test)]).toEqual([3, 4, 0, []]);
-    expect(test.rows("SELECT * FROM feed_outbox")).toEqual([]);
-  });
+  itWhole(
+    "goes away under its former name where the new key cannot name it, and its article is not there",
+    async () => {
+      const test = await startOwn("stocks");
+      test.erp.exec(
+        "CREATE TABLE goods (code, article, quantity, reserved DEFAULT 0); INSERT INTO goods (code, article, quantity) VALUES (1, 'a', 3), (2, 'b', 4)",
+      );
+      const record = { sku: "{article}", quantity: "{available}" };
+      await test.restart({ imports: { stocks: { delete_after: "10m", table: "goods", key: ["code"], record } } });
+      await test.minutes(2);
+      expect([test.level("a"), test.level("c"), former(test)]).toEqual([
+        ...[3, 5],
+        [{ name: '{"sku":"c","warehouse":""}', state: "away" }],
+      ]);
+      await test.minutes(12);
+      expect([test.level("a"), test.level("b"), test.level("c"), former(test)]).toEqual([3, 4, 0, []]);
+      expect(test.rows("SELECT * FROM feed_outbox")).toEqual([]);
+    },
+  );
 
-  it("stays on sale where its article comes to the new source under a name that nothing told before", async () => {
+  itWhole("stays on sale where its article comes to the new source under a name that nothing told before", async () => {
     const test = await startOwn("stocks");
     test.erp.exec("CREATE TABLE goods (code, article, quantity, reserved DEFAULT 0)");
     test.erp.exec("INSERT INTO goods (code, article, quantity) VALUES (1, 'a', 3), (2, 'b', 4)");
@@ -227,7 +230,7 @@ describe("an article that its row names no longer", () => {
     expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual([{ live: 0 }]);
   });
 
-  it.each([
+  itSome(1)([
     ["it has no number", "NULL"],
     ["its number is none", "'1,5'"],
   ])("goes away where the ERP writes another one into the row, which cannot be sent: %s", async (_what, quantity) => {
@@ -247,7 +250,7 @@ describe("an article that its row names no longer", () => {
     expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
   });
 
-  it("goes away where its row was deleted and another one has its id", async () => {
+  itWhole("goes away where its row was deleted and another one has its id", async () => {
     const test = await startGoods();
     test.erp.exec("DELETE FROM goods WHERE article = 'c'; INSERT INTO goods (article, quantity) VALUES ('z', 4)");
     expect(test.rows("SELECT id FROM goods WHERE article = 'z'")).toEqual([{ id: 3 }]);
@@ -255,7 +258,7 @@ describe("an article that its row names no longer", () => {
     expect([test.level("z"), test.levels("c"), test.levels("a")]).toEqual([4, [5, 0], [5]]);
   });
 
-  it("goes away where its id was given to another one after the deletion was noted", async () => {
+  itWhole("goes away where its id was given to another one after the deletion was noted", async () => {
     const test = await startGoods();
     test.erp.exec("DELETE FROM goods WHERE article = 'c'");
     await test.minutes(2);
@@ -264,7 +267,7 @@ describe("an article that its row names no longer", () => {
     expect([test.level("z"), test.levels("c")]).toEqual([0, [5, 0]]);
   });
 
-  it("goes away under another template with the same key", async () => {
+  itWhole("goes away under another template with the same key", async () => {
     const test = await startGoods({ record: { sku: "{id}", quantity: "{available}" } });
     test.erp.exec("DELETE FROM goods WHERE id = 3");
     await test.restart({ imports: { stocks: GOODS } });
@@ -286,7 +289,7 @@ describe("an article that its row names no longer", () => {
     expect([new Set(test.levels("a")), test.level("y"), former(test)]).toEqual([new Set([5]), 5, []]);
   });
 
-  it("stays on sale where two rows exchange their articles", async () => {
+  itWhole("stays on sale where two rows exchange their articles", async () => {
     const test = await startGoods();
     test.erp.exec("UPDATE goods SET article = CASE article WHEN 'a' THEN 'b' ELSE 'a' END, quantity = 6 WHERE id < 3");
     await test.minutes(15);
@@ -306,7 +309,7 @@ describe("an article that its row names no longer", () => {
     expect([test.level("a"), test.level("b")]).toEqual([0, 6]);
   });
 
-  it.each([
+  itSome(1)([
     ["is deleted", "DELETE FROM goods WHERE id > 3"],
     ["names another article", "UPDATE goods SET article = 'd' || id WHERE id > 3"],
   ])("shows what its own row says where another one named it and %s", async (_how, sql) => {
@@ -331,7 +334,7 @@ describe("an article that its row names no longer", () => {
     expect([test.requests(), test.rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
   });
 
-  it.each([
+  itSome(1)([
     ["sent before", 6],
     ["never sent", undefined],
   ])(
@@ -353,7 +356,7 @@ describe("an article that its row names no longer", () => {
     },
   );
 
-  it("shows what its own row says where another one, deleted, was in a request of unknown outcome", async () => {
+  itWhole("shows what its own row says where another one, deleted, was in a request of unknown outcome", async () => {
     const test = await startGoods();
     test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 7)");
@@ -379,7 +382,7 @@ describe("an article that its row names no longer", () => {
     expect(test.levels("a")).toEqual([5, 9, 0, 7, 0]);
   });
 
-  it.each([
+  itSome(1)([
     ["an approval", true],
     ["the next full comparison", false],
   ])(
@@ -422,7 +425,7 @@ describe("an article that its row names no longer", () => {
     expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
   });
 
-  it("stays on sale where another row names it while the deletion of its own is in quarantine", async () => {
+  itWhole("stays on sale where another row names it while the deletion of its own is in quarantine", async () => {
     const test = await startGoods();
     const held = () => test.quarantined().filter(({ state }) => state === "held");
     const minutes = async (count: number) => {
@@ -463,7 +466,7 @@ describe("an article that its row names no longer", () => {
     ["a table", {}],
     ["a query", { query: "SELECT * FROM goods" }],
   ])("of %s with on_delete: ignore", (_what, source) => {
-    it.each([
+    itSome(1)([
       ["is deleted", "DELETE FROM goods WHERE id > 3"],
       ["names another article", "UPDATE goods SET article = 'd' || id WHERE id > 3"],
     ])("shows what its own row says where another one named it and %s", async (_how, sql) => {
@@ -485,7 +488,7 @@ describe("an article that its row names no longer", () => {
     });
   });
 
-  it.each([
+  itSome(1)([
     ["on_delete: ignore", { on_delete: "ignore" }],
     ["zeros", {}],
   ])(
@@ -617,7 +620,7 @@ describe("an article that its row names no longer", () => {
     ["a table", {}],
     ["a query", { query: "SELECT * FROM goods" }],
   ])("of %s", (_source, source) => {
-    it.each([
+    itSome(1)([
       ["cannot be read", null],
       ["was refused", 6],
     ])("goes away with the row that names it and %s", async (_what, quantity) => {
@@ -637,7 +640,7 @@ describe("an article that its row names no longer", () => {
       expect(counted).toEqual(live);
     });
 
-    it("goes away where the ERP fills its table anew several times while the feed is held", async () => {
+    itWhole("goes away where the ERP fills its table anew several times while the feed is held", async () => {
       // Of the rows that wait one alone is in a request of unknown outcome.
       const test = await startGoods({ ...source, chunk: 1 });
       const fault = hold(test);
@@ -652,25 +655,28 @@ describe("an article that its row names no longer", () => {
       expect(counted).toEqual(live);
     });
 
-    it("counts once as on sale with on_delete: ignore, however often the ERP fills its table anew with other ids", async () => {
-      const test = await startGoods({ ...source, on_delete: "ignore" });
-      for (const quantity of [6, 5, 5, 7]) {
-        reload(test, { a: quantity, b: quantity, c: quantity });
+    itWhole(
+      "counts once as on sale with on_delete: ignore, however often the ERP fills its table anew with other ids",
+      async () => {
+        const test = await startGoods({ ...source, on_delete: "ignore" });
+        for (const quantity of [6, 5, 5, 7]) {
+          reload(test, { a: quantity, b: quantity, c: quantity });
+          await test.minutes(2);
+          expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
+        }
+        // A row that comes back as it was is not sent.
+        test.erp.exec("CREATE TABLE aside AS SELECT * FROM goods; DELETE FROM goods");
         await test.minutes(2);
-        expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
-      }
-      // A row that comes back as it was is not sent.
-      test.erp.exec("CREATE TABLE aside AS SELECT * FROM goods; DELETE FROM goods");
-      await test.minutes(2);
-      test.requests();
-      test.erp.exec("INSERT INTO goods SELECT * FROM aside");
-      await test.minutes(2);
-      await test.compare();
-      await test.minutes(15);
-      expect([test.requests(), liveCounts(test)]).toEqual([[], [[{ live: 3 }], [{ live: 3 }]]]);
-    });
+        test.requests();
+        test.erp.exec("INSERT INTO goods SELECT * FROM aside");
+        await test.minutes(2);
+        await test.compare();
+        await test.minutes(15);
+        expect([test.requests(), liveCounts(test)]).toEqual([[], [[{ live: 3 }], [{ live: 3 }]]]);
+      },
+    );
 
-    it("counts once as on sale with on_delete: ignore where two rows had it that are deleted", async () => {
+    itWhole("counts once as on sale with on_delete: ignore where two rows had it that are deleted", async () => {
       const test = await startGoods({ ...source, on_delete: "ignore" });
       test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 9)");
       await test.minutes(2);
@@ -679,7 +685,7 @@ describe("an article that its row names no longer", () => {
       expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
     });
 
-    it.each([
+    itSome(1)([
       ["zeros", {}],
       ["on_delete: ignore", { on_delete: "ignore" }],
     ])(
@@ -705,18 +711,21 @@ describe("an article that its row names no longer", () => {
     );
   });
 
-  it("is given with on_delete: ignore to the row that names it and cannot be sent, and nothing is kept aside of others", async () => {
-    const test = await startGoods({
-      query: "SELECT * FROM goods",
-      on_delete: "ignore",
-      guard: { percent: 30, from: 1 },
-    });
-    test.erp.exec("DELETE FROM goods");
-    await test.minutes(30);
-    hold(test);
-    reload(test, { a: 0, d: 4 });
-    await test.minutes(5);
-    expect([former(test), liveCounts(test)]).toEqual([[], [[{ live: 3 }], [{ live: 3 }]]]);
-    expect(test.holds()).toContainEqual({ area: "stocks", reason: "guard" });
-  });
+  itWhole(
+    "is given with on_delete: ignore to the row that names it and cannot be sent, and nothing is kept aside of others",
+    async () => {
+      const test = await startGoods({
+        query: "SELECT * FROM goods",
+        on_delete: "ignore",
+        guard: { percent: 30, from: 1 },
+      });
+      test.erp.exec("DELETE FROM goods");
+      await test.minutes(30);
+      hold(test);
+      reload(test, { a: 0, d: 4 });
+      await test.minutes(5);
+      expect([former(test), liveCounts(test)]).toEqual([[], [[{ live: 3 }], [{ live: 3 }]]]);
+      expect(test.holds()).toContainEqual({ area: "stocks", reason: "guard" });
+    },
+  );
 });

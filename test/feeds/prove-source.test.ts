@@ -63,7 +63,7 @@ describe("running a source to its end", () => {
     await expect.poll(() => helpersOf(process.pid).filter((line) => !before.includes(line))).toEqual([]);
   });
 
-  it("ends with the program", async () => {
+  itWhole("ends with the program", async () => {
     const { rules } = scene("");
     const stopping = proveSource(rules({ query: MUTE }), { ...proof, isStopping: () => true, limitMs: 60_000 });
     await expect(stopping).rejects.toMatchObject({ code: "stopped" });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const RESULT = { imports: { stocks: { result: { rejected: "$.errors", key: "$.sku", message: "$.message" } } } };
 
 describe("a 200 that accepts", () => {
-  it.each(["counts", "success", "empty", "text"] as const)("as %s acknowledges the rows", async (importAnswer) => {
+  itSome(1)(["counts", "success", "empty", "text"] as const)("as %s acknowledges the rows", async (importAnswer) => {
     const { erp, run, requests, rows } = await startFeeds({ sandbox: { options: { importAnswer } } });
     fillStock(erp, 3);
     await run("stocks");
@@ -60,29 +60,32 @@ describe("a 200 with errors of single records", () => {
     expect(level("S-2")).toBeUndefined();
   });
 
-  it.each([{}, { scope: "whole" }])("sends the others again where an error stands beside those: %j", async (stocks) => {
-    const settings = { imports: { stocks: { ...RESULT.imports.stocks, ...stocks } } };
-    const { erp, run, requests, rows, level, quarantined, sandbox } = await startFeeds({ settings });
-    fillStock(erp, 4);
-    await run("stocks");
-    erp.exec("UPDATE stock SET quantity = 3");
-    requests();
-    const body = '{"success":false,"error":"nothing was saved","errors":[{"sku":"S-2","message":"locked"}]}';
-    sandbox.faults.add({
-      match: { path: "import" },
-      when: "before",
-      do: { kind: "raw", contentType: "application/json", body },
-    });
-    await run("stocks");
-    expect(requests()).toHaveLength(2);
-    expect(quarantined()).toEqual([{ reference: "S-2", reason: "locked", state: "held" }]);
-    expect([level("S-1"), level("S-4")]).toEqual([3, 3]);
-    expect(rows("SELECT sku, state FROM stock_sent WHERE state <> 'refused' ORDER BY sku")).toEqual(
-      ["S-1", "S-3", "S-4"].map((sku) => ({ sku, state: "sent" })),
-    );
-  });
+  itSome(1)([{}, { scope: "whole" }])(
+    "sends the others again where an error stands beside those: %j",
+    async (stocks) => {
+      const settings = { imports: { stocks: { ...RESULT.imports.stocks, ...stocks } } };
+      const { erp, run, requests, rows, level, quarantined, sandbox } = await startFeeds({ settings });
+      fillStock(erp, 4);
+      await run("stocks");
+      erp.exec("UPDATE stock SET quantity = 3");
+      requests();
+      const body = '{"success":false,"error":"nothing was saved","errors":[{"sku":"S-2","message":"locked"}]}';
+      sandbox.faults.add({
+        match: { path: "import" },
+        when: "before",
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+      await run("stocks");
+      expect(requests()).toHaveLength(2);
+      expect(quarantined()).toEqual([{ reference: "S-2", reason: "locked", state: "held" }]);
+      expect([level("S-1"), level("S-4")]).toEqual([3, 3]);
+      expect(rows("SELECT sku, state FROM stock_sent WHERE state <> 'refused' ORDER BY sku")).toEqual(
+        ["S-1", "S-3", "S-4"].map((sku) => ({ sku, state: "sent" })),
+      );
+    },
+  );
 
-  it("is split where it does not, until the bad one stands alone", async () => {
+  itWhole("is split where it does not, until the bad one stands alone", async () => {
     const { erp, run, level, quarantined, sandbox } = await startFeeds();
     fillStock(erp, 50);
     await run("stocks");
@@ -130,7 +133,7 @@ describe("a 200 with errors of single records", () => {
 });
 
 describe("a 200 that tells of a failure", () => {
-  it.each([
+  itSome(1)([
     '{"success":false,"message":"no"}',
     '{"errors":["no"]}',
     '{"error":"no"}',
@@ -168,7 +171,7 @@ describe("a 200 that tells of a failure", () => {
 });
 
 describe("a 200 whose outcome nobody knows", () => {
-  it.each([
+  itSome(1)([
     ["a web page", { kind: "html" }],
     ["JSON that breaks off", { kind: "raw", contentType: "application/json", body: '{"accepted":2,"err' }],
     ["a body that breaks off", { kind: "cut", bytes: 5 }],

@@ -92,7 +92,7 @@ describe("a push that was applied and whose answer was lost", () => {
     expect(level("A")).toBe(5);
   });
 
-  it("waits for the time-out from the restart where the process died with its request under way", async () => {
+  itWhole("waits for the time-out from the restart where the process died with its request under way", async () => {
     const { erp, run, level, sandbox, clock, restart, requests, bridge } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
     sandbox.faults.add(LOST_BEFORE);

@@ -4,6 +4,7 @@ import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { retryFeedRow } from "../../src/feeds/refused-rows.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { stockRules } from "../support/rules.ts";
+import { itWhole } from "../support/whole.ts";
 
 const rules = stockRules({ key: ["sku", "warehouse"], guard: { percent: 30, over: 1, from: 20 } });
 const GUARDED = [{ area: "stocks", reason: "guard" }];
@@ -43,7 +44,7 @@ describe("the guard", () => {
     ]);
   });
 
-  it("counts what went to zero within its window", async () => {
+  itWhole("counts what went to zero within its window", async () => {
     const { run, zero, zeros, holds, clock } = await startFilled();
     zero(1, 25);
     await run("stocks");
@@ -63,7 +64,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([40, []]);
   });
 
-  it("is not worn down by time alone", async () => {
+  itWhole("is not worn down by time alone", async () => {
     const { run, zero, zeros, holds, clock, restart } = await startFilled();
     zero(1, 25);
     await run("stocks");
@@ -154,7 +155,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([0, GUARDED]);
   });
 
-  it("holds a mass delete by DROP and a table made again empty, and lets it through when approved", async () => {
+  itWhole("holds a mass delete by DROP and a table made again empty, and lets it through when approved", async () => {
     const { erp, minute, zeros, holds, bridge, minutes } = await startFilled();
     erp.exec(
       "DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT DEFAULT '', quantity, reserved DEFAULT 0, PRIMARY KEY (sku, warehouse))",

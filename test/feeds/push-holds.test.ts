@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const ALL_FEEDS = {
   imports: {
@@ -96,7 +96,7 @@ describe("an unpaid subscription", () => {
     expect(holds()).toEqual([]);
   });
 
-  it("is followed by stock before prices before catalog, whichever job comes first", async () => {
+  itWhole("is followed by stock before prices before catalog, whichever job comes first", async () => {
     const { erp, run, minute, requests, sandbox, clock } = await startFeeds({
       settings: ALL_FEEDS,
       arm: ["stocks", "prices", "catalog"],
@@ -167,7 +167,7 @@ describe("a service that asks to wait", () => {
 });
 
 describe("a path that the service does not know", () => {
-  it.each([404, 405])("answered with %i holds the flow and blames no record", async (status) => {
+  itSome(1)([404, 405])("answered with %i holds the flow and blames no record", async (status) => {
     const { erp, run, holds, quarantined, sandbox, rows, clock, level, requests } = await startFeeds();
     fillStock(erp, 2);
     sandbox.faults.add({ match: { path: "import" }, times: "forever", do: { kind: "status", status } });

@@ -74,25 +74,32 @@ describe("a catalog with groups", () => {
     expect(sent(test)).toEqual([["B", "G"], ["A"]]);
   });
 
-  it("sends what is in a group that is on the site while the service fails at the group's new record", async () => {
-    const test = await startCatalog();
-    put(test, [
-      ["G", null],
-      ["P", "G"],
-      ["Q", "G"],
-      ["R", null],
-    ]);
-    await test.run("catalog");
-    sent(test);
-    test.sandbox.faults.add({ match: { path: "import" }, times: 1, do: { kind: "reset" } });
-    test.erp.exec("UPDATE products SET name = 'New' WHERE sku = 'G'");
-    await test.run("catalog");
-    test.erp.exec("UPDATE products SET active = 0 WHERE sku = 'P'; UPDATE products SET name = 'New' WHERE sku = 'Q'");
-    sent(test);
-    await test.run("catalog");
-    expect(sent(test)).toEqual([["P", "Q"]]);
-    expect(test.site("catalog")).toMatchObject({ P: { active: false }, Q: { name: "New" }, G: { name: "Name of G" } });
-  });
+  itWhole(
+    "sends what is in a group that is on the site while the service fails at the group's new record",
+    async () => {
+      const test = await startCatalog();
+      put(test, [
+        ["G", null],
+        ["P", "G"],
+        ["Q", "G"],
+        ["R", null],
+      ]);
+      await test.run("catalog");
+      sent(test);
+      test.sandbox.faults.add({ match: { path: "import" }, times: 1, do: { kind: "reset" } });
+      test.erp.exec("UPDATE products SET name = 'New' WHERE sku = 'G'");
+      await test.run("catalog");
+      test.erp.exec("UPDATE products SET active = 0 WHERE sku = 'P'; UPDATE products SET name = 'New' WHERE sku = 'Q'");
+      sent(test);
+      await test.run("catalog");
+      expect(sent(test)).toEqual([["P", "Q"]]);
+      expect(test.site("catalog")).toMatchObject({
+        P: { active: false },
+        Q: { name: "New" },
+        G: { name: "Name of G" },
+      });
+    },
+  );
 
   it("keeps what is in a group back while the group, accepted at another address, is not accepted at this one", async () => {
     const test = await startCatalog();
@@ -112,7 +119,7 @@ describe("a catalog with groups", () => {
     expect(sent(test)).toEqual([["G"], ["P"]]);
   });
 
-  it("tries again what was refused below a group once the group is accepted", async () => {
+  itWhole("tries again what was refused below a group once the group is accepted", async () => {
     const test = await startCatalog();
     const { sandbox, quarantined } = test;
     put(test, [["X", null]]);

@@ -152,7 +152,7 @@ describe("a template that the service refuses for every record", () => {
     expect(Object.keys(site())).toHaveLength(100);
   });
 
-  it("stays held across a restart with the same template", async () => {
+  itWhole("stays held across a restart with the same template", async () => {
     const { erp, run, requests, holds, restart } = await startFeeds({ settings: WRONG });
     fillStock(erp, 10);
     await run("stocks");
@@ -163,7 +163,7 @@ describe("a template that the service refuses for every record", () => {
     expect(requests()).toEqual([]);
   });
 
-  it("is noticed also where the records come one at a time", async () => {
+  itWhole("is noticed also where the records come one at a time", async () => {
     const { erp, run, holds, quarantined, minute } = await startFeeds({ settings: WRONG });
     for (const sku of ["A", "B"]) {
       erp.prepare("INSERT INTO stock (sku, quantity) VALUES (?, 1)").run(sku);
@@ -176,19 +176,22 @@ describe("a template that the service refuses for every record", () => {
     expect(quarantined()).toEqual([]);
   });
 
-  it("is noticed also where a wrong property name makes every request a 400, and goes on with the right one", async () => {
-    const { erp, run, holds, site, restart } = await startFeeds({
-      settings: { imports: { stocks: { property: "rows" } } },
-    });
-    fillStock(erp, 5);
-    await run("stocks");
-    expect(holds()).toEqual([{ area: "stocks", reason: "refused" }]);
-    await restart({});
-    await run("stocks");
-    expect([holds(), Object.keys(site()).length]).toEqual([[], 5]);
-  });
+  itWhole(
+    "is noticed also where a wrong property name makes every request a 400, and goes on with the right one",
+    async () => {
+      const { erp, run, holds, site, restart } = await startFeeds({
+        settings: { imports: { stocks: { property: "rows" } } },
+      });
+      fillStock(erp, 5);
+      await run("stocks");
+      expect(holds()).toEqual([{ area: "stocks", reason: "refused" }]);
+      await restart({});
+      await run("stocks");
+      expect([holds(), Object.keys(site()).length]).toEqual([[], 5]);
+    },
+  );
 
-  it("is noticed also where a 200 names every record", async () => {
+  itWhole("is noticed also where a 200 names every record", async () => {
     const settings = { imports: { stocks: { result: { rejected: "$.errors", key: "$.sku", message: "$.message" } } } };
     const { erp, run, holds, quarantined } = await startFeeds({
       settings,

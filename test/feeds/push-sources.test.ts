@@ -54,26 +54,29 @@ describe("a feed whose rows are those of a view", () => {
     expect(test.holds()).toEqual([]);
   });
 
-  it("is run to its end elsewhere before a single row is read, and not read where that fails or it has doubled", async () => {
-    const { bridge, erp, rows } = await startFeeds({ settings, arm: [] });
-    erp.exec(view);
-    erp.exec(
-      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10003)
+  itWhole(
+    "is run to its end elsewhere before a single row is read, and not read where that fails or it has doubled",
+    async () => {
+      const { bridge, erp, rows } = await startFeeds({ settings, arm: [] });
+      erp.exec(view);
+      erp.exec(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10003)
        INSERT INTO stock (sku, warehouse, quantity, reserved) SELECT 'S-' || i, '', 1, 0 FROM n`,
-    );
-    const rules = feedRulesOf(
-      configFor({ url: "http://127.0.0.1:1", clientId: "a", clientSecret: "secret" }, "/nowhere", settings),
-    ).get("stocks")!;
-    const scan = (prove: typeof proveSource) =>
-      new ScanSource(bridge.context, rules, prove).run({ counts: {}, signal: new AbortController().signal }, false);
-    const endless = new BridgeError(
-      "table_missing",
-      words("stocks: table for_sale did not end within 60 s and was stopped."),
-    );
-    await expect(scan(() => Promise.reject(endless))).rejects.toBe(endless);
-    await expect(scan(async () => 1)).rejects.toThrow("gives more than 10002 rows");
-    expect(rows("SELECT id FROM feed_outbox")).toEqual([]);
-  });
+      );
+      const rules = feedRulesOf(
+        configFor({ url: "http://127.0.0.1:1", clientId: "a", clientSecret: "secret" }, "/nowhere", settings),
+      ).get("stocks")!;
+      const scan = (prove: typeof proveSource) =>
+        new ScanSource(bridge.context, rules, prove).run({ counts: {}, signal: new AbortController().signal }, false);
+      const endless = new BridgeError(
+        "table_missing",
+        words("stocks: table for_sale did not end within 60 s and was stopped."),
+      );
+      await expect(scan(() => Promise.reject(endless))).rejects.toBe(endless);
+      await expect(scan(async () => 1)).rejects.toThrow("gives more than 10002 rows");
+      expect(rows("SELECT id FROM feed_outbox")).toEqual([]);
+    },
+  );
 
   it("takes no triggers and notes nothing of what the ERP writes", async () => {
     const { erp, minute, rows } = await startFeeds({ settings, arm: [] });
@@ -117,7 +120,7 @@ describe("a feed whose rows are those of a view", () => {
     expect([holds(), level("S-2")]).toEqual([[{ area: "stocks", reason: "guard" }], 9]);
   });
 
-  it("sends everything once more where somebody wants that, what is gone too", async () => {
+  itWhole("sends everything once more where somebody wants that, what is gone too", async () => {
     const { bridge, erp, minute, clock, requests, rows } = await startFeeds({ settings, arm: [] });
     erp.exec(view);
     fillStock(erp, 3);
@@ -155,7 +158,7 @@ describe("a feed whose rows are those of a view", () => {
     expect(held().map(({ payload }) => payload)).toEqual([expect.stringContaining("few")]);
   });
 
-  it("goes on as a tracked table when a table takes its place, and back", async () => {
+  itWhole("goes on as a tracked table when a table takes its place, and back", async () => {
     const { erp, minute, level, rows, requests } = await startFeeds({ settings, arm: [] });
     erp.exec(view);
     fillStock(erp, 5);
@@ -174,7 +177,7 @@ describe("a feed whose rows are those of a view", () => {
     expect([level("S-2"), rows("SELECT * FROM feed_dirty")]).toEqual([9, []]);
   });
 
-  it("quarantines a key that stands twice and a row without one, and sends the others", async () => {
+  itWhole("quarantines a key that stands twice and a row without one, and sends the others", async () => {
     const { erp, minute, quarantined, site, rows } = await startFeeds({
       settings: stocks({ query: "SELECT sku, warehouse, quantity, reserved FROM raw" }),
       arm: [],
@@ -209,7 +212,7 @@ describe("a feed whose rows are in another file", () => {
     expect(level("A")).toBe(1);
   });
 
-  it("sends what a SELECT gives, exactly, and follows its changes without writing to the file", async () => {
+  itWhole("sends what a SELECT gives, exactly, and follows its changes without writing to the file", async () => {
     const { file, erp } = erpFile();
     erp.exec(`INSERT INTO goods VALUES ('007', '', 9007199254740993, 0), ('B', '', 0.1, 0), ('C "é"', '', '1.5', 0)`);
     const query = "SELECT sku, warehouse, quantity, reserved FROM goods -- all of them";
@@ -267,7 +270,7 @@ describe("a feed whose rows are in another file", () => {
     expect([t.level("A"), t.holds()]).toEqual([2, []]);
   });
 
-  it("refuses a pipe beside the file without waiting for its writer, by the feed's name", async () => {
+  itWhole("refuses a pipe beside the file without waiting for its writer, by the feed's name", async () => {
     const { file, erp } = erpFile("delete");
     erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
     const t = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
@@ -289,7 +292,7 @@ describe("a feed whose rows are in another file", () => {
     expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
   });
 
-  it("says of a file whose writer died in the middle that a writer must open it", async () => {
+  itWhole("says of a file whose writer died in the middle that a writer must open it", async () => {
     const { file, erp } = erpFile("delete");
     erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
     const aside = path.join(path.dirname(file), "aside.db");
@@ -322,27 +325,30 @@ describe("a feed whose rows are in another file", () => {
     expect([level("A"), holds()]).toEqual([1, []]);
   });
 
-  it("holds itself while the file is gone, is no database or may not be read, and goes on with the file that comes back", async () => {
-    const { file, erp } = erpFile();
-    erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
-    const { minute, run, holds, level } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
-    await minute();
-    erp.close();
-    renameSync(file, `${file}.away`);
-    expect(await run("stocks")).toMatchObject({
-      error: { code: "table_missing", message: expect.stringContaining(file) },
-    });
-    expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
-    writeFileSync(file, "this is no database, only some text that stands where one should be");
-    expect(await run("stocks")).toMatchObject({ error: { code: "table_missing" } });
-    rmSync(file);
-    const other = new Database(file);
-    other.exec("CREATE TABLE goods (sku, warehouse, quantity, reserved); INSERT INTO goods VALUES ('A', '', 8, 0)");
-    other.close();
-    await minute();
-    expect([level("A"), holds()]).toEqual([8, []]);
-    chmodSync(file, 0o600);
-  });
+  itWhole(
+    "holds itself while the file is gone, is no database or may not be read, and goes on with the file that comes back",
+    async () => {
+      const { file, erp } = erpFile();
+      erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
+      const { minute, run, holds, level } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
+      await minute();
+      erp.close();
+      renameSync(file, `${file}.away`);
+      expect(await run("stocks")).toMatchObject({
+        error: { code: "table_missing", message: expect.stringContaining(file) },
+      });
+      expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
+      writeFileSync(file, "this is no database, only some text that stands where one should be");
+      expect(await run("stocks")).toMatchObject({ error: { code: "table_missing" } });
+      rmSync(file);
+      const other = new Database(file);
+      other.exec("CREATE TABLE goods (sku, warehouse, quantity, reserved); INSERT INTO goods VALUES ('A', '', 8, 0)");
+      other.close();
+      await minute();
+      expect([level("A"), holds()]).toEqual([8, []]);
+      chmodSync(file, 0o600);
+    },
+  );
 
   itSome(1)([
     ["DELETE FROM goods RETURNING *", "begins with neither SELECT"],
@@ -361,7 +367,7 @@ describe("a feed whose rows are in another file", () => {
     expect(erp.prepare("SELECT count(*) AS n FROM goods").get()).toEqual({ n: 1 });
   });
 
-  it("takes up a row again that was released from quarantine, although it is as it was", async () => {
+  itWhole("takes up a row again that was released from quarantine, although it is as it was", async () => {
     const { file, erp } = erpFile();
     erp.exec("INSERT INTO goods VALUES ('A', '', 'many', 0)");
     const { minute, bridge, rows, quarantined } = await startFeeds({

@@ -72,7 +72,7 @@ describe("the feed's table", () => {
     expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "456", warehouse: "", quantity: 0 }]);
   });
 
-  it.each(["1000000000000000001", "-1234567890123456789", "9223372036854775807", "-9223372036854775808"])(
+  itSome(1)(["1000000000000000001", "-1234567890123456789", "9223372036854775807", "-9223372036854775808"])(
     "without types finds the row of the integer key %s again",
     async (key) => {
       const stocks = { ...GOODS.imports.stocks, record: { sku: "{sku|string}", quantity: "{available|number}" } };
@@ -181,7 +181,7 @@ describe("the feed's table", () => {
     expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code" COLLATE BINARY)') }]);
   });
 
-  it.each([
+  itSome(1)([
     ["an index", "n INTEGER, sku TEXT COLLATE BINARY UNIQUE)", ['("sku" COLLATE BINARY)']],
     ["the table itself", "n INTEGER, sku TEXT COLLATE BINARY PRIMARY KEY) WITHOUT ROWID", []],
   ])(
@@ -217,7 +217,7 @@ describe("the feed's table", () => {
     expect(level("a")).toBe(2);
   });
 
-  it.each([
+  itSome(1)([
     ["a collation", "CREATE TABLE goods (sku COLLATE erp_words, n)"],
     ["a function", "CREATE TABLE goods (sku, raw, n AS (erp_words(raw)))"],
   ])("with %s that only the ERP knows is named, and hinders no other feed", async (_, sql) => {
@@ -465,7 +465,7 @@ describe("a row that leaves a table of the ERP's", () => {
 });
 
 describe("a unique column that the feed does not name", () => {
-  it.each([
+  itSome(1)([
     ["after a pass that saw its index go", "DROP INDEX goods_bc", "ALTER TABLE goods DROP COLUMN barcode"],
     [
       "with its index, once the two triggers that name it are dropped",

@@ -107,7 +107,7 @@ describe("a service that refuses every import for a while", () => {
     expect([holds(), quarantined(), level("S-50")]).toEqual([[], [], 7]);
   });
 
-  it("holds a table that is sent whole, with the service's words, and goes on by itself", async () => {
+  itWhole("holds a table that is sent whole, with the service's words, and goes on by itself", async () => {
     const test = await startFeeds({
       settings: { imports: { stocks: { scope: "whole" } } },
       sandbox: { options: { imports: { stocks: { replace: true } } } },

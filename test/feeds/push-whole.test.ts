@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
+import { itSome } from "../support/whole.ts";
 
 const WHOLE = { imports: { stocks: { scope: "whole", chunk: 2 } } };
 const REPLACE = { options: { imports: { stocks: { replace: true } } } } as const;
@@ -20,7 +21,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(requests()).toEqual([]);
   });
 
-  it.each([{ quantity: 0 }, "ignore"])(
+  itSome(1)([{ quantity: 0 }, "ignore"])(
     "deletes by absence after delete_after, whatever on_delete says (%s)",
     async (on_delete) => {
       const settings = { imports: { stocks: { ...WHOLE.imports.stocks, on_delete } } };
@@ -119,7 +120,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(rows("SELECT chunk FROM feeds WHERE name = 'stocks'")).toEqual([{ chunk: null }]);
   });
 
-  it.each([
+  itSome(1)([
     ["is as before", "UPDATE stock SET quantity = 10 WHERE sku = 'S-2'"],
     ["is gone", "DELETE FROM stock WHERE sku = 'S-2'"],
     ["cannot be sent any more", "UPDATE stock SET quantity = 'many' WHERE sku = 'S-2'"],
@@ -193,7 +194,7 @@ describe("a request of the whole table that may have replaced the site's", () =>
   const ALL = { reject: { skus: "all", how: "per-record" } } as const;
   const RESULT = { result: { rejected: "$.errors", key: "$.sku", message: "$.message" } };
 
-  it.each([
+  itSome(1)([
     ["single rows from then on", { imports: { stocks: { chunk: 2 } } }],
     ["the same table after a restart", undefined],
   ])("goes again as %s, whatever became of the row that had changed", async (_, settings) => {

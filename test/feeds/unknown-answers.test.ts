@@ -7,7 +7,7 @@ import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete } from "../support/pull.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { startStatusBridge } from "../support/statuses.ts";
-import { itSome, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const answer = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -72,7 +72,7 @@ describe("an import that is answered with 200 and another no", () => {
     },
   );
 
-  it("says so in a hold, sends again with the newest value, and is over with the next acceptance", async () => {
+  itWhole("says so in a hold, sends again with the newest value, and is over with the next acceptance", async () => {
     const { erp, sandbox, run, minute, requests, rows, clock, holds, levels } = await startUsed();
     erp.exec("UPDATE stock SET quantity = 3");
     sandbox.faults.add({ match: { path: "import" }, when: "before", do: answer("Good day"), times: "forever" });
@@ -273,35 +273,38 @@ describe("an import that is answered with 200 and another no", () => {
     expect(level("S-1")).toBe(7);
   });
 
-  it("is believed after a day where it has a sign, is shown, and goes again once when the usual one is back", async () => {
-    const feeds = await startUsed({ settings: { imports: { stocks: { chunk: 1, delete_after: "0s" } } } });
-    const { erp, sandbox, clock, holds, level, levels, rows, site, bridge } = feeds;
-    clock.advance(48 * HOUR_MS);
-    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
-    await answerFor(feeds, '{"status":"ok","job":1}', 30);
-    erp.exec("UPDATE stock SET quantity = 1 WHERE sku = 'S-2'; DELETE FROM stock WHERE sku = 'S-3'");
-    for (let hour = 0; hour < 3; hour++) await hourPasses(feeds);
-    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
-    expect(holds()).toEqual([]);
-    expect(loadObservations(bridge.store)).toMatchObject([
-      { kind: "answer", name: "/api/v1/import/stocks {status, job} status=ok", state: "new" },
-    ]);
-    expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([10, 10, 10, 10]);
-    sandbox.faults.clear();
-    erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-4'");
-    for (let hour = 0; hour < 3; hour++) await hourPasses(feeds);
-    expect(site()).toMatchObject({ "S-1": { quantity: 0 }, "S-2": { quantity: 1 }, "S-4": { quantity: 4 } });
-    expect(level("S-3") ?? 0).toBe(0);
-    expect(["S-1", "S-2"].map(levels)).toEqual([
-      [10, 0],
-      [10, 1],
-    ]);
-    expect(loadObservations(bridge.store)).toEqual([]);
-    // Nothing goes a third time.
-    feeds.requests();
-    await feeds.compare();
-    expect(feeds.requests()).toEqual([]);
-  });
+  itWhole(
+    "is believed after a day where it has a sign, is shown, and goes again once when the usual one is back",
+    async () => {
+      const feeds = await startUsed({ settings: { imports: { stocks: { chunk: 1, delete_after: "0s" } } } });
+      const { erp, sandbox, clock, holds, level, levels, rows, site, bridge } = feeds;
+      clock.advance(48 * HOUR_MS);
+      erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
+      await answerFor(feeds, '{"status":"ok","job":1}', 30);
+      erp.exec("UPDATE stock SET quantity = 1 WHERE sku = 'S-2'; DELETE FROM stock WHERE sku = 'S-3'");
+      for (let hour = 0; hour < 3; hour++) await hourPasses(feeds);
+      expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+      expect(holds()).toEqual([]);
+      expect(loadObservations(bridge.store)).toMatchObject([
+        { kind: "answer", name: "/api/v1/import/stocks {status, job} status=ok", state: "new" },
+      ]);
+      expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([10, 10, 10, 10]);
+      sandbox.faults.clear();
+      erp.exec("UPDATE stock SET quantity = 4 WHERE sku = 'S-4'");
+      for (let hour = 0; hour < 3; hour++) await hourPasses(feeds);
+      expect(site()).toMatchObject({ "S-1": { quantity: 0 }, "S-2": { quantity: 1 }, "S-4": { quantity: 4 } });
+      expect(level("S-3") ?? 0).toBe(0);
+      expect(["S-1", "S-2"].map(levels)).toEqual([
+        [10, 0],
+        [10, 1],
+      ]);
+      expect(loadObservations(bridge.store)).toEqual([]);
+      // Nothing goes a third time.
+      feeds.requests();
+      await feeds.compare();
+      expect(feeds.requests()).toEqual([]);
+    },
+  );
 
   it("that was the only one in the first hours puts all that it accepted in doubt once the service answers well", async () => {
     const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 1 } } } });
@@ -384,7 +387,7 @@ describe("a status that is answered in another form than usual", () => {
     return statuses;
   }
 
-  it.each(["before", "after"] as const)("is looked for at its order: %s", async (when) => {
+  itSome(1)(["before", "after"] as const)("is looked for at its order: %s", async (when) => {
     const { ids, ask, sendFor, sandbox, request, effects, posts } = await startUsedStatuses();
     const id = ask(ids[3]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, when, do: answer('{"job":"a1"}'), times: 1 });
@@ -499,7 +502,7 @@ describe("an import of whose records the answer says something new", () => {
     expect(holds()).toEqual([]);
   });
 
-  it("is never usual because of its time, however well the answer sounds", async () => {
+  itWhole("is never usual because of its time, however well the answer sounds", async () => {
     const left = new Set<string>();
     const { erp, run, level, rows, clock, holds } = await startLeavingOut(left, (keys) => ({
       success: true,
@@ -533,7 +536,7 @@ describe("an import of whose records the answer says something new", () => {
     expect(rows("SELECT k1 FROM feed_outbox")).toEqual([{ k1: "S-2" }]);
   });
 
-  it.each([
+  itSome(1)([
     ["in a list of names", (keys: string[]) => ({ not_found: keys })],
     ["beside each", (keys: string[]) => ({ results: keys.map((sku) => ({ sku, status: "unknown" })) })],
     ["in a sentence", (keys: string[]) => ({ note: `There is no ${keys.join(", ")}.` })],

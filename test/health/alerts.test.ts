@@ -151,25 +151,28 @@ describe("alerts of the daemon", () => {
     );
   });
 
-  it("are told to a program on its standard input and in its environment, without the surroundings that may hold the secret", async () => {
-    const folder = tempFolder();
-    const program = path.join(folder, "tell");
-    const file = path.join(folder, "told");
-    writeFileSync(program, `#!/bin/sh\n{ cat; echo "$1"; env | sort; } > "${file}"\n`);
-    chmodSync(program, 0o755);
-    process.env["ERP_BRIDGE_CLIENT_SECRET"] = "canary-Zq81-x7";
-    const test = await startTestBridge({ settings: { alerts: { command: [program, "$(touch /tmp/no); x"] } } });
-    test.sandbox.faults.add(refuseAll);
-    await test.run("orders");
-    await test.bridge.watch.look();
-    delete process.env["ERP_BRIDGE_CLIENT_SECRET"];
-    const told = readFileSync(file, "utf8");
-    expect(told).toContain(
-      "the service refuses the credentials. Next: erp-bridge resume orders\n$(touch /tmp/no); x\n",
-    );
-    expect(told).toContain("ERP_BRIDGE_ALERT_SUBJECT=hold orders credentials\n");
-    expect(told).not.toContain("canary");
-  });
+  itWhole(
+    "are told to a program on its standard input and in its environment, without the surroundings that may hold the secret",
+    async () => {
+      const folder = tempFolder();
+      const program = path.join(folder, "tell");
+      const file = path.join(folder, "told");
+      writeFileSync(program, `#!/bin/sh\n{ cat; echo "$1"; env | sort; } > "${file}"\n`);
+      chmodSync(program, 0o755);
+      process.env["ERP_BRIDGE_CLIENT_SECRET"] = "canary-Zq81-x7";
+      const test = await startTestBridge({ settings: { alerts: { command: [program, "$(touch /tmp/no); x"] } } });
+      test.sandbox.faults.add(refuseAll);
+      await test.run("orders");
+      await test.bridge.watch.look();
+      delete process.env["ERP_BRIDGE_CLIENT_SECRET"];
+      const told = readFileSync(file, "utf8");
+      expect(told).toContain(
+        "the service refuses the credentials. Next: erp-bridge resume orders\n$(touch /tmp/no); x\n",
+      );
+      expect(told).toContain("ERP_BRIDGE_ALERT_SUBJECT=hold orders credentials\n");
+      expect(told).not.toContain("canary");
+    },
+  );
 });
 
 describe("a program that is told", () => {

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { expectMirrored, type MirroredShop, SHOP, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres, testProxy } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
@@ -89,7 +89,7 @@ describeWithPostgres("the two ways of the mirror", () => {
     60_000,
   );
 
-  it("let no request leave before it is known who works for the shop, unless that cannot be learnt", async () => {
+  itWhole("let no request leave before it is known who works for the shop, unless that cannot be learnt", async () => {
     const proxy = await testProxy();
     const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
     await storeOrders(shop, 1);

@@ -155,7 +155,7 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(bridge.rows(REQUESTS)).toHaveLength(1);
   });
 
-  it("that a restored shop does not know leave only after their order was read", async () => {
+  itWhole("that a restored shop does not know leave only after their order was read", async () => {
     const { bridge, erp, pass, restart } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'parcel')`);

@@ -134,7 +134,7 @@ describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
     },
   );
 
-  it("is decided alike in any order of the records and for any pair of extremes", async () => {
+  itWhole("is decided alike in any order of the records and for any pair of extremes", async () => {
     const { t, take } = await start();
     const place = fc.constantFrom(...PLACES.filter(({ value }) => value.length < 10_000));
     const source = fc.constantFrom("batch" as const, "update" as const, "snapshot" as const);

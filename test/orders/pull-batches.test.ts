@@ -29,7 +29,7 @@ describe("how a service hands batches out", () => {
     },
   );
 
-  it.each(["string", "number", "huge-number"] as const)(
+  itSome(1)(["string", "number", "huge-number"] as const)(
     "confirms each batch by its id as it was sent: %s",
     async (batchIdKind) => {
       const t = await startTestBridge({ sandbox: { options: { batchIdKind, batchSize: 2 } } });
@@ -129,7 +129,7 @@ describe("a batch that was served before", () => {
     expect(t.sandbox.ledger.servedVersions(id!).length).toBeGreaterThan(batchText.length);
   });
 
-  it.each(["changes", "whole"] as const)(
+  itSome(1)(["changes", "whole"] as const)(
     "is recognised in other letters after the order has moved on: %s",
     async (carry) => {
       const t = await startTestBridge({

@@ -80,7 +80,7 @@ describe("remap", () => {
     ]);
   });
 
-  it("leaves what the new mapping cannot read as it is, and says so", async () => {
+  itWhole("leaves what the new mapping cannot read as it is, and says so", async () => {
     const t = await startRepairBridge();
     t.sandbox.service.createOrder({ number: "A-1" });
     await t.run("orders");
@@ -92,7 +92,7 @@ describe("remap", () => {
     expect(t.rows("SELECT revision FROM orders")).toEqual([{ revision: 1 }]);
   });
 
-  it("tries quarantined records of orders again", async () => {
+  itWhole("tries quarantined records of orders again", async () => {
     const t = await startRepairBridge({ settings: { orders: { line: { quantity: "$.price.amount" } } } });
     t.sandbox.service.createOrder({ lines: [{ sku: "A", quantity: 2, price: 1 }] });
     const raw = `{"order_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","status":"new","total":["1"],"sum":5,"items":[]}`;
@@ -132,7 +132,7 @@ describe("remap", () => {
     expect(t.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  it("never puts back what somebody else has stored since it read", async () => {
+  itWhole("never puts back what somebody else has stored since it read", async () => {
     const t = await startRepairBridge({ settings: WRONG });
     for (let i = 0; i < 201; i++) t.sandbox.service.createOrder({ total: "1.00", lines: [] });
     await t.run("orders");
@@ -164,7 +164,7 @@ describe("remap", () => {
     ]);
   });
 
-  it("refuses while a running daemon still reads with the former mapping", async () => {
+  itWhole("refuses while a running daemon still reads with the former mapping", async () => {
     const t = await startRepairBridge({ settings: WRONG });
     t.sandbox.service.createOrder();
     await t.run("orders");

@@ -74,7 +74,7 @@ describe("probe", () => {
     expect(Object.values(m.questions)).toEqual(OPEN_QUESTIONS.map(({ question }) => question));
   });
 
-  it("finds the default service as configured, proposes nothing, and has no effect", async () => {
+  itWhole("finds the default service as configured, proposes nothing, and has no effect", async () => {
     const test = await setUp();
     await withChanges(test);
     const before = test.sandbox.ledger.entries.length;
@@ -193,21 +193,24 @@ describe("probe", () => {
     expect(of("refusals").facts.join()).toContain("stocks: the answer is 402");
   });
 
-  it("keeps a slow pace of its own beside a daemon, tells no value of an order, and needs no database", async () => {
-    const test = await setUp();
-    await withChanges(test);
-    const startedMs = test.clock.monotonicMs();
-    const { findings } = await test.probe();
-    expect(test.clock.monotonicMs() - startedMs).toBeGreaterThan(8_000);
-    expect(JSON.stringify(findings)).not.toMatch(/Ivanova|Иванова|\+7 900|ЗК-|sandbox-secret/);
-    const config = configFor(test.sandbox, path.join(tempFolder(), "new"));
-    const options = {
-      clock: test.clock,
-      signal: new AbortController().signal,
-      consent: async () => false,
-      progress: () => {},
-    };
-    const { findings: blind } = await exploreService(config, options);
-    expect(blind.find(({ question }) => question === m.questions.confirm)?.facts).toEqual([m.probe.noDatabase]);
-  });
+  itWhole(
+    "keeps a slow pace of its own beside a daemon, tells no value of an order, and needs no database",
+    async () => {
+      const test = await setUp();
+      await withChanges(test);
+      const startedMs = test.clock.monotonicMs();
+      const { findings } = await test.probe();
+      expect(test.clock.monotonicMs() - startedMs).toBeGreaterThan(8_000);
+      expect(JSON.stringify(findings)).not.toMatch(/Ivanova|Иванова|\+7 900|ЗК-|sandbox-secret/);
+      const config = configFor(test.sandbox, path.join(tempFolder(), "new"));
+      const options = {
+        clock: test.clock,
+        signal: new AbortController().signal,
+        consent: async () => false,
+        progress: () => {},
+      };
+      const { findings: blind } = await exploreService(config, options);
+      expect(blind.find(({ question }) => question === m.questions.confirm)?.facts).toEqual([m.probe.noDatabase]);
+    },
+  );
 });

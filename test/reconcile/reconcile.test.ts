@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { startStatusBridge } from "../support/statuses.ts";
-import { itWhole, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 /** The service changes an order without ever telling of it. */
 async function withOrders(count: number, settings = {}, options = {}): Promise<TestBridge & { ids: string[] }> {
@@ -192,7 +192,7 @@ describe("reconcile", () => {
     expect(t.rows("SELECT status FROM orders WHERE order_id = ?", t.ids[2])).toEqual([{ status: "paid" }]);
   });
 
-  it("goes on with its round after a failure, not from the beginning", async () => {
+  itWhole("goes on with its round after a failure, not from the beginning", async () => {
     const t = await withOrders(30);
     t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 25, times: 20, do: { kind: "status", status: 401 } });
     expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "credentials_refused" } });
@@ -202,7 +202,7 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
-  it.each([
+  itSome(1)([
     ["the service fails", { kind: "status", status: 500 } as const],
     ["the service asks for patience", { kind: "status", status: 503, headers: { "retry-after": "60" } } as const],
   ])("has what it could not read read later where %s in the middle of the round", async (_, action) => {

@@ -4,6 +4,7 @@ import { remap } from "../../src/daemon/repair.ts";
 import { findCancellation } from "../../src/statuses/plan-status.ts";
 import { collectingLog, configFor } from "../support/bridge.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { itSome } from "../support/whole.ts";
 
 /** The order is being edited: its status waits. Meanwhile somebody gives the order another status. */
 async function waitWhile(bridge: StatusBridge, status: string, wanted = "packed"): Promise<number> {
@@ -85,7 +86,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
   });
 
-  it.each(["refunded", "new"])(
+  itSome(1)(["refunded", "new"])(
     "is refused where the order was moved on or restored since (%s), and a request made afterwards is sent",
     async (status) => {
       const bridge = await startStatusBridge();
@@ -103,7 +104,7 @@ describe("a status that waits while its order is cancelled", () => {
     },
   );
 
-  it.each([
+  itSome(1)([
     ["both changes are listed at once", { history: "log" }],
     ["whole orders are listed", { history: "log", carry: "whole" }],
     ["the order was moved on before it was read", {}],
@@ -239,7 +240,7 @@ describe("findCancellation", () => {
     isOwn,
   });
   const CANCELLED = new Set(["off", "void"]);
-  it.each([
+  itSome(1)([
     ["nothing since", "new", [], undefined],
     ["cancelled", "new", [event("new", "off")], "off"],
     ["cancelled and changed again", "new", [event("new", "off"), event("off", "off")], "off"],

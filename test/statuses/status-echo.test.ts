@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const whole = {
   settings: { updates: { carry: "whole" } },
@@ -49,7 +50,7 @@ describe("our own status that comes back", () => {
     expect(sandbox.ledger.entries).toHaveLength(asked);
   });
 
-  it.each([
+  itSome(1)([
     ["whole", whole],
     ["by name", {}],
   ])("is recognised in the updates before the answer (%s)", async (_, options) => {
@@ -99,7 +100,7 @@ describe("our own status that comes back", () => {
     expect(bridge.events(bridge.ids[0]!)[1]).toMatchObject({ kind: "cancelled" });
   });
 
-  it.each([
+  itSome(1)([
     ["the order is read", {}, false],
     ["the updates are", whole, false],
     ["something else has changed as well", {}, true],
@@ -209,17 +210,20 @@ describe("our own status that comes back", () => {
     expect(bridge.order(bridge.ids[5]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 2 });
   });
 
-  it("is ours with what the service writes with each of them, and an ordinary change with one entry more", async () => {
-    const base = { history: '["created"]' };
-    const paid = { ...base, history: '["created","paid by the shop"]', paid_at: '"12:00"' };
-    const asked = { ...paid, history: '["created","cancel","paid by the shop"]' };
-    const bridge = await startBringing([paid, paid, paid, paid, asked, { ...paid, refund: "null" }]);
-    for (const id of bridge.ids) bridge.sandbox.service.changeOrder(id, { extra: base });
-    await bridge.run("updates");
-    for (const pending of [1, 1, 1, 0, 1, 0]) expect(await bridge.setNext()).toEqual({ pending });
-  });
+  itWhole(
+    "is ours with what the service writes with each of them, and an ordinary change with one entry more",
+    async () => {
+      const base = { history: '["created"]' };
+      const paid = { ...base, history: '["created","paid by the shop"]', paid_at: '"12:00"' };
+      const asked = { ...paid, history: '["created","cancel","paid by the shop"]' };
+      const bridge = await startBringing([paid, paid, paid, paid, asked, { ...paid, refund: "null" }]);
+      for (const id of bridge.ids) bridge.sandbox.service.changeOrder(id, { extra: base });
+      await bridge.run("updates");
+      for (const pending of [1, 1, 1, 0, 1, 0]) expect(await bridge.setNext()).toEqual({ pending });
+    },
+  );
 
-  it.each([
+  itSome(1)([
     ["a key", { cancel_requested: "true" }],
     ["a key of an object", { payment: '{"state":"paid","refund_requested":"100.00"}' }],
     ["a key of a list's entry", { parcels: '[{"no":1,"declined":true}]' }],

@@ -146,7 +146,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect(request(again).state).toBe("sent");
   });
 
-  it("waits after a restart as before, also where its outcome was unknown", async () => {
+  itWhole("waits after a restart as before, also where its outcome was unknown", async () => {
     const bridge = await startIll();
     const { ids, send, clock, request, effects, ill, sandbox, ask, run } = bridge;
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
@@ -368,7 +368,7 @@ describe("a status for an order that the changes give another status, and that c
     expect(request(id)).toMatchObject({ state: "sent", status_before: "paid", last_error: null });
   });
 
-  it("waits no longer than for four tries", async () => {
+  itWhole("waits no longer than for four tries", async () => {
     const bridge = await startIll();
     const { ids, ask, ill, clock, sandbox, poll, request } = bridge;
     const id = ask(ids[0]!, "shipped");
@@ -379,7 +379,7 @@ describe("a status for an order that the changes give another status, and that c
     expect(request(id).state).toBe("sent");
   });
 
-  it.each([
+  itSome(1)([
     ["cannot be read", false],
     ["has been in quarantine for days", true],
   ])(

@@ -10,7 +10,7 @@ const refuse = (status: number, body: string, contentType = "application/json") 
   ({ kind: "status", status, body, headers: { "content-type": contentType } }) as const;
 
 describe("a status that the service refuses", () => {
-  it.each([409, 422] as const)(
+  itSome(1)([409, 422] as const)(
     "keeps the service's words (%i), beside another one that is accepted",
     async (refusal) => {
       const { ids, ask, send, request, effects, posts } = await startStatusBridge({
@@ -83,7 +83,7 @@ describe("a status that the service refuses", () => {
     expect(effects()).toEqual(["paid"]);
   });
 
-  it.each([
+  itSome(1)([
     ["in between", 30, 1, 2],
     ["a day after its last time", 26 * 60, 3, 4],
   ])(
@@ -108,7 +108,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it.each(["new", "Y7-1234567"])(
+  itSome(1)(["new", "Y7-1234567"])(
     "is not sent again at once where the answer shows another status (%s) and says that it was not processed",
     async (status) => {
       const { ids, ask, send, sendFor, sandbox, posts } = await startStatusBridge();
@@ -145,7 +145,7 @@ describe("a status that the service refuses", () => {
     expect([request(id).state, posts().length]).toEqual(["refused", 3]);
   });
 
-  it.each(["$", "data", "order"])(
+  itSome(1)(["$", "data", "order"])(
     "is sent once more where one answer shows the status from before (%s)",
     async (place) => {
       const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge();
@@ -185,7 +185,7 @@ describe("a status that the service refuses", () => {
     expect([request(id).state, effects()]).toEqual(["refused", []]);
   });
 
-  it.each([
+  itSome(1)([
     ["a status of other orders", "ready"],
     ["a status whose name says no", "declined"],
     ["no known status", "Y7-1234567"],
@@ -209,7 +209,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it.each([
+  itSome(1)([
     ["no answer has a date", { dateHeader: false }],
     ["times are written to the minute", { precision: "min" }],
   ] as const)(
@@ -260,7 +260,7 @@ describe("a status that the service refuses", () => {
     expect([states(), posts().length]).toEqual([["sent"], 1]);
   });
 
-  it.each([
+  itSome(1)([
     ["no answer has a date", { dateHeader: false }],
     ["times are written to the minute", { precision: "min" }],
   ] as const)(
@@ -344,7 +344,7 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it.each([200, 202])(
+  itSome(1)([200, 202])(
     "is sent once in an hour where the service carries it out later, and answers with the order as it is (%i)",
     async (status) => {
       const { ids, ask, send, sendFor, sandbox, request, run, posts } = await startStatusBridge({ orders: 4 });
@@ -391,7 +391,7 @@ describe("a status that the service refuses", () => {
     expect([states(), posts().length]).toEqual([["sent"], 1]);
   });
 
-  it.each(["on_hold", "На проверке", "Y7-1234567"])(
+  itSome(1)(["on_hold", "На проверке", "Y7-1234567"])(
     "is read where the service answers 200 with the order in another status (%s), and refused where it has that",
     async (status) => {
       // Nothing shows when the request left: another client may have set that status before.
@@ -428,7 +428,7 @@ describe("a status that the service refuses", () => {
     expect([posts().length, reads()]).toEqual([5, 5]);
   });
 
-  it.each([
+  itSome(1)([
     ["the wanted status", "paid"],
     ["a word that is the status of no order", "ok"],
   ])("is sent where the answer names the order and has %s", async (_, status) => {
@@ -656,7 +656,7 @@ describe("one order that is always answered badly", () => {
 });
 
 describe("a status path that is wrong", () => {
-  it.each([
+  itSome(1)([
     ["404", { settings: { statuses: { path: "/api/v1/1c/orders/{order_id}/state" } } }],
     ["405", { settings: { statuses: { method: "PUT" } } }],
   ])("holds the statuses and refuses nothing (%s)", async (status, options) => {
@@ -753,7 +753,7 @@ describe("an answer that speaks of the whole area", () => {
     expect(rows("SELECT area FROM holds")).toEqual([]);
   });
 
-  it.each([
+  itSome(1)([
     [503, "batch_id"],
     [422, "order_ids"],
   ] as const)(

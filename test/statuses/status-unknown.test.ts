@@ -65,7 +65,7 @@ describe("a status whose outcome is unknown", () => {
     expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
   });
 
-  it.each([
+  itSome(1)([
     ["lost on its way", "before", ["packed", "new"]],
     ["that has arrived", "after", ["packed", "new"]],
   ] as const)("is not settled by a read from before the status accepted last: one %s", async (_, when, set) => {
@@ -95,7 +95,7 @@ describe("a status whose outcome is unknown", () => {
     expect(service.statusOf(ids[0]!)).toBe("new");
   });
 
-  it.each([
+  itSome(1)([
     ["the connection is reset", { kind: "reset" }],
     ["the service answers 409", { kind: "status", status: 409 }],
   ] as [string, FaultAction][])(
@@ -214,7 +214,7 @@ describe("a status whose outcome is unknown", () => {
     },
   );
 
-  it.each([
+  itSome(1)([
     ['{"ok":true,"updated":1}', '{"ok":true,"updated":0}'],
     ['{"ok":true,"stats":{"ignored":0}}', '{"ok":true,"stats":{"ignored":1}}'],
     ["1", "0", 5],
@@ -277,7 +277,7 @@ describe("a status whose outcome is unknown", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it.each([
+  itSome(1)([
     ["has changed the order", "accepted", "refused"],
     ["has set the same status", "paid", "sent"],
   ])("keeps the next one waiting until it can arrive no more, where somebody else %s", async (_, status, state) => {
@@ -501,7 +501,7 @@ describe("a status whose outcome is unknown", () => {
     expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
   });
 
-  it("is settled after a restart in the middle of its request", async () => {
+  itWhole("is settled after a restart in the middle of its request", async () => {
     for (const when of ["before", "after"] as const) {
       const bridge = await startStatusBridge();
       const { ids, ask, send, sandbox, request, effects } = bridge;

@@ -81,7 +81,7 @@ describe("an answer that says that a cache gave it", () => {
     },
   );
 
-  it("removes no order", async () => {
+  itWhole("removes no order", async () => {
     const test = await startWithIll(2);
     const { ids, ill, poll, run, rows } = test;
     ill.set(ids[0]!, { ...NO_SUCH_ORDER, headers: { age: "5" } } as FaultAction);

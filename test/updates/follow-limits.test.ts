@@ -191,19 +191,22 @@ describe("a service that refuses a since of more than three days", () => {
     expect(told(test)).toHaveLength(1);
   });
 
-  it("of an hour, is followed again once it refuses what it has answered: a since becomes older with each repeat", async () => {
-    const test = await start(2, 65 * 60_000);
-    await run(test, 10 * HOUR_MS, 50 * 60_000);
-    test.sandbox.service.setOptions({ updates: { sinceAgeMax: 40 * 60_000 } });
-    const before = refusedPolls(test);
-    await run(test, 10 * HOUR_MS, 50 * 60_000);
-    // One request a pass, with its three repeats.
-    expect(refusedPolls(test) - before).toBeLessThan(60);
-    expect(held(test)).toEqual([]);
-    test.change(test.ids[1]!, { status: "packed" });
-    await run(test, 12 * 60_000);
-    expect(statuses(test)).toEqual(["accepted", "packed"]);
-  });
+  itWhole(
+    "of an hour, is followed again once it refuses what it has answered: a since becomes older with each repeat",
+    async () => {
+      const test = await start(2, 65 * 60_000);
+      await run(test, 10 * HOUR_MS, 50 * 60_000);
+      test.sandbox.service.setOptions({ updates: { sinceAgeMax: 40 * 60_000 } });
+      const before = refusedPolls(test);
+      await run(test, 10 * HOUR_MS, 50 * 60_000);
+      // One request a pass, with its three repeats.
+      expect(refusedPolls(test) - before).toBeLessThan(60);
+      expect(held(test)).toEqual([]);
+      test.change(test.ids[1]!, { status: "packed" });
+      await run(test, 12 * 60_000);
+      expect(statuses(test)).toEqual(["accepted", "packed"]);
+    },
+  );
 
   itWhole("goes one step further with each resume", async () => {
     const test = await start(5, 3 * DAY_MS);
@@ -349,7 +352,7 @@ describe("a refusal that is not about the age of since", () => {
     },
   );
 
-  it("teaches nothing while orders are refused as well", async () => {
+  itWhole("teaches nothing while orders are refused as well", async () => {
     const test = await start(2, 365 * DAY_MS);
     await run(test, 2 * DAY_MS, 4 * HOUR_MS);
     test.sandbox.faults.add({ match: { path: "updates" }, times: 3, do: { kind: "status", status: 400 } });

@@ -230,7 +230,7 @@ describe("a tie", () => {
     expect(showsWhole(page(...seconds), asked(3), undefined)).toBe(false);
   });
 
-  it("of an earlier version is looked for, too, and one that a page shows to be whole is not", async () => {
+  itWhole("of an earlier version is looked for, too, and one that a page shows to be whole is not", async () => {
     const test = await startBurst({}, 1_000, 60);
     await test.poll();
     const insert = () => {

@@ -70,21 +70,24 @@ describe("the watermark", () => {
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "paid"));
   });
 
-  it("stays until the last page is stored, keeps what earlier pages brought, and goes on after a restart", async () => {
-    const test = await startFollowed(30, { service: { updates: { pageLimit: 10 } } });
-    const first = test.watermark();
-    for (const id of test.ids) test.change(id, { status: "paid" });
-    test.sandbox.faults.add({ match: { path: "updates" }, skip: 2, do: { kind: "html" } });
-    await fail(test);
-    expect(test.watermark()).toBe(first);
-    expect(test.ids.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(19);
-    await test.restart();
-    expect(test.watermark()).toBe(first);
-    await test.poll();
-    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids.at(-1)!)!).updated_at);
-    expect(test.ids.map((id) => test.statusOf(id))).toEqual(test.ids.map(() => ({ status: "paid", revision: 2 })));
-    expect(test.snapshots()).toBe(30);
-  });
+  itWhole(
+    "stays until the last page is stored, keeps what earlier pages brought, and goes on after a restart",
+    async () => {
+      const test = await startFollowed(30, { service: { updates: { pageLimit: 10 } } });
+      const first = test.watermark();
+      for (const id of test.ids) test.change(id, { status: "paid" });
+      test.sandbox.faults.add({ match: { path: "updates" }, skip: 2, do: { kind: "html" } });
+      await fail(test);
+      expect(test.watermark()).toBe(first);
+      expect(test.ids.filter((id) => test.statusOf(id).status === "paid")).toHaveLength(19);
+      await test.restart();
+      expect(test.watermark()).toBe(first);
+      await test.poll();
+      expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids.at(-1)!)!).updated_at);
+      expect(test.ids.map((id) => test.statusOf(id))).toEqual(test.ids.map(() => ({ status: "paid", revision: 2 })));
+      expect(test.snapshots()).toBe(30);
+    },
+  );
 
   it("moves in the transaction that stores the last of its rows, or not at all", async () => {
     const test = await startFollowed(3);
@@ -170,7 +173,7 @@ describe("the watermark", () => {
     expect(told()).toHaveLength(1);
   });
 
-  it("follows more changes from the future than a page holds, without moving there", async () => {
+  itWhole("follows more changes from the future than a page holds, without moving there", async () => {
     const test = await startFollowed(25, { service: { updates: { pageLimit: 10 } } });
     for (const [index, id] of test.ids.entries()) {
       test.change(id, { status: "paid", timestamp: Date.UTC(2099, 0, 1) + index * 1_000 }, 0);
@@ -180,23 +183,26 @@ describe("the watermark", () => {
     expect(test.watermark()).toBe("Sun, 01 Mar 2026 12:00:00 GMT");
   });
 
-  it("goes back with a service whose clock was set back, so that an outage right after it loses nothing", async () => {
-    const test = await startFollowed(4, { service: { clockOffsetMs: 7_200_000 } });
-    const [a, b, c, d] = test.ids as [string, string, string, string];
-    test.change(a, { status: "paid" });
-    await test.poll();
-    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
-    test.change(b, { status: "paid" });
-    // The first answer after a restart is what tells that the clock was set back.
-    await test.restart();
-    await test.poll();
-    expect(test.statusOf(b).status).toBe("paid");
-    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(b)!).updated_at);
-    test.change(c, { status: "paid" }, 1_800_000);
-    test.change(d, { status: "paid" }, 1_800_000);
-    await test.poll();
-    expect([c, d].map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
-  });
+  itWhole(
+    "goes back with a service whose clock was set back, so that an outage right after it loses nothing",
+    async () => {
+      const test = await startFollowed(4, { service: { clockOffsetMs: 7_200_000 } });
+      const [a, b, c, d] = test.ids as [string, string, string, string];
+      test.change(a, { status: "paid" });
+      await test.poll();
+      test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+      test.change(b, { status: "paid" });
+      // The first answer after a restart is what tells that the clock was set back.
+      await test.restart();
+      await test.poll();
+      expect(test.statusOf(b).status).toBe("paid");
+      expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(b)!).updated_at);
+      test.change(c, { status: "paid" }, 1_800_000);
+      test.change(d, { status: "paid" }, 1_800_000);
+      await test.poll();
+      expect([c, d].map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
+    },
+  );
 
   itWhole("is never later than what the service had told at the time", async () => {
     const test = await startFollowed(10, { service: { precision: "us", updates: { pageLimit: 4 } } });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import type { Settings } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 type Case = [name: string, service: SandboxOptionsPatch, updates: Settings, since: RegExp];
 
@@ -58,7 +58,7 @@ describe("since", () => {
     expect(test.sinces().slice(-3)).toEqual(asked);
   });
 
-  it.each(["inclusive", "exclusive"] as const)(
+  itSome(1)(["inclusive", "exclusive"] as const)(
     "reaches what appears late in the minute before, where timestamps are cut to the minute and the boundary is %s",
     async (boundary) => {
       const test = await startFollowed(1, {
@@ -72,7 +72,7 @@ describe("since", () => {
     },
   );
 
-  it.each(["min", "s", "ms"] as const)(
+  itSome(1)(["min", "s", "ms"] as const)(
     "reaches what came after the position in its own unit (%s), without an overlap and where the boundary is exclusive",
     async (precision) => {
       const test = await startFollowed(2, {
@@ -88,7 +88,7 @@ describe("since", () => {
     },
   );
 
-  it("keeps the finest digits where the service leaves out a fraction that is zero", async () => {
+  itWhole("keeps the finest digits where the service leaves out a fraction that is zero", async () => {
     const test = await startFollowed(3, { service: { updates: { pageLimit: 2, boundary: "exclusive" } } });
     const [a, b, c] = test.ids as [string, string, string];
     const timestamp = Math.ceil(test.clock.nowMs() / 1_000) * 1_000;
@@ -114,7 +114,7 @@ describe("since", () => {
 });
 
 describe("a change that appears late", () => {
-  it.each([
+  itSome(1)([
     ["seconds", 5_000],
     ["minutes", 8 * 60_000],
   ])("is caught by the overlap when its timestamp is %s old", async (_name, lateByMs) => {
@@ -126,7 +126,7 @@ describe("a change that appears late", () => {
     expect(test.statusOf(test.ids[1]!).status).toBe("paid");
   });
 
-  it("is caught by the sweep when its timestamp is hours old, and the sweep repeats nothing", async () => {
+  itWhole("is caught by the sweep when its timestamp is hours old, and the sweep repeats nothing", async () => {
     const test = await startFollowed(5, { service: { updates: { history: "log" } } });
     for (const status of ["paid", "packed", "shipped"]) {
       for (const id of test.ids) test.change(id, { status }, 0);

@@ -105,7 +105,7 @@ describe("a record that cannot be used", () => {
 });
 
 describe("an order that nobody knows here", () => {
-  it.each(["changes", "whole"] as const)("is rescued when its change arrives: %s", async (carry) => {
+  itSome(1)(["changes", "whole"] as const)("is rescued when its change arrives: %s", async (carry) => {
     const test = await startFollowed(1, {
       service: { updates: { carry, scope: "all" } },
       settings: { updates: { carry } },
@@ -176,7 +176,7 @@ describe("an order that nobody knows here", () => {
 });
 
 describe("an order that is gone at the service", () => {
-  it.each(["changes", "whole"] as const)(
+  itSome(1)(["changes", "whole"] as const)(
     "is kept, marked, told once and never asked for in a loop: %s",
     async (carry) => {
       const test = await startWithIll(2, {

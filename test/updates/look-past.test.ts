@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { startWithRewritten } from "../support/rewritten.ts";
+import { itSome } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 86_400_000;
@@ -22,7 +23,7 @@ async function startWithAbsurd(
   return test;
 }
 
-it.each([
+itSome(1)([
   ["of one", { boundary: "inclusive", pageLimit: 1 }, 1],
   ["of one, behind an exclusive since", { boundary: "exclusive", pageLimit: 1 }, 1],
   ["of one, several in a row", { boundary: "inclusive", pageLimit: 1 }, 3],
@@ -42,7 +43,7 @@ it.each([
   }
 });
 
-it.each(["answered", "refused"])(
+itSome(1)(["answered", "refused"])(
   "a page without a time stops nothing behind it where no clock shows how late it is, and a time of the future is %s",
   async (how) => {
     const test = await startWithAbsurd({ boundary: "exclusive", pageLimit: 1 }, 1);
@@ -64,7 +65,7 @@ it.each(["answered", "refused"])(
   },
 );
 
-it.each([
+itSome(1)([
   ["of one", { boundary: "inclusive", pageLimit: 1 }, 1],
   ["of one, behind an exclusive since", { boundary: "exclusive", pageLimit: 1 }, 1],
   ["of one, several in a row", { boundary: "exclusive", pageLimit: 1 }, 3],
@@ -107,7 +108,7 @@ it("a page without a time that nothing follows costs a search once", async () =>
   expect(test.statusOf(test.ids[1]!).status).toBe("paid");
 });
 
-it.each([8, 12, 16])(
+itSome(1)([8, 12, 16])(
   "the position does not pass what a search has shown behind, where it breaks off after %i",
   async (most) => {
     const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 1);

@@ -196,7 +196,7 @@ describe("a service that has lost its way", () => {
     },
   );
 
-  it("removes nothing by two short outages, each of which ends in the middle of a pass", async () => {
+  itWhole("removes nothing by two short outages, each of which ends in the middle of a pass", async () => {
     const test = await startWithIll(6);
     for (let outage = 0; outage < 2; outage++) {
       for (const id of test.ids) test.change(id, { status: `step ${outage}` });
@@ -255,7 +255,7 @@ describe("whoever meets a missing order", () => {
     expect(await test.run("reconcile")).toMatchObject({ counts: { checked: 5, differ: 0 } });
   });
 
-  it("does not trouble the ERP with an order that was over", async () => {
+  itWhole("does not trouble the ERP with an order that was over", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     test.change(id, { status: "delivered" });

@@ -3,7 +3,7 @@ import { parseTimestamp, type ServedTimestamp } from "../../src/answers/timestam
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Anchor, liesBefore, showsOtherQuestion } from "../../src/updates/page-cover.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 type Updates = NonNullable<SandboxOptionsPatch["updates"]>;
 
@@ -67,7 +67,7 @@ describe("a service that does not read since any more, and answers its first pag
     },
   );
 
-  it("is asked for each open order no more than every ten minutes", async () => {
+  itWhole("is asked for each open order no more than every ten minutes", async () => {
     const test = await start();
     ignoreSince(test);
     for (let polls = 0; polls < 3; polls++) await test.poll();
@@ -77,7 +77,7 @@ describe("a service that does not read since any more, and answers its first pag
     expect(test.snapshots() - before).toBeLessThanOrEqual(7 * 30);
   });
 
-  it("counts no answer of a single machine, and loses no change by it", async () => {
+  itWhole("counts no answer of a single machine, and loses no change by it", async () => {
     const test = await start();
     ignoreSince(test);
     await test.poll();
@@ -90,7 +90,7 @@ describe("a service that does not read since any more, and answers its first pag
     expect(test.statusOf(test.ids[25]!).status).toBe("cancelled");
   });
 
-  it("is answered whole where all its changes, or the newest of them, fit the page", async () => {
+  itWhole("is answered whole where all its changes, or the newest of them, fit the page", async () => {
     for (const updates of [{ pageLimit: 1_000 }, { keeps: "newest" }] as const) {
       const test = await start(updates);
       const before = test.snapshots();
@@ -101,7 +101,7 @@ describe("a service that does not read since any more, and answers its first pag
     }
   });
 
-  it("does not end a sweep, or what a person has asked for", async () => {
+  itWhole("does not end a sweep, or what a person has asked for", async () => {
     const test = await start();
     const sweep = () => test.rows("SELECT value FROM watermarks WHERE stream = 'sweep'");
     const before = sweep();
@@ -145,7 +145,7 @@ describe("a page from before what was asked", () => {
     return { ns, form };
   };
 
-  it.each([
+  itSome(1)([
     [["2026-03-01T11:00:00Z", "2026-03-01T11:59:58Z"], true],
     [["2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z"], false],
     [["2026-03-01T11:00:00Z", undefined], true],

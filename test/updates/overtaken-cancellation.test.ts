@@ -5,7 +5,7 @@ import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { SLOW } from "../support/turns.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const LOG = { updates: { history: "log" } } as const;
@@ -69,7 +69,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  it.each([
+  itSome(1)([
     ["after it", ["was cancelled", "is refunded", "is cancelled"]],
     ["before it, the newest first", ["is accepted", "is cancelled", "is refunded", "was cancelled"]],
   ])("is one where a cancellation of the same time as the order is listed %s", async (_, listed) => {
@@ -179,7 +179,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  it("is one where only what the changes were asked for another order lists both", async () => {
+  itWhole("is one where only what the changes were asked for another order lists both", async () => {
     const test = await startWithIll(3, { service: LOG });
     const [id = "", other = "", third = ""] = test.ids;
     const old = test.sandbox.service.newestText(id)!;
@@ -294,7 +294,7 @@ describe("a cancelled order that is opened and cancelled again before that was s
 });
 
 describe("a status that waits", () => {
-  it.each([
+  itSome(1)([
     ["a cancellation of its order and what came after it", undefined, ["cancelled", "refunded"]],
     [
       "its order, cancelled when it was asked for, as opened and cancelled again",

@@ -6,7 +6,7 @@ import { describeObservations } from "../../src/probe/observation.ts";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import { findLongSteps } from "../../src/probe/plan-long-steps.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const LINES = (quantity: string) => [{ sku: "A", quantity, price: "10.00" }];
 const FORMS = [
@@ -39,7 +39,7 @@ describe.each(FORMS)("timestamps to %s", (_name, precision, withinMs) => {
     expect(test.rows("SELECT * FROM repeat_reads")).toEqual([]);
   });
 
-  it("hide none over a restart, and cost one request where there is none", async () => {
+  itWhole("hide none over a restart, and cost one request where there is none", async () => {
     const test = await changeTwice(precision, withinMs);
     await test.restart();
     for (let polls = 0; polls < 2; polls++) await test.poll();
@@ -162,7 +162,7 @@ it("steps of two minutes are known from the timestamps of several orders, and hi
 describe("findLongSteps", () => {
   const times = (stepMin: number, count: number) =>
     Array.from({ length: count }, (_, n) => new Date(Date.UTC(2026, 2, 1, 3, n * stepMin)).toISOString());
-  it.each([
+  itSome(1)([
     ["dates", ["2026-03-02", "2026-03-02"], "2026-03-02"],
     ["none", [], undefined],
     ["half hours", times(30, 10), times(30, 1)[0]],
@@ -177,7 +177,7 @@ describe("findLongSteps", () => {
   });
 });
 
-it.each([1, 50, 5_000])("%i orders that change in a day are read a bounded number of times", (orders) => {
+itSome(1)([1, 50, 5_000])("%i orders that change in a day are read a bounded number of times", (orders) => {
   const DAY_MS = 86_400_000;
   const rows: { step: number; dueMs: number }[] = [];
   const waiting = (step: number) => rows.filter((row) => row.step < 5 === step < 5).length;

@@ -110,22 +110,25 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(["S-1"]);
   });
 
-  it("is known where the changes come newest first, and only a page from before the older versions tells of the lost ones", async () => {
-    const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log" } });
-    const { ids, change, poll, run, stockSent, goBack, live, statusOf } = shop;
-    change(ids[4]!, { status: "paid" });
-    change(ids[0]!, { status: "paid" });
-    change(ids[1]!, { status: "packed" });
-    await poll();
-    for (let times = 0; times < 12; times++) change(ids[5]!, { status: `s${times}` }, 60_000);
-    await poll();
-    goBack(0, 1);
-    await run("reconcile");
-    stockSent();
-    await live(2);
-    expect(ids.slice(0, 2).map((id) => statusOf(id).status)).toEqual(["new", "paid"]);
-    expect(stockSent()).toEqual(["S-1"]);
-  });
+  itWhole(
+    "is known where the changes come newest first, and only a page from before the older versions tells of the lost ones",
+    async () => {
+      const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log" } });
+      const { ids, change, poll, run, stockSent, goBack, live, statusOf } = shop;
+      change(ids[4]!, { status: "paid" });
+      change(ids[0]!, { status: "paid" });
+      change(ids[1]!, { status: "packed" });
+      await poll();
+      for (let times = 0; times < 12; times++) change(ids[5]!, { status: `s${times}` }, 60_000);
+      await poll();
+      goBack(0, 1);
+      await run("reconcile");
+      stockSent();
+      await live(2);
+      expect(ids.slice(0, 2).map((id) => statusOf(id).status)).toEqual(["new", "paid"]);
+      expect(stockSent()).toEqual(["S-1"]);
+    },
+  );
 
   itWhole("is known after a day where no page reaches so far back, and no status goes once more for that", async () => {
     const shop = await startShop({ updates: { order: "descending", keeps: "newest", history: "log", pageLimit: 12 } });
@@ -162,7 +165,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(["S-1"]);
   });
 
-  it.each([
+  itSome(1)([
     ["ahead", YEARS_MS],
     ["back", -YEARS_MS],
   ])("is known where this machine's clock is set %s by years between its orders", async (_, ms) => {
@@ -241,7 +244,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "packed"]);
   });
 
-  it("gets no lost status after a later one that was on its way when the order went back", async () => {
+  itWhole("gets no lost status after a later one that was on its way when the order went back", async () => {
     const { ids, ask, poll, run, goBack, live, ill, unlisted, requests, sandbox, clock } = await startShop();
     const [, , id] = ids as [string, string, string];
     ask(id, "packed");
@@ -353,7 +356,7 @@ describe("an older answer for an order", () => {
 });
 
 describe("an order that is set back between two pages of one pass", () => {
-  it.each([
+  itSome(1)([
     ["parts of orders", {}],
     ["whole orders", { carry: "whole" }],
   ] as const)("is stored as the later page has it: %s", async (_, updates) => {
@@ -376,7 +379,7 @@ describe("an order that is set back between two pages of one pass", () => {
   });
 });
 
-it.each(["changes", "whole"] as const)(
+itSome(1)(["changes", "whole"] as const)(
   "an order whose own older answers wait is read at once when a change says the same: %s",
   async (carry) => {
     const test = await startWithIll(2, { service: { updates: { carry } }, settings: { updates: { carry } } });

@@ -184,7 +184,7 @@ describe("changes that name no order at all", () => {
     expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
   });
 
-  it("are over once every order was read, where the service does not go back so far", async () => {
+  itWhole("are over once every order was read, where the service does not go back so far", async () => {
     const { polls, id, statusOf, rows, end, snapshots } = await cancelUnder(nameless, { sinceAgeMax: HOUR_MS });
     await polls(75);
     end();

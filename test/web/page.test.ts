@@ -71,20 +71,23 @@ describe("the status page", () => {
     expect(page).toContain("SELECT id, order_id, last_error FROM status_requests");
   });
 
-  it("needs no script, loads nothing, carries no style of an element, and lets in its own style sheet only", async () => {
-    const t = await startWebBridge();
-    await runAll(t);
-    t.clock.advance(60_000);
-    const { headers, body } = await t.ask("/");
-    expect(body).not.toMatch(/<script|\son\w+=|\sstyle=|javascript:|<iframe|<form|@import|url\(/i);
-    const addresses = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = ""]) => address);
-    expect(addresses.filter((address) => !/^(data:image\/svg\+xml,|\/health$|\/metrics$)/.test(address))).toEqual([]);
-    const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? "";
-    const hash = createHash("sha256").update(style).digest("base64");
-    expect(headers["content-security-policy"]).toContain(`style-src 'sha256-${hash}';`);
-  });
+  itWhole(
+    "needs no script, loads nothing, carries no style of an element, and lets in its own style sheet only",
+    async () => {
+      const t = await startWebBridge();
+      await runAll(t);
+      t.clock.advance(60_000);
+      const { headers, body } = await t.ask("/");
+      expect(body).not.toMatch(/<script|\son\w+=|\sstyle=|javascript:|<iframe|<form|@import|url\(/i);
+      const addresses = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address = ""]) => address);
+      expect(addresses.filter((address) => !/^(data:image\/svg\+xml,|\/health$|\/metrics$)/.test(address))).toEqual([]);
+      const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? "";
+      const hash = createHash("sha256").update(style).digest("base64");
+      expect(headers["content-security-policy"]).toContain(`style-src 'sha256-${hash}';`);
+    },
+  );
 
-  it("is well formed, under 100 KB, and tells its pictures in words too", async () => {
+  itWhole("is well formed, under 100 KB, and tells its pictures in words too", async () => {
     const t = await startWebBridge();
     for (let n = 0; n < 4; n++) t.sandbox.service.createOrder();
     await runAll(t);
@@ -99,7 +102,7 @@ describe("the status page", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("speaks Russian where the configuration says so, with the right forms of words", async () => {
+  itWhole("speaks Russian where the configuration says so, with the right forms of words", async () => {
     const t = await startWebBridge({ settings: { language: "ru" } });
     for (let n = 0; n < 3; n++) t.sandbox.service.createOrder();
     await runAll(t);

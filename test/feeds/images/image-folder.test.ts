@@ -53,7 +53,7 @@ describe("the folder of the images", () => {
     expect(images.accepted()).toBe(2);
   });
 
-  it("may itself be reached by a link", async () => {
+  itWhole("may itself be reached by a link", async () => {
     const images = await startImages(BASE64);
     const real = `${images.photos}-real`;
     renameSync(images.photos, real);
@@ -153,7 +153,7 @@ describe("a file", () => {
     expect(images.accepted()).toBe(5);
   });
 
-  it("is quarantined where its source is an address or nothing, because nothing is fetched", async () => {
+  itWhole("is quarantined where its source is an address or nothing, because nothing is fetched", async () => {
     const images = await startImages(BASE64);
     images.row("A", 1, "https://shop.example/a.jpg");
     images.row("A", 2, null);
@@ -194,7 +194,7 @@ describe("a file", () => {
     expect(images.contents("A", 1)).toEqual([shaOf(bytes)]);
   });
 
-  it("is known again by its inode and its times, and read once more only when they change", async () => {
+  itWhole("is known again by its inode and its times, and read once more only when they change", async () => {
     const images = await startImages(BASE64);
     const bytes = images.put("a.jpg", jpeg("a"));
     images.row("A", 1, "a.jpg");
