@@ -474,4 +474,20 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
+
+  it("is not lacked by an order that is cancelled, opened and cancelled again, before it is read", async () => {
+    const test = await startFollowed(12, { service: { updates: { history: "log" } } });
+    const [id = "", ...others] = test.ids;
+    lose(test, LOSE_ONE["no number"]!);
+    test.change(id, { status: "cancelled" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("cancelled");
+    test.change(id, { status: "new" });
+    for (const other of others) test.change(other, { status: "paid" });
+    test.change(id, { status: "cancelled" });
+    await test.poll();
+    await test.poll();
+    expect(test.statusOf(id)).toEqual({ status: "cancelled", revision: 4 });
+    expect(others.map((other) => test.statusOf(other).revision)).toEqual(others.map(() => 1));
+  });
 });
