@@ -38,8 +38,8 @@ export type LostPart = ValuePart | "count";
 
 interface Former extends Record<ValuePart, number> {
   isOwn: number;
-  /** A read of the order is queued: it may be stored with the status alone of a change, and what it lacks is of before, when it was cancelled. */
-  isWaiting: number;
+  /** It was cancelled once, and a read of it is queued: it may be stored with the status alone of a change, and lack what it lacked when it was cancelled. */
+  isOpened: number;
   source: OrderSource;
 }
 
@@ -76,7 +76,9 @@ export function isNumber(status: string): boolean {
 function loadFormer(store: Store, order: { orderId: string; limit: number; areNumbers: 0 | 1 | null }): Former[] {
   return store
     .prepare<Former>(
-      `SELECT order_id = @orderId AS isOwn, payload_source AS source, EXISTS (SELECT 1 FROM owed_reads r WHERE r.order_id = o.order_id) AS isWaiting,
+      `SELECT order_id = @orderId AS isOwn, payload_source AS source,
+         EXISTS (SELECT 1 FROM owed_reads r WHERE r.order_id = o.order_id)
+           AND EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.kind = 'cancelled') AS isOpened,
          coalesce(trim(status), '') = '' OR coalesce(${IS_NUMBER} <> @areNumbers, 0) AS status, ${LACKS_SINGLE},
          NOT is_cancelled AND trim(coalesce(total, ''), '0.,+- ') <> '' AND NOT EXISTS (
            SELECT 1 FROM order_line_rows l WHERE l.order_key = o.order_key AND l.sku IS NOT NULL) AS lines
@@ -150,7 +152,7 @@ function isUsual(
 }
 
 function isIn(former: readonly Former[], part: ValuePart, withoutMax: number): boolean {
-  return former.filter((each) => each[part] && !each.isWaiting).length * 100 > former.length * withoutMax;
+  return former.filter((each) => each[part] && !each.isOpened).length * 100 > former.length * withoutMax;
 }
 
 /** Whether former orders had as many lines as they counted. */
