@@ -50,6 +50,7 @@ export async function initSchema({ link: options, shop, erp, reader }: InitOptio
     return await link.transaction(async (tx) => {
       await tx.query(LOCK);
       const place = { ...options, shop: shop ?? "" };
+      await requireUtf8(tx, place);
       const { isMade } = await inspect(tx.query.bind(tx), place);
       const applied = await migrate(tx, place, isMade);
       const groups = groupsOf(options.schema);
@@ -71,6 +72,15 @@ export async function initSchema({ link: options, shop, erp, reader }: InitOptio
   } finally {
     link.close();
   }
+}
+
+/** In another encoding not every order can be kept; in SQL_ASCII anybody may write bytes that nobody can read. */
+async function requireUtf8(tx: MirrorTx, { target }: Pick<LinkOptions, "target">): Promise<void> {
+  const [row] = await tx.query<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding");
+  const { encoding = "" } = row ?? {};
+  if (encoding === "UTF8") return;
+  const text = m.mirror.notUtf8({ at: placeOf(target), encoding });
+  throw new MirrorError("mirror_schema", text, { hint: m.mirror.utf8Hint({ database: target.database }) });
 }
 
 function groupsOf(schema: string) {

@@ -7,7 +7,7 @@ import { MirrorLink } from "../../src/mirror/connection.ts";
 import { initSchema } from "../../src/mirror/init-schema.ts";
 import { positions } from "../../src/mirror/postgres-schema.ts";
 import { verifySchema } from "../../src/mirror/schema-version.ts";
-import { describeWithPostgres, type TestDatabase, testDatabase } from "../support/postgres.ts";
+import { describeWithPostgres, sharedCluster, type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { itWhole } from "../support/whole.ts";
 
 const linkTo = (url: string) => ({
@@ -47,6 +47,16 @@ describeWithPostgres("mirror init", () => {
       (column) => `${column.name}|${column.notNull || column.primary ? "NO" : "YES"}`,
     );
     expect(real.split("\n")).toEqual(declared);
+  });
+
+  it("is refused in a database that is not in UTF-8, and leaves nothing there", async () => {
+    const cluster = await sharedCluster();
+    await cluster.query("postgres", "CREATE DATABASE bytes ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+    await expect(initSchema({ link: linkTo(cluster.url("bytes")) })).rejects.toMatchObject({
+      code: "mirror_schema",
+      text: { id: "mirror.notUtf8", params: { encoding: "SQL_ASCII" } },
+    });
+    await cluster.query("postgres", "DROP DATABASE bytes");
   });
 
   it("gives a shop, an ERP and a reader roles that may do what they must, of their shop alone", async () => {

@@ -69,6 +69,10 @@ export const mirror = {
   otherSchema: ({ at, schema }: { at: string; schema: string }) =>
     `The schema ${schema} of PostgreSQL at ${at} is not as this program made it.`,
   initHint: "Whoever owns the schema runs: erp-bridge mirror init --url ADDRESS",
+  notUtf8: ({ at, encoding }: { at: string; encoding: string }) =>
+    `The database at ${at} has the encoding ${encoding}; the mirror needs UTF8.`,
+  utf8Hint: ({ database }: { database: string }) =>
+    `Make another one: CREATE DATABASE ${database} ENCODING 'UTF8' TEMPLATE template0.`,
   newerHint: "Install the version of erp-bridge that the other shops have.",
   disarmed: ({ at, schema, tables }: { at: string; schema: string; tables: string }) =>
     `In the schema ${schema} of PostgreSQL at ${at} tables lack triggers or row-level security: ${tables}.`,
@@ -151,6 +155,8 @@ export const mirror = {
     `${database} goes on for the shop ${shop}: ${counted(orders, "order")} brought from PostgreSQL, ${unread} to be read from the service. Start it: ${command}`,
   orderUnknown: "There is no order with this order_id in the shop's database.",
   requestLeft: "The request has left already, as it was: insert a new row with a new id.",
+  unreadable: ({ why }: { why: string }) => `PostgreSQL has the row and cannot give it: ${why}`,
+  tooLarge: ({ megabytes }: { megabytes: number }) => `The row is larger than ${megabytes} MB.`,
   dropped: "PostgreSQL took the row and did not keep it: a trigger or a rule there drops it.",
   requestDeleted: "It was deleted in the shop's database before it left.",
 };

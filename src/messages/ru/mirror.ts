@@ -57,6 +57,8 @@ export const mirror = {
   newerSchema: ({ at, schema }) => `Схема ${schema} в PostgreSQL на ${at} более новой версии, чем эта программа.`,
   otherSchema: ({ at, schema }) => `Схема ${schema} в PostgreSQL на ${at} не такая, какой её создала эта программа.`,
   initHint: "Владелец схемы выполняет: erp-bridge mirror init --url ADDRESS",
+  notUtf8: ({ at, encoding }) => `У базы ${at} кодировка ${encoding}, а зеркалу нужна UTF8.`,
+  utf8Hint: ({ database }) => `Создайте другую: CREATE DATABASE ${database} ENCODING 'UTF8' TEMPLATE template0.`,
   newerHint: "Установите ту версию erp-bridge, что и в других магазинах.",
   disarmed: ({ at, schema, tables }) =>
     `В схеме ${schema} в PostgreSQL на ${at} у таблиц нет триггеров или политик доступа к строкам: ${tables}.`,
@@ -125,6 +127,8 @@ export const mirror = {
     `${database} продолжает работу с магазином ${shop}. Заказов взято из PostgreSQL: ${orders}, предстоит прочитать у сервиса: ${unread}. Запустите службу: ${command}`,
   orderUnknown: "В базе магазина нет заказа с таким order_id.",
   requestLeft: "Запрос уже отправлен в прежнем виде: добавьте новую строку с новым id.",
+  unreadable: ({ why }) => `Строка в PostgreSQL есть, но прочитать её нельзя: ${why}`,
+  tooLarge: ({ megabytes }) => `Строка больше ${megabytes} МБ.`,
   dropped: "PostgreSQL принял строку, но не сохранил её: её отбрасывает триггер или правило.",
   requestDeleted: "Удалён в базе магазина до отправки.",
 } satisfies typeof en;

@@ -72,8 +72,7 @@ export class Application {
         await save(() => void verdicts.push(act()));
       } catch (error) {
         if (!isOfRow(error)) throw error;
-        verdicts.push({ ...key, error: wordsOf(error) });
-        addCount(this.counts, "refused");
+        verdicts.push(this.#refuse(key, wordsOf(error)));
       }
     }
     await save(() => this.#finish());
@@ -84,13 +83,24 @@ export class Application {
     const { rows, requests } = this.#round;
     // Requests of one order leave in the order in which they were made.
     const inOrder = requests.toSorted((a, b) => Number(a.request?.seq ?? 0) - Number(b.request?.seq ?? 0));
-    return [
-      ...rows.map((row) => ({ key: { table: row.table, k0: row.k0, k1: row.k1 }, act: () => this.#applyRow(row) })),
-      ...inOrder.map((request) => ({
-        key: { table: "status_requests" as const, k0: request.id, k1: "" },
-        act: () => this.#applyRequest(request),
-      })),
+    const each = [
+      ...rows.map((row) => {
+        const key = { table: row.table, k0: row.k0, k1: row.k1 };
+        return { key, unreadable: row.unreadable, act: () => this.#applyRow(row) };
+      }),
+      ...inOrder.map((request) => {
+        const key = { table: "status_requests" as const, k0: request.id, k1: "" };
+        return { key, unreadable: request.unreadable, act: () => this.#applyRequest(request) };
+      }),
     ];
+    return each.map(({ key, unreadable, act }) =>
+      unreadable === undefined ? { key, act } : { key, act: () => this.#refuse(key, unreadable) },
+    );
+  }
+
+  #refuse(key: Omit<Verdict, "error">, error: string): Verdict {
+    addCount(this.counts, "refused");
+    return { ...key, error };
   }
 
   #finish(): void {
@@ -99,7 +109,8 @@ export class Application {
     if (ended !== undefined) endWalk(this.#store, ended);
     if (upNo !== undefined) saveMirrorState(this.#store, "up_no", String(upNo));
     const used = loadUsed(this.#store);
-    const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || rows.some((row) => row.table === table));
+    const came = rows.filter(({ unreadable }) => unreadable === undefined);
+    const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || came.some((row) => row.table === table));
     if (now.length > used.length) saveMirrorState(this.#store, "up", JSON.stringify(now));
   }
 

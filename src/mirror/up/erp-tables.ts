@@ -100,6 +100,8 @@ export interface Key {
 export interface TouchedRow extends Key {
   table: ErpTable;
   row: RemoteRow | null;
+  /** Why PostgreSQL cannot give the row, which is there. */
+  unreadable?: string | undefined;
 }
 
 const WHOLE = /^-?[0-9]{1,18}$/;

@@ -12,6 +12,7 @@ import {
   type RemoteRow,
   type TouchedRow,
 } from "./erp-tables.ts";
+import { type FoundRow, readReadable, unreadableOf } from "./read-readable.ts";
 
 /** Notes read at a time; a transaction of this size holds SQLite's write lock for some 20 ms. */
 export const NOTES_MAX = 2_000;
@@ -19,6 +20,8 @@ export const NOTES_MAX = 2_000;
 const BYTES_MAX = 16 * 1024 * 1024;
 /** The same as it is stored, maybe compressed: what is beyond it is not even looked at. */
 const STORED_BYTES_MAX = 4 * 1024 * 1024;
+/** A row beyond this is the ERP's mistake: it is refused without being read. */
+const ROW_BYTES_MAX = 64 * 1024 * 1024;
 /** A longer reason does not help. */
 const ERROR_CHARACTERS = 500;
 
@@ -39,6 +42,8 @@ export interface RemoteRequest {
 export interface TouchedRequest {
   id: string;
   request: RemoteRequest | null;
+  /** Why PostgreSQL cannot give it; it is there. */
+  unreadable?: string | undefined;
 }
 
 /** One round's work: what was touched, with present values, and the notes that say so. */
@@ -117,6 +122,9 @@ const OF_ARTICLES = "tbl NOT IN ('erp_orders', 'status_requests')";
 const notesWhere = (which: string, at: number) =>
   `(SELECT id, tbl, k0, k1, ${at} AS turn FROM touched WHERE shop = $1 AND ${which} ORDER BY id LIMIT $2)`;
 
+const UNLESS_LARGE = `CASE WHEN octet_length(content) <= ${ROW_BYTES_MAX} THEN content END AS content,
+  octet_length(content) > ${ROW_BYTES_MAX} AS "isLarge"`;
+
 /** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
 const readNotes = (notes: string) => `
   WITH notes AS (${notes}),
@@ -135,36 +143,76 @@ const readNotes = (notes: string) => `
       END END::text AS content FROM t),
     sized AS (
       SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY turn, first) - coalesce(octet_length(content), 0) AS before FROM found)
-  SELECT tbl, k0, k1, ids, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY turn, first`;
+  SELECT tbl, k0, k1, ids, ${UNLESS_LARGE} FROM sized WHERE before < ${BYTES_MAX} ORDER BY turn, first`;
+
+/** The first note, and those of the same key, without its values. */
+const readFirstNote = (notes: string) => `
+  WITH first AS (SELECT tbl, k0, k1 FROM ${notes} n)
+  SELECT t.tbl, t.k0, t.k1, json_agg(t.id::text)::text AS ids FROM touched t JOIN first f ON f.tbl = t.tbl WHERE t.shop = $1
+    AND t.k0 IS NOT DISTINCT FROM f.k0 AND t.k1 IS NOT DISTINCT FROM f.k1 GROUP BY t.tbl, t.k0, t.k1`;
 
 const READ_TOUCHED = readNotes(`${notesWhere(OF_ORDERS, 1)} UNION ALL ${notesWhere(OF_ARTICLES, 2)}`);
-const READ_TOUCHED_OF_ORDERS = readNotes(notesWhere(`${OF_ORDERS} AND k0 IS NOT NULL`, 1));
+const SINGLE_OF_ORDERS = `${OF_ORDERS} AND k0 IS NOT NULL`;
+const READ_TOUCHED_OF_ORDERS = readNotes(notesWhere(SINGLE_OF_ORDERS, 1));
 
-interface FoundKey {
+interface FoundNote extends FoundRow {
   tbl: string;
   k0: string | null;
   k1: string | null;
   ids: string;
-  content: string | null;
+}
+
+/** `isCareful`: a row was met that PostgreSQL cannot give; it is told from the others. */
+export interface Reading {
+  shop: string;
+  limit: number;
+  isCareful: boolean;
 }
 
 /** `ofOrders`: single rows that are about an order, alone. */
-export async function readTouched(
-  tx: MirrorTx,
-  { shop, limit }: { shop: string; limit: number },
-  { ofOrders = false } = {},
-): Promise<Touched> {
+export async function readTouched(tx: MirrorTx, reading: Reading, { ofOrders = false } = {}): Promise<Touched> {
   const touched: Touched = { rows: [], requests: [], whole: [] };
-  const sql = ofOrders ? READ_TOUCHED_OF_ORDERS : READ_TOUCHED;
-  for (const { tbl, k0, k1, content, ...found } of await tx.query<FoundKey>(sql, [shop, limit])) {
+  for (const { tbl, k0, k1, ...found } of await findNotes(tx, reading, ofOrders)) {
     const ids = JSON.parse(found.ids) as string[];
+    const unreadable = unreadableOf(found, ROW_BYTES_MAX);
     if (tbl === "status_requests" && k0 !== null) {
-      touched.requests.push({ id: k0, ids, request: parsed<RemoteRequest>(content) });
+      touched.requests.push({ id: k0, ids, request: parsed<RemoteRequest>(found.content), unreadable });
     } else if (isErpTable(tbl) && k0 !== null) {
-      touched.rows.push({ table: tbl, k0, k1: k1 ?? "", ids, row: parsed<RemoteRow>(content) });
+      touched.rows.push({ table: tbl, k0, k1: k1 ?? "", ids, row: parsed<RemoteRow>(found.content), unreadable });
     } else touched.whole.push({ table: tbl, ids });
   }
   return touched;
+}
+
+async function findNotes(
+  tx: MirrorTx,
+  { shop, limit, isCareful }: Reading,
+  ofOrders: boolean,
+): Promise<readonly FoundNote[]> {
+  if (!isCareful) return await tx.query<FoundNote>(ofOrders ? READ_TOUCHED_OF_ORDERS : READ_TOUCHED, [shop, limit]);
+  for (const which of ofOrders ? [SINGLE_OF_ORDERS] : [OF_ORDERS, OF_ARTICLES]) {
+    const notes = notesWhere(which, 1);
+    const found = await readReadable(tx, limit, {
+      read: (some) => tx.query<FoundNote>(readNotes(notes), [shop, some]),
+      readKey: () => tx.query<FoundNote>(readFirstNote(notes), [shop, 1]),
+      readOne: ({ tbl, k0, k1 }) =>
+        k0 === null || !(isErpTable(tbl) || tbl === "status_requests")
+          ? Promise.resolve([])
+          : readOne(tx, shop, tbl, { k0, k1: k1 ?? "" }),
+    });
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+async function readOne(tx: MirrorTx, shop: string, table: KeyedTable, { k0, k1 }: Key): Promise<FoundRow[]> {
+  const content = table === "status_requests" ? REQUEST_AS_JSON : rowAsJson(table, "v");
+  const key = keyOf(table);
+  const keys = key.map(({ type }, at) => `$${at + 2}::text::${type}`);
+  return await tx.query<FoundRow>(
+    `SELECT ${UNLESS_LARGE} FROM (SELECT ${content}::text AS content FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", keys)}) one`,
+    [shop, ...[k0, k1].slice(0, key.length)],
+  );
 }
 
 function parsed<T>(content: string | null): T | null {
@@ -291,7 +339,7 @@ export async function writeOutcomes(tx: MirrorTx, shop: string, outcomes: readon
 /** The next rows of a whole table, in PostgreSQL's own order of keys. */
 export async function readPage(
   tx: MirrorTx,
-  { shop, limit }: { shop: string; limit: number },
+  { shop, limit, isCareful }: Reading,
   { table, after }: { table: ErpTable; after?: Key },
 ): Promise<TouchedRow[]> {
   const { key } = ERP_TABLES[table];
@@ -299,17 +347,30 @@ export async function readPage(
   const bounds = key.map(({ type }, at) => `$${at + 3}::text::${type}`).join(", ");
   const beyond = after === undefined ? "" : `AND (${names}) > (${bounds})`;
   const bound = after === undefined ? [] : [after.k0, after.k1].slice(0, key.length);
-  const rows = await tx.query<{ k0: string; k1: string; content: string }>(
-    `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, v.${key[0]?.name}::text AS k0,
-         ${key[1] === undefined ? "''" : `v.${key[1].name}::text`} AS k1, ${rowAsJson(table, "v")}::text AS content
-       FROM (SELECT *, sum(weight) OVER (ORDER BY ${names}) - weight AS stored FROM (
-         SELECT *, ${storedBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT $2) v) v
-       WHERE stored < ${STORED_BYTES_MAX}),
-       sized AS (SELECT *, sum(octet_length(content)) OVER (ORDER BY at) - octet_length(content) AS before FROM page)
-     SELECT k0, k1, content FROM sized WHERE before < ${BYTES_MAX} ORDER BY at`,
-    [shop, limit, ...bound],
-  );
-  return rows.map(({ k0, k1, content }) => ({ table, k0, k1, row: parsed<RemoteRow>(content) }));
+  const keyTexts = `v.${key[0]?.name}::text AS k0, ${key[1] === undefined ? "''" : `v.${key[1].name}::text`} AS k1`;
+  type Found = FoundRow & Pick<Key, "k0" | "k1">;
+  const read = (some: number) =>
+    tx.query<Found>(
+      `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, ${keyTexts}, ${rowAsJson(table, "v")}::text AS content
+         FROM (SELECT *, sum(weight) OVER (ORDER BY ${names}) - weight AS stored FROM (
+           SELECT *, ${storedBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT $2) v) v
+         WHERE stored < ${STORED_BYTES_MAX}),
+         sized AS (SELECT *, sum(octet_length(content)) OVER (ORDER BY at) - octet_length(content) AS before FROM page)
+       SELECT k0, k1, ${UNLESS_LARGE} FROM sized WHERE before < ${BYTES_MAX} ORDER BY at`,
+      [shop, some, ...bound],
+    );
+  const readKey = () =>
+    tx.query<Found>(`SELECT ${keyTexts} FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT $2`, [
+      ...[shop, 1],
+      ...bound,
+    ]);
+  const rows = isCareful
+    ? await readReadable(tx, limit, { read, readKey, readOne: (found) => readOne(tx, shop, table, found) })
+    : await read(limit);
+  return rows.map(({ k0, k1, ...found }) => ({
+    ...{ table, k0, k1 },
+    ...{ row: parsed<RemoteRow>(found.content), unreadable: unreadableOf(found, ROW_BYTES_MAX) },
+  }));
 }
 
 /** The keys among these under which PostgreSQL has nothing. */
@@ -324,14 +385,28 @@ export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, ke
 /** Requests that PostgreSQL shows as open, by their ids. */
 export async function readOpenRequests(
   tx: MirrorTx,
-  shop: string,
+  { shop, limit, isCareful }: Reading,
   after: string | undefined,
 ): Promise<TouchedRequest[]> {
-  const rows = await tx.query<{ id: string; content: string }>(
-    `SELECT v.id::text AS id, ${REQUEST_AS_JSON}::text AS content FROM status_requests v
-     WHERE v.shop = $1 AND v.state IN ('pending', 'sending') ${after === undefined ? "" : "AND v.id > $2::uuid"}
-     ORDER BY v.id LIMIT ${NOTES_MAX}`,
-    after === undefined ? [shop] : [shop, after],
-  );
-  return rows.map(({ id, content }) => ({ id, request: parsed<RemoteRequest>(content) }));
+  const where = `v.shop = $1 AND v.state IN ('pending', 'sending') ${after === undefined ? "" : "AND v.id > $3::uuid"}`;
+  const bound = after === undefined ? [] : [after];
+  type Found = FoundRow & { id: string };
+  const read = (some: number) =>
+    tx.query<Found>(
+      `SELECT id, ${UNLESS_LARGE} FROM (
+         SELECT v.id, ${REQUEST_AS_JSON}::text AS content FROM status_requests v WHERE ${where} ORDER BY v.id LIMIT $2) found ORDER BY id`,
+      [shop, some, ...bound],
+    );
+  const readKey = () =>
+    tx.query<Found>(`SELECT v.id FROM status_requests v WHERE ${where} ORDER BY v.id LIMIT $2`, [shop, 1, ...bound]);
+  const rows = isCareful
+    ? await readReadable(tx, limit, {
+        ...{ read, readKey },
+        readOne: ({ id }) => readOne(tx, shop, "status_requests", { k0: id, k1: "" }),
+      })
+    : await read(limit);
+  return rows.map(({ id, ...found }) => ({
+    ...{ id, request: parsed<RemoteRequest>(found.content) },
+    unreadable: unreadableOf(found, ROW_BYTES_MAX),
+  }));
 }

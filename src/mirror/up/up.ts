@@ -25,6 +25,7 @@ import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
 import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
+import { isOfValue } from "./read-readable.ts";
 import {
   addNotes,
   countRefused,
@@ -33,6 +34,7 @@ import {
   findFilled,
   forgetNotes,
   NOTES_MAX,
+  type Reading,
   readOpenRequests,
   readPage,
   readTouched,
@@ -76,6 +78,8 @@ export class Up implements MirrorPart {
   #walk: Walk | undefined;
   #isComparisonDue = false;
   readonly #size = new StepSize();
+  /** A value was met that PostgreSQL cannot give. */
+  #isCareful = false;
   #settled: Settled | undefined;
 
   /** @param statusMap the service's names of statuses, by those of the ERP */
@@ -107,7 +111,10 @@ export class Up implements MirrorPart {
       this.#isComparisonDue ||= this.#walk?.because === "night";
       this.#walk = undefined;
       this.#settled = undefined;
-      throw error;
+      if (this.#isCareful || !isOfValue(error, { isSingle: this.#size.of(NOTES_MAX) === 1 })) throw error;
+      // Once more, at once, and so that the row is found.
+      this.#isCareful = true;
+      return { counts: {}, more: true };
     }
   }
 
@@ -127,6 +134,8 @@ export class Up implements MirrorPart {
         if (isNews) saveMirrorState(context.store, "refused_rows", refused);
       });
     }
+    // Not before: where a turn fails, what the one before it has read is read again.
+    if (round === undefined) this.#isCareful = false;
     // What stands refused is a condition, which goes down.
     if (round === undefined) return isNews || outcomes.length === OUTCOMES_MAX;
     const application = new Application(context, round, this.#statusMap);
@@ -145,11 +154,8 @@ export class Up implements MirrorPart {
     const remote = this.#settled?.upNo ?? position.upNo;
     await this.#planWalk(tx, { store, shop, local, remote });
     const upNo = Math.max(local, remote) + 1;
-    const limit = this.#size.of(NOTES_MAX);
-    const round =
-      this.#walk === undefined
-        ? await this.#readTouched(tx, { store, shop, limit, upNo })
-        : await this.#step(tx, this.#walk, { store, shop, limit, upNo });
+    const page = { store, shop, limit: this.#size.of(NOTES_MAX), isCareful: this.#isCareful, upNo };
+    const round = this.#walk === undefined ? await this.#readTouched(tx, page) : await this.#step(tx, this.#walk, page);
     // A round that was applied, and then broken off, counts: two in a row would look like a PostgreSQL that went back.
     const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;
     const turn = await savePosition(tx, shop, { upNo: known });
@@ -231,35 +237,33 @@ interface Place {
   shop: string;
 }
 
-interface Page extends Place {
-  /** Keys at a time. */
-  limit: number;
-}
+/** `limit`: keys at a time. */
+type Page = Place & Reading;
 
 async function readStep(
   tx: MirrorTx,
   step: WalkStep,
-  { store, shop, limit }: Page,
+  { store, ...reading }: Page,
 ): Promise<{ round: Partial<Round>; next: WalkStep | undefined; kept?: number }> {
   switch (step.kind) {
     case "remote": {
-      const rows = await readPage(tx, { shop, limit }, step);
+      const rows = await readPage(tx, reading, step);
       const after = rows.at(-1);
       return { round: { rows }, next: after && { ...step, after } };
     }
     case "local":
     case "kept": {
       const { table } = step;
-      const keys = listKeys(store, table, step.after, limit);
+      const keys = listKeys(store, table, step.after, reading.limit);
       const after = keys.at(-1);
-      const found = after === undefined ? [] : await findAbsent(tx, shop, table, keys);
+      const found = after === undefined ? [] : await findAbsent(tx, reading.shop, table, keys);
       const raw = keys.filter(({ stored }) => stored !== undefined);
       const absent = found.map((one) => raw.find(({ k0, k1 }) => k0 === one.k0 && k1 === one.k1) ?? one);
       const rows = step.kind === "kept" ? [] : absent.map((key) => ({ ...key, table, row: null }));
       return { round: { rows }, next: after && { ...step, after }, kept: absent.length };
     }
     case "requests": {
-      const requests = await readOpenRequests(tx, shop, step.after);
+      const requests = await readOpenRequests(tx, reading, step.after);
       const last = requests.at(-1);
       return { round: { requests, isAgain: step.isAgain }, next: last && { ...step, after: last.id } };
     }

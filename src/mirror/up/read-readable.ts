@@ -1,0 +1,65 @@
+/*
+ * Values that PostgreSQL has and cannot give as text: numbers whose digits need more than a gigabyte, a text whose bytes belong to another
+ * encoding. The statement fails as a whole, so the row is found by asking for ever fewer, and nothing else waits for it.
+ */
+import { m } from "../../messages/messages.ts";
+import type { MirrorTx } from "../connection.ts";
+import { MirrorError } from "../mirror-error.ts";
+
+/** A row as text, or why there is none. */
+export interface FoundRow {
+  content: string | null;
+  /** Beyond what is read of one row. */
+  isLarge?: boolean | null;
+  /** What PostgreSQL says of it. */
+  why?: string | undefined;
+}
+
+/** For the row's `error`; undefined: it was read. */
+export function unreadableOf({ isLarge, why }: FoundRow, bytesMax: number): string | undefined {
+  if (why !== undefined) return String(m.mirror.unreadable({ why }));
+  return isLarge === true ? String(m.mirror.tooLarge({ megabytes: bytesMax / 1024 / 1024 })) : undefined;
+}
+
+const OUT_OF_MEMORY = "53200";
+/** Each try may take PostgreSQL seconds. */
+const FEWER = 4;
+
+/** Whether an error concerns a value. With `isSingle` also one that took too long: of one row. */
+export function isOfValue(error: unknown, { isSingle }: { isSingle: boolean }): error is MirrorError {
+  if (!(error instanceof MirrorError)) return false;
+  return error.isOfData || error.sqlState === OUT_OF_MEMORY || (isSingle && error.isTooLong);
+}
+
+/**
+ * As many of the next rows as can be given. Where the first of them cannot, it comes alone, with the reason in the place of its values. What is
+ * written meanwhile has a later note than the key that is read before the value.
+ */
+export async function readReadable<F extends FoundRow>(
+  tx: MirrorTx,
+  limit: number,
+  act: {
+    read: (some: number) => Promise<readonly F[]>;
+    /** The first one, without its values. */
+    readKey: () => Promise<readonly F[]>;
+    readOne: (found: F) => Promise<readonly FoundRow[]>;
+  },
+): Promise<readonly F[]> {
+  for (let some = limit; some > 1; some = Math.floor(some / FEWER)) {
+    const found = await unlessOfValue(tx, () => act.read(some), false);
+    if (typeof found !== "string") return found;
+  }
+  const [first] = await act.readKey();
+  if (first === undefined) return [];
+  const one = await unlessOfValue(tx, () => act.readOne(first), true);
+  return [typeof one === "string" ? { ...first, content: null, why: one } : { ...first, content: null, ...one[0] }];
+}
+
+async function unlessOfValue<T>(tx: MirrorTx, read: () => Promise<T>, isSingle: boolean): Promise<T | string> {
+  try {
+    return await tx.savepoint(read);
+  } catch (error) {
+    if (!isOfValue(error, { isSingle })) throw error;
+    return error.message;
+  }
+}
