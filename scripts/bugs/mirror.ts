@@ -14,14 +14,27 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
         find: "AS turn FROM touched WHERE shop = $1",
         replace: "AS turn FROM touched WHERE shop = $1 AND id > $3",
       },
-      { file: REMOTE_ROWS, find: "(sql, [shop, limit])", replace: "(sql, [shop, limit, newest])" },
+      {
+        file: REMOTE_ROWS,
+        find: "READ_TOUCHED_OF_ORDERS : READ_TOUCHED, [shop, limit])",
+        replace: "READ_TOUCHED_OF_ORDERS : READ_TOUCHED, [shop, limit, newest])",
+      },
       {
         file: REMOTE_ROWS,
         find: "const ids = JSON.parse(found.ids) as string[];",
         replace: "const ids = JSON.parse(found.ids) as string[]; newest = Math.max(newest, ...ids.map(Number));",
       },
-      { file: REMOTE_ROWS, find: "interface FoundKey {", replace: "let newest = 0;\ninterface FoundKey {" },
+      {
+        file: REMOTE_ROWS,
+        find: "interface FoundNote extends",
+        replace: "let newest = 0;\ninterface FoundNote extends",
+      },
     ],
+  },
+  {
+    name: "a row that PostgreSQL cannot give stops those beside it",
+    foundBy: "test/mirror/up-readable.test.ts",
+    edits: [{ file: "src/mirror/up/up.ts", find: "this.#isCareful = true;", replace: "" }],
   },
   {
     name: "a status request of the mirror's is not known again by its id",
