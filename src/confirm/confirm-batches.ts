@@ -60,6 +60,8 @@ export class ConfirmBatches {
   readonly #late: LateOrders;
   /** Confirmed batches that are served again and again, without a new one in between, by their rows. */
   readonly #again = new Map<number, { times: number; sinceMs: number }>();
+  /** Of these, those whose confirm was accepted more than once, and the pass in which each was served last. */
+  readonly #served = new Map<number, { row: BatchRow; pass: PullPass }>();
   /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
   #forbidden = { batches: new Set<number>(), untilMs: 0 };
   /** The batch that came last and that no confirm can name. */
@@ -119,6 +121,7 @@ export class ConfirmBatches {
   /** The service has answered what it has to deliver, and all of it is stored. What it does not serve again counts as confirmed. */
   async noteAnswered(pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
+    await this.#readUnserved(pass);
     for (const doubt of this.#waits.listUnserved()) {
       const at = isoTime(clock.nowMs());
       const late = await this.#late.find(doubt.row, pass.signal);
@@ -132,6 +135,17 @@ export class ConfirmBatches {
       });
       count(pass, "confirmed", Number(isNews));
       log.info({ batch: doubt.row.batchId }, m.orders.countsAsConfirmed);
+    }
+  }
+
+  /** One of several accepted confirms has counted, unknown which. */
+  async #readUnserved(pass: PullPass): Promise<void> {
+    for (const [id, { row, pass: last }] of this.#served) {
+      if (last === pass) continue;
+      const late = await this.#late.find(row, pass.signal);
+      if (late.length > 0)
+        await commit(this.#context, pass.signal, () => this.#late.save(late, isoTime(this.#context.clock.nowMs())));
+      this.#served.delete(id);
     }
   }
 
@@ -155,6 +169,7 @@ export class ConfirmBatches {
     // Another installation of the service may have a batch of that name, which was never read.
     if (!isServedBy(row, this.#account)) return;
     if (isServed) this.#waits.noteServed(row);
+    if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store)) return;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
@@ -186,7 +201,7 @@ export class ConfirmBatches {
       // The service no longer has what it confirmed in a new form.
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
-      // What counts as confirmed and is served again was not: its changes are listed from now on, or never.
+      // What counts as confirmed and is served again was not: its changes are listed from now on, or once it is served no more.
       const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
       const confirmed = await commit(this.#context, pass.signal, () => {
         this.#late.save(late, at);
@@ -299,10 +314,11 @@ export class ConfirmBatches {
     }
     const { clock, log } = this.#context;
     const nowMs = clock.monotonicMs();
-    if (this.#again.size >= AGAIN_MAX) this.#again.clear();
+    for (const known of [this.#again, this.#served]) if (known.size >= AGAIN_MAX) known.clear();
     const { times: before, sinceMs } = this.#again.get(row.id) ?? { times: 0, sinceMs: nowMs };
     const times = before + 1;
     this.#again.set(row.id, { times, sinceMs });
+    if (before > 0) this.#served.set(row.id, { row, pass });
     if (times === SERVED_AGAIN_MAX) log.warn({ batch: row.batchId, times }, m.orders.servedAgain);
     if (times < SERVED_AGAIN_MAX || nowMs - sinceMs < SERVED_AGAIN_MS) return;
     pass.failure ??= new BridgeError("answer_unknown", m.orders.servedAgain, { hint: m.orders.servedAgainHint });

@@ -56,7 +56,7 @@ describe("an order whose confirm comes late", () => {
     expect(owed(test)).toEqual([late]);
   });
 
-  itWhole("is read once as well where its batch counted as confirmed, and was served again until then", async () => {
+  async function confirmInVain() {
     const test = await startFollowed(1, {
       settings: { orders: { confirm: { body: { order_ids: "{order_ids}" } } } },
       service: { confirmForm: "order_ids", batchFormedMs: 0, updates: { scope: "confirmed", carry: "whole" } },
@@ -66,12 +66,7 @@ describe("an order whose confirm comes late", () => {
     const late = test.sandbox.service.createOrder();
     const { faults } = test.sandbox;
     const body = '{"ok":true,"confirmed":1}';
-    faults.add({ match: { path: "confirm" }, do: { kind: "raw", contentType: "application/json", body } });
-    await test.run("orders");
-    await test.poll();
-    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
-    faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
-    test.change(late, { status: "cancelled" });
+    const inVain = { kind: "raw", contentType: "application/json", body } as const;
     const pollFor = async (minutes: number) => {
       for (let minute = 0; minute < minutes; minute += 1) {
         test.change(known, { status: minute % 2 === 0 ? "paid" : "assembling" });
@@ -79,12 +74,38 @@ describe("an order whose confirm comes late", () => {
         await test.poll();
       }
     };
+    return { test, late, faults, inVain, pollFor };
+  }
+
+  itWhole("is read once as well where its batch counted as confirmed, and was served again until then", async () => {
+    const { test, late, faults, inVain, pollFor } = await confirmInVain();
+    faults.add({ match: { path: "confirm" }, do: inVain });
+    await test.run("orders");
+    await test.poll();
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+    faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 503 } });
+    test.change(late, { status: "cancelled" });
     await pollFor(20);
     expect(test.statusOf(late).status).toBe("new");
     const before = test.snapshots(late);
     faults.clear();
     await pollFor(5);
     expect(test.statusOf(late).status).toBe("cancelled");
+    expect(test.snapshots(late)).toBe(before + 1);
+  });
+
+  it("is read once its batch is served no more, where confirms of it were accepted in vain", async () => {
+    const { test, late, faults, inVain, pollFor } = await confirmInVain();
+    faults.add({ match: { path: "confirm" }, times: "forever", do: inVain });
+    await pollFor(20);
+    test.change(late, { status: "cancelled" });
+    await pollFor(20);
+    expect(test.statusOf(late).status).toBe("new");
+    const before = test.snapshots(late);
+    faults.clear();
+    await pollFor(3);
+    expect(test.statusOf(late).status).toBe("cancelled");
+    await pollFor(5);
     expect(test.snapshots(late)).toBe(before + 1);
   });
 
