@@ -105,6 +105,20 @@ function isGoneWithAll({ auditor, service, forms }: World, request: unknown): bo
 
 const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error LIKE '%is older than what is stored%'`;
 
+const DAY_MS = 24 * 3_600_000;
+
+/** Whether the order was read since, and a day later as well: what the changes list as later all that time stays, and the reads end. */
+function isReadForDay({ ledger }: World["service"], id: string, sinceMs = Number.POSITIVE_INFINITY): boolean {
+  const { entries } = ledger;
+  // Times of a clock that was ahead come before the one at which it was right again.
+  const setBack = entries.findLastIndex(({ at }, place) => at < (entries[place - 1]?.at ?? 0) - DAY_MS);
+  const reads = entries.filter(
+    ({ kind, at, status, servedIds }, place) =>
+      kind === "snapshot" && place >= setBack && at >= sinceMs && status === 200 && servedIds.includes(id),
+  );
+  return (reads.at(-1)?.at ?? 0) - (reads[0]?.at ?? 0) >= DAY_MS;
+}
+
 /**
  * The newest version bears an earlier timestamp than one before it, and the bridge met both at once: a log lists the other too, as it
  * would where the order's own answer came from a replica that lags. That answer counts once it was read for a day. Who knew the
@@ -113,7 +127,7 @@ const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error L
 function isMetInLog({ auditor, service, versions, forms, stuckAnswers }: World, id: string, payload: string): boolean {
   const newest = versions.newest(id);
   if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
-  if (auditor.prepare(READ_OLDER).get(id) === undefined) return false;
+  if (auditor.prepare(READ_OLDER).get(id) === undefined && !isReadForDay(service, id, versions.madeMs(id))) return false;
   const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
   const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
   const since = service.ledger.entries.filter(({ at }) => at >= laterMs);
