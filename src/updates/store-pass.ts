@@ -112,12 +112,12 @@ export class StorePass {
     });
   }
 
-  /** From when on following asks for changes, as UTC: those of this pass lie behind it. */
+  /** From when on following asks for changes, as UTC: those of this pass lie behind it. All of them before there is a watermark. */
   #askedFrom({ watermark }: Pass): string | undefined {
     const { timezone, overlapMs } = this.#follow;
     const ns = instantOf(watermark, timezone) ?? instantOf(loadWatermark(this.#context.store, TIME_STREAM), timezone);
-    const ms = ns === undefined ? Number.NaN : Number(ns / 1_000_000n) - overlapMs;
-    return Number.isNaN(ms) ? undefined : isoTime(ms);
+    if (ns !== undefined) return isoTime(Number(ns / 1_000_000n) - overlapMs);
+    return watermark === undefined ? isoTime(0) : undefined;
   }
 
   /** A pull may have set the first position while the first pass read; it goes back for nothing. */

@@ -184,6 +184,28 @@ describe("changes that name no order at all", () => {
     expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
   });
 
+  it("are asked for again as well where they came with the first answer, before there was a position", async () => {
+    const test = await startWithRewritten(2, { service: { dateHeader: false } });
+    const { ids, rows, poll, rewrite, statusOf } = test;
+    test.change(ids[0]!, { status: "cancelled" });
+    test.change(ids[1]!, { status: "packed" });
+    rewrite("updates", (change) => (change["order_id"] === ids[0] ? nameless(change) : change));
+    expect(test.watermark()).toBeUndefined();
+    const polls = async (times: number) => {
+      for (let time = 0; time < times; time++) await poll();
+    };
+    await polls(30);
+    expect([rows(quarantined), statusOf(ids[0]!).status]).toMatchObject([[{ state: "held" }], "new"]);
+    rewrite("updates", undefined);
+    for (let time = 0; time < 20; time++) {
+      test.change(ids[1]!, { status: `s${time}` });
+      await polls(3);
+    }
+    expect(statusOf(ids[0]!).status).toBe("cancelled");
+    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+    expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
+  });
+
   itWhole("are over once every order was read, where the service does not go back so far", async () => {
     const { polls, id, statusOf, rows, end, snapshots } = await cancelUnder(nameless, { sinceAgeMax: HOUR_MS });
     await polls(75);
