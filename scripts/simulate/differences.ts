@@ -127,7 +127,8 @@ function isReadForDay({ ledger }: World["service"], id: string, sinceMs = Number
 function isMetInLog({ auditor, service, versions, forms, stuckAnswers }: World, id: string, payload: string): boolean {
   const newest = versions.newest(id);
   if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
-  if (auditor.prepare(READ_OLDER).get(id) === undefined && !isReadForDay(service, id, versions.madeMs(id))) return false;
+  if (auditor.prepare(READ_OLDER).get(id) === undefined && !isReadForDay(service, id, versions.madeMs(id)))
+    return false;
   const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
   const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
   const since = service.ledger.entries.filter(({ at }) => at >= laterMs);
