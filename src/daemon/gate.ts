@@ -7,6 +7,7 @@
  */
 
 import type { HoldReason } from "../database/hold-names.ts";
+import { loadWorkLeft } from "../health/work-left.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
@@ -23,7 +24,7 @@ import {
   type Verdict,
 } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { AREA_FLOWS } from "../pass/job-names.ts";
+import { AREA_FLOWS, JOB_NAMES } from "../pass/job-names.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
@@ -146,17 +147,26 @@ export class HoldGate {
     return holds;
   }
 
-  /** A flow of these areas has nothing to ask: a wait that the service asked for is over by itself when its time is. */
+  /**
+   * A flow of these areas has nothing to ask: a wait that the service asked for is over by itself when its time is, and so is any hold whose
+   * probe is due where none of its flows has anything to send, which no request would end.
+   */
   async endWaits(areas: readonly string[], signal: AbortSignal): Promise<void> {
     const over = areas
       .flatMap((area) => this.#holdsOf(area))
-      .filter((hold) => hold.reason === "rate limit" && hold.nextProbeAt !== null)
-      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", RETRY_AFTER_MAX_MS) <= 0);
+      .filter(({ reason, nextProbeAt }) => (BLOCKING[reason] ?? null) !== null && nextProbeAt !== null)
+      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", BLOCKING[hold.reason] ?? 0) <= 0)
+      .filter((hold) => hold.reason === "rate limit" || this.#hasNothing(hold));
     if (over.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const { area, reason } of over) deleteHold(this.#context.store, area, reason);
     });
     for (const hold of over) for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
+  }
+
+  #hasNothing({ area, scope }: HoldRow): boolean {
+    const flows = scope === "area" ? (AREA_FLOWS[area as Area] ?? []) : JOB_NAMES.filter((name) => name === area);
+    return flows.length > 0 && flows.every((flow) => loadWorkLeft(this.#context.store, flow).left === 0);
   }
 
   /** A probe that asked nothing is given back, and others may take it first: they may have something to ask. */

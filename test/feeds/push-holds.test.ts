@@ -188,3 +188,43 @@ describe("a path that the service does not know", () => {
     expect([holds(), level("S-2")]).toEqual([[], 10]);
   });
 });
+
+describe("a hold of imports with nothing left to send", () => {
+  const ignoring = { imports: { stocks: { on_delete: "ignore" } } } as const;
+
+  it.each([
+    ["refused credentials", { refuse: ["import"] }, { refuse: [] }, "credentials"],
+    ["an unpaid subscription", { paid: false }, { paid: true }, "payment"],
+  ] as const)("ends where a probe would be due: %s", async (_, ill, well, reason) => {
+    const { erp, run, minute, holds, requests, clock, sandbox } = await startFeeds({ settings: ignoring });
+    sandbox.service.setOptions(ill);
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "imports", reason }]);
+    erp.exec("DELETE FROM stock");
+    await minute("stocks");
+    expect(holds()).toEqual([{ area: "imports", reason }]);
+    sandbox.service.setOptions(well);
+    clock.advance(31 * MINUTE_MS);
+    requests();
+    await minute("stocks");
+    expect([holds(), requests()]).toEqual([[], []]);
+  });
+
+  it("stands while another feed has something to send", async () => {
+    const { erp, run, minute, holds, clock, sandbox } = await startFeeds({
+      settings: { imports: { ...ALL_FEEDS.imports, ...ignoring.imports } },
+      arm: ["stocks", "prices"],
+    });
+    sandbox.service.setOptions({ paid: false });
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5); INSERT INTO prices (sku, price) VALUES ('A', 1)");
+    await run("stocks");
+    erp.exec("DELETE FROM stock");
+    clock.advance(31 * MINUTE_MS);
+    await minute("stocks");
+    expect(holds()).toEqual([{ area: "imports", reason: "payment" }]);
+    sandbox.service.setOptions({ paid: true });
+    await minute("prices");
+    expect(holds()).toEqual([]);
+  });
+});
