@@ -228,6 +228,7 @@ export class AnsweredStatus {
     const isBelieved =
       !isNowhere && !isOwed && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
+    const reason = isWrongPath ? withWrongPath(failure.reason) : failure.reason;
 
     addCount(counts, "requests");
     let found: "sent" | "refused" | "waits" | "unknown" | "moved";
@@ -237,18 +238,18 @@ export class AnsweredStatus {
         (seen, at) => {
           // A request that says more about a status which the order had before is not answered by that status.
           if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {
-            const { timezone } = this.#options;
             const moves = loadOrderMoves(store, sent.id, seen.status);
+            const { timezone } = this.#options;
             const shows = compareStatus(seen, sent, moves, timezone);
             if (shows === "wanted") {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }
-            // Changed while the request was on its way: the status may have been taken and moved on at once, whatever the answer says.
-            const isMoved =
-              shows === "another" && isMadeAfter(seen.timestamp, { ...moves, isReadBefore: false }, timezone);
-            if (isMoved && !isWrongPath) {
-              saveRequestError(store, sent.id, failure.reason);
+            // Changed since the request left, or nothing shows that it was before: it may have been taken and moved on at once, whatever the answer says.
+            const isMoved = shows === "another" || (shows === "moved" && moves.isSameContent);
+            // Under a wrong path nothing is taken: only what was certainly changed since counts.
+            if (isMoved && (!isWrongPath || isMadeAfter(seen.timestamp, { ...moves, isReadBefore: false }, timezone))) {
+              saveRequestError(store, sent.id, reason);
               return "moved";
             }
           }
@@ -265,8 +266,7 @@ export class AnsweredStatus {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
-          const reason = isWrongPath && seen.kind === "order" ? withWrongPath(failure.reason) : failure.reason;
-          markPendingAgain(store, sent.id, { ...failure, reason });
+          markPendingAgain(store, sent.id, seen.kind === "order" ? { ...failure, reason } : failure);
           if (seen.kind === "order") this.#looked.add(sent.id);
           return seen.kind === "order" ? "waits" : "unknown";
         },
@@ -280,12 +280,10 @@ export class AnsweredStatus {
       this.forget(sent.id);
       return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, sent.id, failure.reason);
     }
-    // Left as one whose outcome is unknown: the order is read again.
-    if (found === "moved") return { kind: "failed", error };
-    // What is said of an order that was not confirmed says nothing of it afterwards.
+    // One that is left as of unknown outcome counts no refusal, and what is said of an order that was not confirmed says nothing of it afterwards.
     if (isOwed) this.#refusals.delete(sent.id);
-    else if (!isNowhere) this.#refusals.set(sent.id, { ...refusals, times });
-    if (isWrongPath && found === "waits") return { kind: "wrong path", error: wrongPath(error) };
+    else if (!isNowhere && found !== "moved") this.#refusals.set(sent.id, { ...refusals, times });
+    if (isWrongPath && found !== "unknown") return { kind: "wrong path", error: wrongPath(error) };
     return { kind: "failed", error };
   }
 

@@ -283,15 +283,28 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  itSome(1)([422, 409, 404, 200])(
-    "is sent once where it is refused (%i), and was taken and moved on at once all the same",
-    async (status) => {
-      const options = { status: { movesOn: { packed: "ready" } } };
-      const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({
+  itSome(4)<[string, number, { paid: boolean; before: string; dateHeader?: boolean }]>([
+    ["a status", 422, { paid: true, before: "new" }],
+    ["a status, and nothing shows when", 400, { paid: true, before: "new", dateHeader: false }],
+    ["the status that it had before", 400, { paid: true, before: "ready" }],
+    ["the status that it had before, and nothing shows when", 422, { paid: true, before: "ready", dateHeader: false }],
+    ["a status, under a path that was never accepted", 404, { paid: false, before: "new" }],
+    ["a status", 409, { paid: true, before: "new" }],
+    ["a status", 404, { paid: true, before: "new" }],
+    ["a status", 200, { paid: true, before: "new" }],
+    ["the status that it had before, under a path that was never accepted", 404, { paid: false, before: "ready" }],
+  ])(
+    "is sent once where it was taken and moved on at once to %s, and refused all the same (%i)",
+    async (_, status, { paid, before, dateHeader = true }) => {
+      const options = { dateHeader, status: { movesOn: { packed: "ready" } } };
+      const { ids, ask, send, sendFor, sandbox, request, effects, run, clock } = await startStatusBridge({
         orders: 2,
         sandbox: { options },
       });
-      ask(ids[1]!, "paid");
+      if (paid) ask(ids[1]!, "paid");
+      sandbox.service.changeOrder(ids[0]!, { status: before });
+      await run("updates");
+      clock.advance(MINUTE);
       await send();
       const handle = sandbox.service.handle.bind(sandbox.service);
       sandbox.service.handle = (asked) => {
@@ -302,6 +315,7 @@ describe("a status that the service refuses", () => {
       };
       const id = ask(ids[0]!, "packed");
       await send();
+      expect(request(id)).toMatchObject({ state: "sending", last_error: expect.stringContaining("not now") });
       await sendFor(3 * 60, 5);
       expect(request(id)).toMatchObject({ state: "refused", attempts: 1 });
       expect(request(id).last_error).toContain("changed meanwhile");
