@@ -278,8 +278,12 @@ export class RunMirror implements Job {
     }
     // Also of a shop that is busy all the time, whose rows say nothing of how it stands.
     if (clock.monotonicMs() - this.#saidMs >= HEARD_MS || seen.heardS * 1_000 >= HEARD_MS) {
-      const { shop } = this.#options.self;
-      await this.#transact(async (tx) => ({ turn: await savePosition(tx, shop, this.#standing()) }));
+      const { self, link } = this.#options;
+      await this.#transact(async (tx) => {
+        // A trigger may be dropped, or switched off for a bulk load, while the connection stands.
+        await verifySchema((sql, params) => tx.query(sql, params), link);
+        return { turn: await savePosition(tx, self.shop, this.#standing()) };
+      });
     }
     await this.#noteTurn(signal);
     return { outcome: more ? "more" : Object.keys(counts).length > 0 ? "done" : "idle", counts };

@@ -130,6 +130,19 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await remote(OUTCOMES)).toMatchObject([{ state: "sent", http_status: 200 }]);
   });
 
+  it("keep their order over more of them than are read at a time", async () => {
+    const { bridge, erp, up, pass } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query("SET erp_bridge.quiet = 'on'");
+    await erp.query(
+      `INSERT INTO status_requests (shop, order_id, status) SELECT '${SHOP}', '${id}', 'n' || n FROM generate_series(1, 2500) n`,
+    );
+    up.compareAll();
+    expect(await pass()).toMatchObject({ erpRequests: 2500 });
+    const statuses = bridge.rows<{ status: string }>("SELECT status FROM status_requests ORDER BY id");
+    expect(statuses.map(({ status }) => status)).toEqual(Array.from({ length: 2500 }, (_, n) => `n${n + 1}`));
+  });
+
   itWhole("of a PostgreSQL that lacks them get their outcomes back", async () => {
     const { bridge, database, erp, pass, remote, restart } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);

@@ -5,7 +5,10 @@
 import type { TableCounts } from "../mirror-state.ts";
 import type { ErpTable, Key } from "./erp-tables.ts";
 
-/** `remote`: PostgreSQL's rows are applied. `local`: rows that PostgreSQL does not have are deleted; `kept`: they are counted. */
+/**
+ * `remote`: PostgreSQL's rows are applied. `local`: rows that PostgreSQL does not have are deleted; `kept`: they are counted. Requests go by their
+ * numbers, so that those of one order keep their order.
+ */
 export type WalkStep =
   | { kind: "remote" | "local" | "kept"; table: ErpTable; after?: Key }
   | { kind: "requests"; after?: string; isAgain: boolean }

@@ -382,31 +382,40 @@ export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, ke
   );
 }
 
-/** Requests that PostgreSQL shows as open, by their ids. */
+/** A request with its number, by which those of one order leave. */
+export interface NumberedRequest extends TouchedRequest {
+  seq: string;
+}
+
+/** Requests that PostgreSQL shows as open, in the order in which they were made. */
 export async function readOpenRequests(
   tx: MirrorTx,
   { shop, limit, isCareful }: Reading,
   after: string | undefined,
-): Promise<TouchedRequest[]> {
-  const where = `v.shop = $1 AND v.state IN ('pending', 'sending') ${after === undefined ? "" : "AND v.id > $3::uuid"}`;
+): Promise<NumberedRequest[]> {
+  const where = `v.shop = $1 AND v.state IN ('pending', 'sending') ${after === undefined ? "" : "AND v.seq > $3::text::bigint"}`;
   const bound = after === undefined ? [] : [after];
-  type Found = FoundRow & { id: string };
+  type Found = FoundRow & { id: string; seq: string };
   const read = (some: number) =>
     tx.query<Found>(
-      `SELECT id, ${UNLESS_LARGE} FROM (
-         SELECT v.id, ${REQUEST_AS_JSON}::text AS content FROM status_requests v WHERE ${where} ORDER BY v.id LIMIT $2) found ORDER BY id`,
+      `SELECT id, seq::text, ${UNLESS_LARGE} FROM (
+         SELECT v.id, v.seq, ${REQUEST_AS_JSON}::text AS content FROM status_requests v WHERE ${where} ORDER BY v.seq LIMIT $2) found
+       ORDER BY found.seq`,
       [shop, some, ...bound],
     );
   const readKey = () =>
-    tx.query<Found>(`SELECT v.id FROM status_requests v WHERE ${where} ORDER BY v.id LIMIT $2`, [shop, 1, ...bound]);
+    tx.query<Found>(`SELECT v.id, v.seq::text FROM status_requests v WHERE ${where} ORDER BY v.seq LIMIT $2`, [
+      ...[shop, 1],
+      ...bound,
+    ]);
   const rows = isCareful
     ? await readReadable(tx, limit, {
         ...{ read, readKey },
         readOne: ({ id }) => readOne(tx, shop, "status_requests", { k0: id, k1: "" }),
       })
     : await read(limit);
-  return rows.map(({ id, ...found }) => ({
-    ...{ id, request: parsed<RemoteRequest>(found.content) },
+  return rows.map(({ id, seq, ...found }) => ({
+    ...{ id, seq, request: parsed<RemoteRequest>(found.content) },
     unreadable: unreadableOf(found, ROW_BYTES_MAX),
   }));
 }

@@ -265,7 +265,7 @@ async function readStep(
     case "requests": {
       const requests = await readOpenRequests(tx, reading, step.after);
       const last = requests.at(-1);
-      return { round: { requests, isAgain: step.isAgain }, next: last && { ...step, after: last.id } };
+      return { round: { requests, isAgain: step.isAgain }, next: last && { ...step, after: last.seq } };
     }
     case "outcomes": {
       const outcomesOf = listRequestIds(store, step.after, KEYS_MAX);
