@@ -189,7 +189,7 @@ export const statusRequests = sqliteTable("status_requests", {
   knownRevision: integer("known_revision"),
   /** When the order was first stored with the status after it had left. @example "2026-06-01T12:00:10.000Z" */
   shownAt: text("shown_at"),
-  /** Since when the order, read again after the status was accepted, lacks it; null: it does not. @example null */
+  /** Since when the order, read again after the status has left or was accepted, lacks it or shows that it was changed; null: it does not. @example null */
   unshownSince: text("unshown_since"),
 });
 

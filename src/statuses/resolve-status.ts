@@ -17,6 +17,7 @@ import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./statu
 import {
   hasOtherRequest,
   loadNewForm,
+  loadUnshownSince,
   markPendingAgain,
   markRequestRefused,
   markSent,
@@ -24,6 +25,7 @@ import {
   noteOtherAccepted,
   saveNewForm,
   saveRequestError,
+  saveUnshownSince,
 } from "./status-rows.ts";
 
 export interface SettleOptions {
@@ -112,7 +114,7 @@ export class StatusResolver {
     // What was answered travels no more.
     const isAnswered = error instanceof BridgeError && error.code === "answer_unknown";
     const isQuiet = shownNow !== undefined || clock.monotonicMs() >= untilMs;
-    const movedAtMs = this.#movedAtMs.get(id) ?? clock.monotonicMs();
+    const movedAtMs = this.#movedAtMs.get(id) ?? this.#loadMovedAtMs(id);
     const answered = loadNewForm(store, id);
     const shown = shownNow ?? answered?.shown;
     const unusual = answered?.shown === undefined ? answered?.form : undefined;
@@ -145,6 +147,7 @@ export class StatusResolver {
         if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) return "lost";
         if (compared === "lagging") {
           saveRequestError(store, id, m.statuses.beforeAccepted);
+          this.#saveMovedAtMs(id, movedAtMs);
           return "lagging";
         }
         if (compared === "wanted") {
@@ -169,6 +172,7 @@ export class StatusResolver {
         const reason = changedMeanwhile(sent, seen.status);
         if (!isAgain) {
           saveRequestError(store, id, m.statuses.readAgain({ reason }));
+          this.#saveMovedAtMs(id, movedAtMs);
           return "moved";
         }
         markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
@@ -181,18 +185,28 @@ export class StatusResolver {
     if (verdict === "lost") return { kind: "lost", untilMs, error };
     if (typeof verdict === "object" && "waitMs" in verdict)
       return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
-    if (verdict === "lagging") {
-      this.#movedAtMs.set(id, movedAtMs);
+    if (verdict === "lagging")
       return { kind: "lost", untilMs: clock.monotonicMs() + statusRetryMs(1), error: undefined };
-    }
-    if (verdict === "moved") {
-      this.#movedAtMs.set(id, movedAtMs);
-      return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
-    }
+    if (verdict === "moved") return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
     this.#lostAtMs.delete(id);
     this.#movedAtMs.delete(id);
     if (verdict === "again") return { kind: "again" };
     return verdict === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, verdict);
+  }
+
+  /** Now, where it was never found so; by the stored time where a process before this one has found it. */
+  #loadMovedAtMs(id: bigint): number {
+    const { store, clock } = this.#context;
+    const sinceMs = clock.nowMs() - Date.parse(loadUnshownSince(store, id) ?? "");
+    return clock.monotonicMs() - (sinceMs > 0 ? sinceMs : 0);
+  }
+
+  /** Inside a transaction. A time that the clock has not reached, because it was set back, begins anew. */
+  #saveMovedAtMs(id: bigint, movedAtMs: number): void {
+    const { store, clock } = this.#context;
+    if (this.#movedAtMs.has(id)) return;
+    this.#movedAtMs.set(id, movedAtMs);
+    saveUnshownSince(store, id, isoTime(clock.nowMs() - (clock.monotonicMs() - movedAtMs)));
   }
 
   #answeredStatus(status: number, shown: string): Message {

@@ -147,7 +147,7 @@ export function markSent(store: Store, id: bigint, answer: { httpStatus: number 
   const isSent =
     store
       .prepare(
-        `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL, new_form = NULL,
+        `UPDATE status_requests SET state = 'sent', http_status = ?, answered_at = ?, last_error = NULL, new_form = NULL, unshown_since = NULL,
            echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
          WHERE id = ? AND ${OPEN}`,
       )
@@ -165,7 +165,7 @@ export function markRequestRefused(
   return (
     store
       .prepare(
-        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?, new_form = NULL,
+        `UPDATE status_requests SET state = 'refused', http_status = ?, answered_at = ?, last_error = ?, new_form = NULL, unshown_since = NULL,
            echo = CASE WHEN ? THEN echo END
          WHERE id = ? AND ${OPEN}`,
       )
@@ -179,7 +179,11 @@ export function markPendingAgain(
   id: bigint,
   failure: { httpStatus: number | null; reason: Message } | null,
 ): void {
-  store.prepare("UPDATE status_requests SET state = 'pending', echo = NULL WHERE id = ? AND state = 'sending'").run(id);
+  store
+    .prepare(
+      "UPDATE status_requests SET state = 'pending', echo = NULL, unshown_since = NULL WHERE id = ? AND state = 'sending'",
+    )
+    .run(id);
   if (failure === null) return;
   store
     .prepare(
@@ -235,7 +239,7 @@ export function noteOtherAccepted(store: Store, accepted: bigint): void {
 export function acceptNewForms(store: Store, at: string): number {
   const accepted = store
     .prepare<bigint>(
-      `UPDATE status_requests SET state = 'sent', answered_at = ?, last_error = NULL, new_form = NULL,
+      `UPDATE status_requests SET state = 'sent', answered_at = ?, last_error = NULL, new_form = NULL, unshown_since = NULL,
          echo = CASE WHEN echo IS NOT NULL THEN 'owed' END
        WHERE state = 'sending' AND new_form IS NOT NULL RETURNING id`,
     )
@@ -267,6 +271,20 @@ export function saveRequestError(store: Store, id: bigint, reason: Message): voi
   store
     .prepare(`UPDATE status_requests SET last_error = @text WHERE id = @id AND ${OPEN} AND last_error IS NOT @text`)
     .run({ text: store.textOf(reason), id });
+}
+
+/** Since when the order of a request is found changed by another client; as the clock of this machine showed it. */
+export function loadUnshownSince(store: Store, id: bigint): string | null {
+  const sql = `SELECT substr(unshown_since, 1, ${STAMP_CHARACTERS}) FROM status_requests WHERE id = ?`;
+  return onlyValue<string | null>(store, sql, id);
+}
+
+export function saveUnshownSince(store: Store, id: bigint, since: string): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET unshown_since = @since WHERE id = @id AND ${OPEN} AND unshown_since IS NOT @since`,
+    )
+    .run({ id, since });
 }
 
 /** Orders whose new status must be read back, oldest first. */

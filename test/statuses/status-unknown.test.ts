@@ -336,6 +336,32 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toMatchObject([{ why: "cancelled" }]);
   });
 
+  it("is refused also where each pass is a process of its own", async () => {
+    const bridge = await startStatusBridge({
+      sandbox: {
+        onAnswer: ({ path }) => {
+          if (path.endsWith("/status")) bridge.sandbox.service.changeOrder(bridge.ids[0]!, { status: "cancelled" });
+        },
+      },
+    });
+    const { ids, ask, send, sandbox, request, clock } = bridge;
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
+    await send();
+    const since = request(id).unshown_since;
+    expect(since).not.toBeNull();
+    for (const minutes of [4, 4]) {
+      await bridge.restart();
+      clock.advance(minutes * MINUTE);
+      await send();
+      expect(request(id)).toMatchObject({ state: "sending", unshown_since: since });
+    }
+    await bridge.restart();
+    clock.advance(2 * MINUTE);
+    await send();
+    expect(request(id)).toMatchObject({ state: "refused", unshown_since: null });
+  });
+
   it("is found where it was seen on the order, and is not sent again after somebody has set the order back", async () => {
     const bridge = await startStatusBridge({ settings: { updates: { carry: "whole" } }, sandbox: WHOLE });
     const { ids, ask, send, run, sandbox, request, effects, posts, clock } = bridge;

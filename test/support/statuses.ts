@@ -15,6 +15,7 @@ export interface RequestRow {
   http_status: number | null;
   answered_at: string | null;
   last_error: string | null;
+  unshown_since: string | null;
   echo: string | null;
 }
 

@@ -199,7 +199,7 @@ export const conditionsEn = {
   unshown_statuses: {
     text: ({ count, since }: Counted) =>
       `${counted(count, "order")} without the status that the service accepted, although read again since ${since}: it may carry out no statuses.`,
-    next: "Ask the service's support whether they are carried out. Which: SELECT id, order_id, last_error FROM status_requests WHERE unshown_since IS NOT NULL. Where one is lost, insert a new request; a row that was dealt with may be deleted.",
+    next: "Ask the service's support whether they are carried out. Which: SELECT id, order_id, last_error FROM status_requests WHERE state = 'sent' AND unshown_since IS NOT NULL. Where one is lost, insert a new request; a row that was dealt with may be deleted.",
     recovery: () => "statuses without effect: nothing is left of it.",
   },
   late_reads: {

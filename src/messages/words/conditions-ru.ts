@@ -181,7 +181,7 @@ export const conditionsRu = {
   unshown_statuses: {
     text: ({ count, since }) =>
       `${countedRu(count, ["заказ остался", "заказа остались", "заказов остались"])} без статуса, который сервис принял, хотя с ${since} заказы перечитаны: возможно, статусы не выполняются.`,
-    next: "Спросите поддержку сервиса, выполняются ли они. Какие: SELECT id, order_id, last_error FROM status_requests WHERE unshown_since IS NOT NULL. Если статус потерян, добавьте новый запрос; строку, с которой разобрались, можно удалить.",
+    next: "Спросите поддержку сервиса, выполняются ли они. Какие: SELECT id, order_id, last_error FROM status_requests WHERE state = 'sent' AND unshown_since IS NOT NULL. Если статус потерян, добавьте новый запрос; строку, с которой разобрались, можно удалить.",
     recovery: () => "Принятых статусов, которых нет у заказов, больше не осталось.",
   },
   late_reads: {
