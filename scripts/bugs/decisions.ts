@@ -584,16 +584,6 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/kept-words.ts",
   ),
   tested(
-    "test/statuses/status-standstill.test.ts",
-    "a status leaves after a standstill before anything is asked of its order",
-    {
-      in: "isFollowed",
-      find: "flow.failures > 0 || ageS < 0 || ageS > Math.max(flow.staleAfterS, FOLLOWED_S)",
-      replace: "flow.failures > 1_000",
-    },
-    "src/pass/runs.ts",
-  ),
-  tested(
     "test/statuses/status-kept.test.ts",
     "a cancellation that does not name its order holds no status",
     { in: "loadKept", find: "owed === undefined ? [] : loadUnnamed", replace: "owed !== null ? [] : loadUnnamed" },

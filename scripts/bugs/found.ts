@@ -13,6 +13,33 @@ const leftOut = (importAnswer: string) => ({ forms: { importAnswer }, step: { do
 export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
+      "a status leaves while the changes cannot be had, before anything is asked of its order",
+      "src/pass/runs.ts",
+      "flow.failures > 0 || ageS < 0 || ageS > Math.max(flow.staleAfterS, FOLLOWED_S)",
+      "flow.failures > 1_000",
+    ),
+    draws: { step: { do: "cancel unseen", isStopped: false } },
+  },
+  {
+    ...one(
+      "a status leaves after a start before anything is asked of its order",
+      "src/pass/runs.ts",
+      "return onlyValue<number>(store, sql, sinceRun) === 1;",
+      "return onlyValue<number>(store, sql, sinceRun) >= 0;",
+    ),
+    draws: { step: { do: "cancel unseen", isStopped: true } },
+  },
+  {
+    ...one(
+      "a secret that an acceptance repeats learned with its words",
+      "src/service/client.ts",
+      'body: request.method === "GET" ? body : this.#withoutSecrets(body)',
+      'body: request.method !== "GET" ? body : this.#withoutSecrets(body)',
+    ),
+    draws: { forms: { repeatsSecret: true } },
+  },
+  {
+    ...one(
       "what an answer says of single records overlooked",
       SAID,
       "if (word === WELL || words.includes(word)) return false;",

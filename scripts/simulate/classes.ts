@@ -121,6 +121,7 @@ const HOSTILE_KINDS: Classes = {
     "skew",
     "forget confirms",
     "cancel",
+    "cancel unseen",
     "move on",
     "anew",
     "one id",
@@ -154,6 +155,7 @@ const HOSTILE_KINDS: Classes = {
   "form lagMs": [20_000, 240_000],
   "form lagStamp": ["order", "entry"],
   "form timed": ["true", "false"],
+  "form repeatsSecret": ["true", "false"],
   "form movesOn": ["true", "false"],
   "form queueShows": ["true", "false"],
 };
@@ -167,6 +169,7 @@ const HOSTILE_MET: Classes = {
   elsewhere: ["orders", "updates", "status", "import", "other path"],
   "one id": ["nil", "known"],
   cancelled: ["before it is stored"],
+  "cancelled unseen": ["stopped", "away"],
   "moved on": ["refunded", "new"],
   listed: ["cancelled and moved on"],
   "another question": ["updates"],

@@ -108,6 +108,8 @@ export function act(world: World, deed: Deed) {
       return createUnderOneId(world, deed);
     case "cancel":
       return cancelOrder(world, deed);
+    case "cancel unseen":
+      return cancelUnseen(world, deed);
     case "move on":
       return moveOn(world, deed);
     case "wait":
@@ -306,6 +308,26 @@ function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }
       world.life?.trigger(({ runner }) => runner.name === "statuses");
     });
   });
+}
+
+/** The next answer of the changes is slow, so that the status may leave before it. */
+function cancelUnseen(world: World, { order, isStopped }: Extract<Deed, { do: "cancel unseen" }>) {
+  const { auditor, service, versions, erp } = world;
+  const cancel = () => {
+    const stored = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all() as string[];
+    const wasAsked = (id: string) => erp.asked.some(({ orderId }) => orderId === id);
+    const ids = stored.filter((id) => service.statusOf(id) === "new" && !versions.odd.has(id) && !wasAsked(id));
+    const id = ids[order % Math.max(1, ids.length)];
+    if (id === undefined) return;
+    service.changeOrder(id, { status: "cancelled" });
+    versions.note(id);
+    erp.ask(id, "accepted");
+    world.statuses.onUnseen(id, isStopped);
+    if (isStopped) world.fates.unshift({ on: "updates", fate: { kind: "slow", ms: 5 * SECOND_MS } });
+    world.life?.trigger(({ runner }) => runner.name === "statuses");
+  };
+  if (isStopped) world.stop(cancel);
+  else cancel();
 }
 
 function moveOn(

@@ -50,6 +50,8 @@ export interface Forms {
   readonly confirmedOnly: boolean;
   /** An order has the time of each status that was set. */
   readonly timed: boolean;
+  /** What it says of requests repeats the Client Secret. */
+  readonly repeatsSecret: boolean;
   /** An order moves on at once from `accepted`, and the answer names it as it is then. */
   readonly movesOn: boolean;
   /** Where statuses wait in a queue the answer names the order as it is until then. */
@@ -219,6 +221,7 @@ export function chooseForms(random: Random): Forms {
     confirmedOnly: false,
     encoding: "UTF-8",
     timed: false,
+    repeatsSecret: false,
     movesOn: false,
     queueShows: false,
     emptySince: one("refused", "beginning"),
@@ -293,6 +296,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       movesOn: forms.movesOn ? MOVES_ON : {},
     },
     importAnswer: forms.importAnswer,
+    repeatsSecret: forms.repeatsSecret,
     limits: {
       maxRecords: forms.whole ? null : forms.maxRecords,
       takenRecords: forms.takenRecords,

@@ -22,6 +22,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const PASS = MINUTE + 5 * SECOND;
 
+const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
+
 /** What is added to a life: behind the other steps, and before them. */
 interface Added extends Apart {
   first?: Step[];
@@ -47,6 +49,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x40fe, shares: { usual: 0.03, hostile: 0.06 }, draw: moved },
   { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
   { tag: 0x61c5, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnread },
+  { tag: 0x61f7, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledUnseen },
+  { tag: 0x5ec1, shares: { usual: 0.02, hostile: 0.05 }, draw: repeatingSecret },
   { tag: 0x3f0d, shares: { usual: 0.02, hostile: 0.05 }, draw: movedOn },
   { tag: 0x3f1e, shares: { usual: 0.02, hostile: 0.04 }, draw: movedOnAtOnce },
   { tag: 0x3f2f, shares: { usual: 0.015, hostile: 0.04 }, draw: queuedAsItIs },
@@ -295,6 +299,44 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
       ...(random() < 0.5 ? [change(random)] : []),
       ...idle(2),
       ...(random() < 0.7 ? [{ after: ms, do: "wait" } as const] : []),
+    ],
+  };
+}
+
+/** A customer cancels while the program is stopped, or while the changes cannot be had, and the ERP, which knows nothing of it, asks for a status. */
+function cancelledUnseen(random: Random, forms: Forms): Apart {
+  const isStopped = random() < 0.5;
+  const ms = pickOne(random, [3 * MINUTE, 25 * MINUTE]);
+  const lie = { on: "updates", status: 503, body: "refusal", of: "all", when: "before", ageMs: 0 } as const;
+  const away: Step[] = [{ after: 0, do: "lie", lie: { ...lie, span: { ms }, retryAfter: null } }, pass()];
+  const after = integerBetween(random, 0, MINUTE / 2);
+  const unseen: Step = { after, do: "cancel unseen", order: integerBetween(random, 0, 3), isStopped };
+  return {
+    forms,
+    steps: [
+      orders(3),
+      ...idle(3),
+      ...(isStopped ? [] : away),
+      unseen,
+      ...idle(2),
+      ...(isStopped ? [] : [{ after: ms, do: "wait" } as const]),
+    ],
+  };
+}
+
+/** The service repeats the Client Secret in what it says of confirms, statuses and imports, accepted or refused. */
+function repeatingSecret(random: Random, forms: Forms): Apart | undefined {
+  if (!AS_USUAL.has(forms.importAnswer)) return undefined;
+  return {
+    forms: { ...forms, repeatsSecret: true },
+    steps: [
+      orders(2),
+      write(integerBetween(random, 0, 3)),
+      ...idle(2),
+      { after: 0, do: "ask", order: integerBetween(random, 0, 3), status: "accepted" },
+      { after: 0, do: "ask", order: integerBetween(random, 0, 3), status: pickOne(random, ["shipped", "accepted"]) },
+      write(integerBetween(random, 0, 3)),
+      ...idle(2),
     ],
   };
 }

@@ -84,6 +84,8 @@ export type Deed =
    * an answer has said so, while the next page of the changes or the read of the order is slow.
    */
   | { do: "cancel"; order: number; askedAfterMs: number; slow: "updates" | "snapshot"; slowMs: number; isOpen?: true }
+  /** A customer cancels an order that nobody follows (`isStopped`: the program does not run), and the ERP asks for another status for it. */
+  | { do: "cancel unseen"; order: number; isStopped: boolean }
   /** A customer cancels an order, and so much later the service gives it another status by itself, or somebody restores it. */
   | { do: "move on"; order: number; to: "refunded" | "new"; afterMs: number }
   /** A tool of the ERP's makes a table anew: it renames the old one, makes the new one, copies the rows and drops the old one. */

@@ -365,6 +365,8 @@ export class World implements Scene, Line, CommitHooks {
 
   #onLog(level: string, message: string): void {
     if (level !== "debug") this.trace(`${level}: ${message}`);
+    // The logger hides what it recognises in each of its lines.
+    if (this.forms.repeatsSecret) this.database.checkLine(this.#life?.context.client.hideSecrets(message) ?? message);
   }
 
   /** A batch without orders that the service serves once it has forgotten no confirm any more is confirmed within an hour, or at the poll after. */

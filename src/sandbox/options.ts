@@ -202,6 +202,8 @@ const OPTIONS = group({
     /** How many orders leave each batch: the first one, each time that its second page is asked for. Its confirm covers them all the same. */
     leaves: whole(0).default(0),
   }),
+  /** What is said of a request, accepted or refused, repeats the Client Secret. */
+  repeatsSecret: z.boolean().default(false),
   /** Confirms are answered well, and forgotten. */
   confirmsForgotten: z.boolean().default(false),
   /**

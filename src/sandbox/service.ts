@@ -187,7 +187,7 @@ export class SandboxService {
     const plain: SandboxResponse = {
       status: plan.status,
       headers: { ...date, ...plan.headers },
-      body: Buffer.from(plan.body),
+      body: Buffer.from(this.wordsOf(plan, request)),
       delivery: { kind: "plain" },
     };
     // An effect that came late has been waited for: what is left is the plain answer.
@@ -197,6 +197,15 @@ export class SandboxService {
     if (takesEffect) plan.commit();
     this.record(arrival, response, { plan, fault, takesEffect, authOk: refusal === undefined });
     return response;
+  }
+
+  /** What is said of a request may repeat who has sent it; lists and orders do not. */
+  private wordsOf({ status, body }: Plan, { method }: SandboxRequest): string {
+    const isSaid = this.current.repeatsSecret && status !== 401 && (method !== "GET" || status >= 400);
+    if (!isSaid || !/^(?:\{\s*"|\p{L})/u.test(body)) return body;
+    const { clientSecret } = this.sources.credentials;
+    const named = JSON.stringify({ by: { [clientSecret]: "ok" } });
+    return body.startsWith("{") ? `${named.slice(0, -1)},${body.slice(1)}` : `${body} for ${clientSecret}`;
   }
 
   private record(

@@ -80,6 +80,16 @@ describe("the status change", () => {
     expect((await get(sandbox, `/${id}`)).json).toMatchObject({ status: "packed", comment: "ring", packed_at: at });
   });
 
+  it("repeats the secret in what it says of a request and not in an order, if told", async () => {
+    const sandbox = await sandboxFor({ options: { repeatsSecret: true } });
+    const id = sandbox.service.createOrder();
+    const { clientSecret } = sandbox;
+    const said = await post(sandbox, `/${id}/status`, { status: "packed" });
+    expect(said.json).toMatchObject({ by: { [clientSecret]: "ok" }, ok: true });
+    expect((await get(sandbox, `/${crypto.randomUUID()}`)).text).toContain(clientSecret);
+    expect((await get(sandbox, `/${id}`)).text).not.toContain(clientSecret);
+  });
+
   it("listens where and how it is told, also under the snapshot's own path", async () => {
     const status = { path: "/api/v1/1c/orders/{order_id}", method: "PATCH", key: ["заказ", "статус"] } as const;
     const sandbox = await sandboxFor({ options: { status } });

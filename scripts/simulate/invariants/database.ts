@@ -2,6 +2,7 @@
  * The file itself: sound, durable on every connection, and the ERP's own columns as the ERP wrote them.
  */
 import type Database from "better-sqlite3";
+import { CREDENTIALS } from "../configurations.ts";
 import { NIL } from "../deeds.ts";
 import { REFERRING } from "../erp.ts";
 import type { Scene } from "../scene.ts";
@@ -37,6 +38,12 @@ const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
     AND NOT (kind IN ('order', 'change') AND reference LIKE '{%')
   GROUP BY kind, reference HAVING count(*) > 1`;
 
+const TABLES =
+  "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__*' AND name NOT GLOB 'sqlite_*'";
+
+/** What is learned of words has other letters and digits. */
+const REPEATED = new RegExp(CREDENTIALS.clientSecret.replace(/[^a-z]+/g, ".{0,2}"), "i");
+
 export class DatabaseInvariants {
   readonly #scene: Scene;
 
@@ -57,8 +64,24 @@ export class DatabaseInvariants {
     if (doubled.length > 0) this.#scene.fail(18, `held more than once: ${doubled.join(", ")}`);
   }
 
+  /** What the service repeats of the secret stands in no log, in whatever letters and digits. */
+  checkLine(line: string): void {
+    if (REPEATED.test(line)) this.#scene.fail(13, `the secret is logged: ${line}`);
+  }
+
+  /** Nor in the file. */
+  #checkSecret(): void {
+    const { auditor, fail } = this.#scene;
+    for (const name of auditor.prepare(TABLES).pluck().all() as string[])
+      for (const row of auditor.prepare(`SELECT * FROM "${name}"`).raw().iterate() as Iterable<unknown[]>) {
+        const text = row.map((value) => (Buffer.isBuffer(value) ? value.toString("latin1") : String(value))).join(" ");
+        if (REPEATED.test(text)) fail(13, `the secret stands in ${name}: ${text.slice(0, 200)}`);
+      }
+  }
+
   checkImage(): void {
     const { auditor, erp, fail } = this.#scene;
+    if (this.#scene.forms.repeatsSecret) this.#checkSecret();
     const integrity = erp.asItself(() => auditor.db.pragma("integrity_check", { simple: true }));
     if (integrity !== "ok") fail(13, `integrity_check: ${integrity}`);
     if (auditor.prepare(UNCLEAN).get() !== undefined) fail(13, "foreign keys are not clean");
@@ -74,12 +97,7 @@ export class DatabaseInvariants {
   /** Everything that must stay as it is where nothing happens, a line for each row. */
   dump(): string {
     const { auditor } = this.#scene;
-    const tables = auditor
-      .prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__*' AND name NOT GLOB 'sqlite_*'",
-      )
-      .pluck()
-      .all() as string[];
+    const tables = auditor.prepare(TABLES).pluck().all() as string[];
     return tables
       .filter((name) => !BOOKKEEPING.has(name))
       .flatMap((name) =>

@@ -134,6 +134,8 @@ export class StatusInvariants {
   /** Cancellations that an answer has listed beside what came after them, the revision that was stored then, and when the later one was. */
   readonly #overtaken = new Map<string, { revision: number; nextAt: string }>();
   readonly #onCalled = new Map<string, () => void>();
+  /** Requests for orders that were cancelled while nobody followed the changes, of which no answer could have told since. */
+  readonly #unseen = new Map<number, string>();
   /** Some changes have named their orders as usual. */
   #areChangesKnown = false;
 
@@ -141,7 +143,26 @@ export class StatusInvariants {
     this.#scene = scene;
   }
 
-  onSent({ route, request }: Sent) {
+  /** The ERP has just asked for another status of an order that a customer has just cancelled. */
+  onUnseen(orderId: string, isStopped: boolean): void {
+    const { auditor, coverage, erp } = this.#scene;
+    const sql = "SELECT failures FROM flows WHERE flow = 'updates' AND last_success_at IS NOT NULL";
+    const failures = auditor.prepare(sql).pluck().get() as number | undefined;
+    // Between two passes nobody can know of it, nor before the changes were ever followed.
+    if (failures === undefined || !(isStopped || failures > 0)) return;
+    coverage.count("cancelled unseen", isStopped ? "stopped" : "away");
+    this.#unseen.set(erp.asked.length, orderId);
+  }
+
+  /** The changes, or the order itself, may have told of the cancellation. */
+  #noteSeen({ route }: Sent, told: Told): void {
+    if (told.kind !== "answer" || (told.status >= 300 && told.status !== 404 && told.status !== 410)) return;
+    for (const [number, orderId] of this.#unseen)
+      if (route.kind === "updates" || (route.kind === "snapshot" && route.orderId?.toLowerCase() === orderId))
+        this.#unseen.delete(number);
+  }
+
+  onSent({ route, request, isElsewhere }: Sent) {
     if (route.kind !== "status") return;
     const orderId = (route.orderId ?? "").toLowerCase();
     const isOfSame = this.#scene.auditor.prepare(IS_OF_SAME).get(request.body.toString("utf8")) !== undefined;
@@ -170,6 +191,12 @@ export class StatusInvariants {
       );
     if (asked !== undefined && asked.status !== "cancelled" && this.#isOvertaken(orderId, asked.revision))
       this.#scene.fail(12, `request ${number} leaves for an order that the changes have listed as cancelled since`);
+    const isUnseen = this.#unseen.get(number) === orderId && this.#scene.service.statusOf(orderId) === "cancelled";
+    if (isUnseen && !isElsewhere)
+      this.#scene.fail(
+        12,
+        `request ${number} leaves for an order that was cancelled while nobody followed the changes`,
+      );
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);
@@ -188,6 +215,7 @@ export class StatusInvariants {
   onTold(sent: Sent, told: Told) {
     const { route, request, fate, life } = sent;
     this.#noteCalled(sent, told);
+    this.#noteSeen(sent, told);
     this.noteDuration(sent, told);
     if (route.kind === "status" && told.kind === "nothing" && told.effect === "none") {
       this.#neverLeft.set(numberOf(request.body.toString("utf8")), life.number);
