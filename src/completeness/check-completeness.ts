@@ -186,8 +186,8 @@ export class CompletenessCheck {
     const isDue = sinceMs >= EMPTY_WAIT_MS;
     // So it answers now, and what was confirmed is no batch.
     if (isDue && state !== undefined && sinceMs >= DAY_MS) names = { usual: "named" };
-    // Whatever name comes next, it comes after this one was confirmed.
-    else if (isDue && names.usual === undefined) names = {};
+    // Whatever name comes next, it comes after this one was confirmed, unless others wait beside it.
+    else if (isDue && names.usual === undefined && names.isReturned === undefined) names = {};
     const isNews = JSON.stringify(names) !== JSON.stringify(namesBefore);
     await this.#save(before, isNews ? { ...learned, names } : learned, signal);
     if (isDue && names.usual !== "named") return "due";

@@ -162,16 +162,20 @@ describe("a named batch without orders", () => {
   const FULL = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "2026-03-01T11:00:00Z", items: [] };
   const orderOf = (n: number) => ({ ...FULL, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
 
-  /** Batches in turn, each until it is confirmed, and then `nothing`. */
-  async function startQueue(queue: { batch_id: string; orders: object[] }[], nothing: () => object) {
+  /** Batches in turn, each until it is confirmed, or by turns until they are; and then `nothing`. */
+  async function startQueue(queue: { batch_id: string; orders: object[] }[], nothing: () => object, isByTurns = false) {
     const t = await startTestBridge();
-    answerWith(t.sandbox, "/orders", () => queue[0] ?? nothing());
+    answerWith(t.sandbox, "/orders", () => {
+      if (isByTurns) queue.push(...queue.splice(0, 1));
+      return queue[0] ?? nothing();
+    });
     const handle = t.sandbox.service.handle.bind(t.sandbox.service);
     t.sandbox.service.handle = (request) => {
       if (!request.path.endsWith("/confirm")) return handle(request);
       handle(request);
       const { batch_id } = JSON.parse(request.body.toString()) as { batch_id: string };
-      if (queue[0]?.batch_id === batch_id) queue.shift();
+      const at = queue.findIndex((batch) => batch.batch_id === batch_id);
+      if (at >= 0) queue.splice(at, 1);
       return { status: 200, headers: {}, body: Buffer.alloc(0), delivery: { kind: "plain" } };
     };
     return t;
@@ -219,6 +223,17 @@ describe("a named batch without orders", () => {
       { batch_id: "b3", orders: [orderOf(3)] },
     );
     await poll(t, 65);
+    expect(ids(t)).toBe(1);
+  });
+
+  itSome(1)([2, 3, 7])("is confirmed after an hour where it comes by turns with others: %i", async (size) => {
+    const queue: { batch_id: string; orders: object[] }[] = [];
+    const t = await startQueue(queue, () => ({ batch_id: "last", orders: [orderOf(3)] }), true);
+    for (let n = 0; n < size; n++) queue.push({ batch_id: `b${n}`, orders: [] });
+    await poll(t, 60);
+    expect(confirmBodies(t)).toEqual([]);
+    await poll(t, 5 + 2 * size);
+    expect(queue).toEqual([]);
     expect(ids(t)).toBe(1);
   });
 
