@@ -223,14 +223,15 @@ export function planNextPage(
     // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
     const mayBeCut = page.timestamps.length >= pass.pageMax && isAtOrAfter;
     if (!mayBeCut) return { next: "done" };
-    const beyond = from(farthest);
-    if (beyond.ns > asked.ns) {
-      // Into the future only behind a page full of it. What comes from there is followed and moves no position.
-      const isFuture = high === undefined || farthest.ns > high.ns;
-      return isFuture && page.timestamps.length < TIE_MIN ? { next: "done" } : { next: "ask", asked: beyond };
-    }
+    // Into the future only behind a page full of it: what comes from there is followed and moves no position. Of few such changes that stand
+    // on every page the other times lead on.
+    const isFuture = (high === undefined || farthest.ns > high.ns) && page.timestamps.length < TIE_MIN;
+    const last = isFuture ? onward : farthest;
+    if (last === undefined) return { next: "done" };
+    const beyond = from(last);
+    if (beyond.ns > asked.ns) return { next: "ask", asked: beyond };
     const past = { ...askAt(asked.ns + unit, learned.form, rules), missedNs: asked.missedNs };
-    return past.ns > asked.ns ? { next: "step over", asked: past, timestamp: farthest.text, isFull } : { next: "done" };
+    return past.ns > asked.ns ? { next: "step over", asked: past, timestamp: last.text, isFull } : { next: "done" };
   };
   return { learned, verdict: verdict() };
 }

@@ -6,7 +6,7 @@
  */
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type Asked, askAt, type FollowRules, instantOf, type Page } from "./follow.ts";
+import { type Asked, askAt, type FollowRules, instantOf, isFromFuture, type Page } from "./follow.ts";
 import type { Pass, ReadPage } from "./follow-pass.ts";
 import { isPositionRefused } from "./since-limits.ts";
 
@@ -45,7 +45,7 @@ export class LookPast {
     { page, keys }: Pick<ReadPage, "page" | "keys">,
   ): Promise<{ asked: Asked; requests: number } | undefined> {
     const [key] = keys;
-    if (key === undefined || leadsOn(page, asked.ns) || page.timestamps.length < pass.pageMax) return undefined;
+    if (key === undefined || leadsOn(page, asked.ns, pass) || page.timestamps.length < pass.pageMax) return undefined;
     const { high, near, future, anchors, metadata } = pass;
     const askFrom = (ns: bigint) => askAt(ns, pass.learned.form, this.#rules);
     const ofPage = new Set(keys);
@@ -54,7 +54,7 @@ export class LookPast {
       requests += 1;
       try {
         const read = await this.#read(pass, since);
-        return !leadsOn(read.page, ns) && read.keys.some((each) => ofPage.has(each));
+        return !leadsOn(read.page, ns, pass) && read.keys.some((each) => ofPage.has(each));
       } catch (error) {
         // It may be of the future.
         if (isPositionRefused(error)) return false;
@@ -95,6 +95,13 @@ export class LookPast {
   }
 }
 
-function leadsOn({ timestamps }: Page, fromNs: bigint): boolean {
-  return timestamps.some((timestamp) => timestamp !== undefined && timestamp.instantNs > fromNs);
+/** Whether a change of the page has a later time, and one that the service can have written by now. */
+function leadsOn(
+  { timestamps }: Page,
+  fromNs: bigint,
+  { serviceNow, rules }: Pick<Pass, "serviceNow" | "rules">,
+): boolean {
+  return timestamps.some(
+    (time) => time !== undefined && time.instantNs > fromNs && !isFromFuture(time.text, serviceNow, rules.timezone),
+  );
 }

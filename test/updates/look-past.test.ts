@@ -132,3 +132,23 @@ itSome(1)([8, 12, 16])(
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(Array.from(test.ids, () => "paid"));
   },
 );
+
+itSome(1)([
+  ["beside one by one", "exclusive", 2, 1],
+  ["beside one by one, repeated", "inclusive", 2, 1],
+  ["alone", "inclusive", 1, 1],
+  ["two on a page", "exclusive", 2, 2],
+] as const)(
+  "a time from the future on a short page stops nothing behind it: %s",
+  async (_, boundary, pageLimit, absurd) => {
+    const test = await startWithAbsurd({ boundary, pageLimit }, absurd, "2027-01-01T00:00:00.000Z");
+    for (const id of [test.ids[4]!, ...test.ids.slice(0, 4)]) test.change(id, { status: "paid" }, 7_001);
+    await test.poll();
+    expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(Array.from(test.ids, () => "paid"));
+    const asked = test.sinces().length;
+    test.change(test.ids[4]!, { status: "later" }, MINUTE_MS);
+    await test.poll();
+    expect(test.statusOf(test.ids[4]!).status).toBe("later");
+    expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
+  },
+);
