@@ -157,7 +157,12 @@ export class PositionInvariants {
     // The timestamp itself included: what shares it and was served is stored as well.
     const isUncovered = ({ orderId, us: changeUs }: Change) => changeUs > us || (isOfPull && !this.#isStored(orderId));
     const covered = this.#received.filter((change) => !isUncovered(change));
-    const missing = covered.find(({ orderId, seq }) => !this.#isDealtWith(orderId, seq, hasVersion));
+    // Of several versions that came, the last one counts: where it says what is stored of the one before them, as where an order went back to
+    // its former status, nothing is stored anew.
+    const isDealtWith = (change: Change) => this.#isDealtWith(change.orderId, change.seq, hasVersion);
+    const isSurpassed = ({ orderId, seq }: Change) =>
+      covered.some((later) => later.orderId === orderId && later.seq > seq && isDealtWith(later));
+    const missing = covered.find((change) => !isDealtWith(change) && !isSurpassed(change));
     if (missing !== undefined && !this.#scene.wasMisinformed) {
       fail(7, `the watermark ${value} covers version ${missing.seq} of ${missing.orderId}, which is not stored`);
     }
