@@ -9,7 +9,7 @@ import { stateOfStatus } from "./plan-order.ts";
 /**
  * Queues a read of an order. A cancellation that waits for it stays where the record is an older one: of a replica, or of a batch; where the record
  * is later, the cancellation is stored. Where a change is later than what the read waits for, or no record has asked for the read, it is due at once: the
- * order's own answers alone have failed.
+ * order's own answers alone have failed. So it is where a batch has asked, which may hold what it held long ago: the change says that it is news.
  */
 export function queueOrderRead(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -23,8 +23,8 @@ export function queueOrderRead(
   const waiting = loadQueuedRead(store, orderId);
   if (waiting !== undefined && isOlderThanCancelled(rules, read, waiting)) return;
   queueRead(store, read, at);
-  if (waiting !== undefined && read.source === "update" && isLaterThan(rules, { waiting, timestamp }))
-    renewRead(store, orderId);
+  if (waiting === undefined || read.source !== "update") return;
+  if (waiting.source === "batch" || isLaterThan(rules, { waiting, timestamp })) renewRead(store, orderId);
 }
 
 function isLaterThan(rules: OrderRules, { waiting, timestamp }: { waiting: Read; timestamp: string | null }): boolean {

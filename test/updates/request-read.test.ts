@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestRead } from "../../src/pass/position-rows.ts";
+import { queueRead, requestRead } from "../../src/pass/position-rows.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
@@ -99,6 +99,25 @@ describe("a read that waits because its order cannot be read", () => {
       expect(test.snapshots(id)).toBe(asked + 1);
     },
   );
+
+  it("that a batch asked for is due at once when a change says the same", async () => {
+    const test = await startWithIll(12);
+    const [id] = test.ids as [string];
+    const { sandbox, poll, ill, bridge } = test;
+    ill.set(id, { kind: "status", status: 500 });
+    const record = `{"order_id":"${id}","status":"packed","updated_at":"2026-03-01T11:00:00.000Z","items":[]}`;
+    const recordHash = Buffer.alloc(32, 1);
+    const read = { orderId: id, serviceId: id, source: "batch", record, recordHash, contentHash: recordHash } as const;
+    bridge.store.write(() => queueRead(bridge.store, read, AT));
+    for (let polls = 0; polls < 12; polls++) await poll(HOUR_MS / 2);
+    ill.delete(id);
+    expect(waiting(test)[0]?.attempts).toBeGreaterThan(6);
+    const asked = test.snapshots(id);
+    const body = `{"updates":[${record}]}`;
+    sandbox.faults.add({ match: { path: "updates" }, do: { kind: "raw", contentType: "application/json", body } });
+    await poll(1_000);
+    expect(test.snapshots(id)).toBe(asked + 1);
+  });
 
   itWhole("is due at once when a page may have left out its change", async () => {
     const test = await startFailed({ updates: { keeps: "newest", order: "descending", pageLimit: 10 } });
