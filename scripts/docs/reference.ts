@@ -83,9 +83,10 @@ const SOURCES = `### Where rows may come from, and what that costs
   beside it, as far as columns make them. In a record without \`sku\` it is the properties made of key columns; where a key column
   is in none, also the property that \`result.key\` names, or the only other one that is neither a number to sell, a price nor a
   switch. Where several are left, the article is not known: put the column that names it into \`key\`.
-- With \`on_delete: ignore\` nothing takes a deleted row off the site, so what was sent under its key is kept for good: the row may come
-  back. Where the ERP fills its table anew under other keys each night (a running number), what is kept therefore grows by the whole table each
-  time. Put a column that keeps its value, the article's number, into \`key\`.
+- With \`on_delete: ignore\` nothing takes a deleted row off the site, so what was sent under its key is kept: the row may come
+  back. It is kept no longer once another row names its article, which then has it. In \`images\`, and where the article is not known, what
+  is kept grows by the whole table each time that the ERP fills it under other keys (a running number): put a column that keeps its
+  value, the article's number, into \`key\`.
 - A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request.
 `;
 

@@ -123,7 +123,7 @@ export function leaveKept(
     const other = loadLeft(store, rules, sent.record);
     // Of several rows that are gone one has the article.
     if (other !== undefined && other.rowKey !== own.rowKey)
-      countNoMore(store, rules, [other.sentAt < sent.sentAt ? other : own]);
+      forgetKept(store, rules, [other.sentAt < sent.sentAt ? other : own]);
     saveLeft(store, rules, { ...sent, ...own, at });
   }
   if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at });
@@ -143,8 +143,11 @@ function loadLeft(
     .get(rules.feedId, JSON.stringify(from), JSON.stringify(key));
 }
 
-/** Rows that are gone and whose articles are another row's now: of each article one row counts as on sale. Unchanged they need not go again. */
-export function countNoMore(
+/**
+ * Rows that are gone and whose articles are another row's now, which has what was sent of them: nothing is kept of these, or what is kept
+ * would grow by the whole table with each time that the ERP fills it with other ids.
+ */
+export function forgetKept(
   store: Store,
   rules: FeedRules,
   rows: readonly Pick<FormerRow, "record" | "rowKey">[],
@@ -153,12 +156,14 @@ export function countNoMore(
     rowKey === null ? [] : [[...paddedKey(JSON.parse(rowKey) as string[]), record]],
   );
   if (kept.length === 0) return;
-  const { changes } = store
+  const changes = store
     .prepare(
-      `UPDATE feed_sent SET live = 0 WHERE feed_id = ? AND live = 1 AND (k0, k1, k2, k3, record) IN
-         (SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM jsonb_each(?))`,
+      `DELETE FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3, record) IN
+         (SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM jsonb_each(?)) RETURNING live`,
     )
-    .run(rules.feedId, JSON.stringify(kept));
+    .pluck()
+    .all(rules.feedId, JSON.stringify(kept))
+    .reduce((sum: number, live) => sum + Number(live), 0);
   if (changes > 0)
     store.prepare("UPDATE feeds SET live_count = max(0, live_count - ?) WHERE feed_id = ?").run(changes, rules.feedId);
 }

@@ -8,7 +8,7 @@ import type { Store } from "../database/store.ts";
 import { releaseRow } from "../pass/quarantine-rows.ts";
 import { type FeedRules, referenceOf } from "./feed.ts";
 import { INVALID_EPOCH, keyInJson, sameKey, UNSHOWN } from "./feed-rows.ts";
-import { countNoMore, leaveFlight, saveLeft } from "./former-rows.ts";
+import { forgetKept, leaveFlight, saveLeft } from "./former-rows.ts";
 import { prioritize } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
@@ -92,7 +92,7 @@ interface Target {
 export function handOver(store: Store, rules: FeedRules, all: readonly Handed[], when: HandedAt): void {
   if (all.length === 0) return;
   const isElsewhere = ({ key, rowKey = null }: Handed) => rowKey !== null && rowKey !== JSON.stringify(key);
-  countNoMore(
+  forgetKept(
     store,
     rules,
     all.filter(isElsewhere).map(({ record, rowKey = null }) => ({ record, rowKey })),

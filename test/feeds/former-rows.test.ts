@@ -664,6 +664,8 @@ describe("an article that its row names no longer", () => {
           await test.minutes(2);
           expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
         }
+        // What is kept does not grow with each time.
+        expect(test.rows("SELECT count(*) AS rows FROM feed_sent WHERE feed_id = 1")).toEqual([{ rows: 3 }]);
         // A row that comes back as it was is not sent.
         test.erp.exec("CREATE TABLE aside AS SELECT * FROM goods; DELETE FROM goods");
         await test.minutes(2);
