@@ -122,16 +122,18 @@ function isReadForDay({ ledger }: World["service"], id: string, sinceMs = Number
 /**
  * The newest version bears an earlier timestamp than one before it, and the bridge met both at once: a log lists the other too, as it
  * would where the order's own answer came from a replica that lags. That answer counts once it was read for a day. Who knew the
- * later timestamp before, and had asked for changes since, is told by the change; an answer that does not go by what was asked tells nothing.
+ * later timestamp before, and had asked for changes since, is told by the change; an answer that does not go by what was asked tells nothing,
+ * nor does one to a program that was killed meanwhile.
  */
-function isMetInLog({ auditor, service, versions, forms, stuckAnswers }: World, id: string, payload: string): boolean {
+function isMetInLog(world: World, id: string, payload: string): boolean {
+  const { auditor, service, versions, forms, stuckAnswers, unheardAnswers } = world;
   const newest = versions.newest(id);
   if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
   if (auditor.prepare(READ_OLDER).get(id) === undefined && !isReadForDay(service, id, versions.madeMs(id)))
     return false;
   const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
   const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
-  const since = service.ledger.entries.filter(({ at }) => at >= laterMs);
+  const since = service.ledger.entries.filter(({ at, seq }) => at >= laterMs && !unheardAnswers.has(seq));
   const met = since.find(({ servedIds }) => servedIds.includes(id));
   const asked = since.find(
     ({ kind, status, seq }) => kind === "updates" && (status === 200 || status === 204) && !stuckAnswers.has(seq),

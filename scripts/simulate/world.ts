@@ -87,6 +87,8 @@ export class World implements Scene, Line, CommitHooks {
   skewOverMs: number | undefined;
   /** Answers for the changes, as the ledger counts them, that did not depend on what was asked. */
   readonly stuckAnswers = new Set<number>();
+  /** Answers that came while no program was there to read them. */
+  readonly unheardAnswers = new Set<number>();
   /** Of an endpoint that answers few requests. */
   #answeredAtMs: number[] = [];
   /** The service itself has refused single records, or confirms. */
@@ -572,6 +574,7 @@ export class World implements Scene, Line, CommitHooks {
   #onEntry(entry: LedgerEntry): void {
     if (entry.status !== null) this.coverage.count("answered", `${entry.kind} ${entry.status}`);
     this.#lastEffect = entry.effect;
+    if (this.life === undefined) this.unheardAnswers.add(entry.seq);
     if (entry.kind === "updates" && this.service.options.updates.stuck !== "none") this.stuckAnswers.add(entry.seq);
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);
