@@ -70,8 +70,10 @@ interface OrderChanges {
   newest: Waiting | undefined;
   /** One of an earlier time than the newest one, that a later page lists. */
   former?: Waiting | undefined;
-  /** The last one that another has overtaken, where one of the two is a cancellation; of equal times only where there is no other. */
-  overtaken?: (Pick<Waiting, "timestampNs" | "isKnown"> & { isTied: boolean; unstored: UnstoredAnswer }) | undefined;
+  /** The last one that another has overtaken, where one of the two is a cancellation. */
+  overtaken?:
+    | (Pick<Waiting, "timestampNs" | "isKnown"> & { isTied: boolean; isCancelled: boolean; unstored: UnstoredAnswer })
+    | undefined;
 }
 
 /** Whether a record says that its order is cancelled. */
@@ -281,7 +283,7 @@ export class ChangeCollector {
       const [former, later] = isOvertaken ? [waiting, order.newest] : [order.newest, waiting];
       const isTied = former.timestampNs === later.timestampNs;
       const [was, is] = [former, later].map((each) => isCancelled(each.bytes, each.record));
-      if (was !== is) this.#noteOvertaken(order, { ...former, isTied });
+      if (was !== is) this.#noteOvertaken(order, { ...former, isTied, isCancelled: was === true });
     }
     if (isOvertaken) {
       if (!isKnown && order.newest?.page !== this.#reach.length) this.#keepFormer(order, { body, record, change });
@@ -321,16 +323,17 @@ export class ChangeCollector {
     return page < former.page && (this.#reach[former.page] ?? -1n) >= timestampNs ? former : undefined;
   }
 
-  /** Of several the last one. */
-  #noteOvertaken(order: OrderChanges, overtaken: Waiting & { isTied: boolean }): void {
-    const { bytes, record, timestampNs, isKnown, isTied } = overtaken;
+  /** Of several the last one. One of equal times only in the place of none, or a cancellation in that of an opening: a third change may overtake it. */
+  #noteOvertaken(order: OrderChanges, overtaken: Waiting & { isTied: boolean; isCancelled: boolean }): void {
+    const { bytes, record, timestampNs, isKnown, isTied, isCancelled } = overtaken;
     const before = order.overtaken;
-    if (before !== undefined && (isTied || (!before.isTied && !replaces(overtaken, before)))) return;
+    const isFirst = before === undefined || (isTied && isCancelled && !before.isCancelled);
+    if (!isFirst && (isTied || (!before.isTied && !replaces(overtaken, before)))) return;
     forgetUnstored(this.#store, order.overtaken?.unstored);
     const { start, end } = record.span;
     const copy = Buffer.from(bytes.subarray(start, end));
     const own = { ...record, span: { start: 0, end: end - start } };
-    order.overtaken = { timestampNs, isKnown, isTied, unstored: this.#note({ bytes: copy, record: own }) };
+    order.overtaken = { timestampNs, isKnown, isTied, isCancelled, unstored: this.#note({ bytes: copy, record: own }) };
   }
 
   #note({ bytes, record }: Pick<Waiting, "bytes" | "record">): UnstoredAnswer {

@@ -92,6 +92,23 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
+  it("is one where it is listed between an opening and a change of its own time, and a later one follows", async () => {
+    const test = await startFollowed(3, {});
+    const [id = ""] = test.ids;
+    const times = [0, 500, 500, 1_000].map((ms) => new Date(test.clock.nowMs() + 1_000 + ms).toISOString());
+    test.change(id, { status: "refunded" }, 20_000);
+    const statuses = ["paid", "cancelled", "packed", "refunded"];
+    const updates = statuses.map((status, at) => ({ order_id: id, status, updated_at: times[at] }));
+    const body = JSON.stringify({ updates });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.poll();
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+
   it("is one where another pass reads the order while the one that has listed it asks for its next page", async () => {
     const test = await startFollowed(3, { settings: SLOW, service: { updates: { history: "log", pageLimit: 1 } } });
     const [id = ""] = test.ids;
