@@ -137,22 +137,19 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
   for (const statement of statements) await tx.run(statement);
 }
 
-/** Triggers and policies that a table has lost, as one that was brought back alone. What was written without them is gone through by each shop. */
+/** Triggers and policies that a table has lost, as one that was brought back alone. Each shop sees that they are others, and goes through everything. */
 async function armTables(tx: MirrorTx): Promise<void> {
   for (const table of TOUCHED_TABLES) {
     const there = await tx.query<{ name: string; enabled: string }>(
       "SELECT tgname AS name, tgenabled AS enabled FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal",
       [table],
     );
-    let isLost = false;
     for (const { name, create, isAlways } of triggersOf(table)) {
       const found = there.find((trigger) => trigger.name === name);
       if (found === undefined) await tx.run(create);
       const isEnabled = found?.enabled === "A" || (!isAlways && (found === undefined || found.enabled === "O"));
       if (!isEnabled) await tx.run(`ALTER TABLE ${table} ENABLE ${isAlways ? "ALWAYS " : ""}TRIGGER ${name}`);
-      isLost ||= found === undefined || !["A", "O"].includes(found.enabled);
     }
-    if (isLost) await tx.run(noteAll(table));
   }
   for (const table of SHOP_TABLES) {
     await tx.run(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
@@ -161,12 +158,6 @@ async function armTables(tx: MirrorTx): Promise<void> {
     const own = "(SELECT my_shops())::text[]";
     await tx.run(`CREATE POLICY own_shops ON ${table} USING (shop = ANY (${own}) OR '*' = ANY (${own}))`);
   }
-}
-
-function noteAll(table: string): string {
-  return table === "status_requests"
-    ? "INSERT INTO touched (shop, tbl, k0) SELECT shop, 'status_requests', id::text FROM status_requests WHERE state = 'pending' ORDER BY seq"
-    : `INSERT INTO touched (shop, tbl) SELECT shop, '${table}' FROM shop_keys`;
 }
 
 /**

@@ -17,6 +17,7 @@ import type { Known } from "./fence.ts";
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
  * `extra_orders`: orders that are only there.
+ * `triggers`: those of the ERP's tables in PostgreSQL as they were when all of its rows were last known to be noted or gone through.
  * `unsure`: since when what is on the site may be more than this database has; until a night after that a row of stock that the ERP deletes becomes a zero.
  */
 export type MirrorStateKey =
@@ -37,7 +38,8 @@ export type MirrorStateKey =
   | "kept"
   | "approved"
   | "extra_orders"
-  | "unsure";
+  | "unsure"
+  | "triggers";
 
 export function loadMirrorState(store: Store, key: MirrorStateKey): string | undefined {
   return store.prepare<{ value: string }>("SELECT value FROM mirror_state WHERE key = ?").get(key)?.value;

@@ -4,6 +4,7 @@ import { m } from "../messages/messages.ts";
 import type { MirrorLink, MirrorTx, Param } from "./connection.ts";
 import { MirrorError } from "./mirror-error.ts";
 import type { positions } from "./postgres-schema.ts";
+import { SEEN_TRIGGERS } from "./triggers.ts";
 
 export type Position = Omit<InferSelectModel<typeof positions>, "heardAt" | "silentAfter" | "sentence">;
 
@@ -28,6 +29,8 @@ const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writer
 export interface Seen extends Position {
   /** Something waits in `touched`. */
   isTouched: boolean;
+  /** Another value: a trigger of the ERP's tables was made, dropped or switched since, also where all is as it was. */
+  triggers: string;
   /** Another machine, which had the shop, has left orders. */
   hasStrays: boolean;
   /** Seconds since this shop last wrote to PostgreSQL. */
@@ -42,6 +45,7 @@ export async function lookAtPosition(link: MirrorLink, shop: string): Promise<Se
   const [seen] = await link.look<Seen>(
     `SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM touched t WHERE t.shop = p.shop) AS "isTouched",
        EXISTS (SELECT 1 FROM strays s WHERE s.shop = p.shop) AS "hasStrays",
+       ${SEEN_TRIGGERS} AS triggers,
        extract(epoch FROM clock_timestamp() - heard_at)::int AS "heardS", extract(epoch FROM heard_at)::bigint AS "heardAtS",
        heard_at < clock_timestamp() - silent_after AS "isSilent" FROM positions p WHERE shop = $1`,
     [shop],

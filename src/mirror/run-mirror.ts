@@ -82,6 +82,8 @@ export class RunMirror implements Job {
   #isRestored: boolean;
   /** A new connection looks at it. */
   #isSchemaDue = false;
+  /** The triggers in PostgreSQL with which the schema was last found to be whole. */
+  #triggers: string | undefined;
   /** An event up to which PostgreSQL has every order. */
   #mirrored: number | undefined;
   /** When the shop last wrote there. */
@@ -294,6 +296,10 @@ export class RunMirror implements Job {
     this.#refuseOthers(seen);
     await this.#watchOther(seen, () => lookAtPosition(this.#link, this.#options.self.shop));
     await this.#noteClaim(seen, signal);
+    // A trigger that is lost while the connection stands.
+    if (seen.triggers !== this.#triggers)
+      await verifySchema((sql, params) => this.#link.look(sql, params), this.#options.link);
+    this.#triggers = seen.triggers;
     this.#heardAtS = seen.heardAtS;
     if (seen.walk !== "copy") this.#mirrored = seen.ordersSeq;
     if (!this.#isRestored && (seen.turn < this.#turn || this.#isOtherServer())) {

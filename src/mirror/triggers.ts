@@ -1,4 +1,4 @@
-/* The triggers of the mirror's tables in PostgreSQL: what the shops rely on is looked at on every new connection, and given back by `mirror init`. */
+/* The triggers of the mirror's tables in PostgreSQL: what the shops rely on is looked at on every new connection and whenever it changes, and given back by `mirror init`. */
 import { TOUCHED_TABLES, touchedKey } from "./up/erp-tables.ts";
 
 interface Trigger {
@@ -45,3 +45,10 @@ export function triggersOf(table: string): readonly Trigger[] {
   }));
   return [...touchTriggers(table), ...ofRows];
 }
+
+const listed = (names: readonly string[]) => names.map((name) => `'${name}'`).join(", ");
+const OWN = listed([...new Set(TOUCHED_TABLES.flatMap((table) => triggersOf(table).map(({ name }) => name)))]);
+
+/** A number of these triggers' versions: a row of the catalog that is written anew has another `xmin`. */
+export const SEEN_TRIGGERS = `(SELECT hashtextextended(coalesce(string_agg(concat_ws(' ', g.oid, g.xmin), ',' ORDER BY g.oid), ''), 0)::text
+         FROM pg_trigger g JOIN unnest(ARRAY[${listed(TOUCHED_TABLES)}]) own(name) ON g.tgrelid = to_regclass(own.name) WHERE g.tgname IN (${OWN}))`;

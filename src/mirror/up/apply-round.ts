@@ -152,6 +152,7 @@ function endWalk(store: Store, walk: Walk): void {
   saveMirrorState(store, "kept", JSON.stringify(keptAfter(walk, loadTableCounts(store, "kept"))));
   if (walk.because === "remote") forgetMirrorState(store, "restored");
   if (walk.hasZeros) forgetMirrorState(store, "unsure");
+  if (walk.triggers !== undefined) saveMirrorState(store, "triggers", walk.triggers);
   if (walk.because === "approved") forgetMirrorState(store, "approved");
 }
 

@@ -25,6 +25,8 @@ export interface Walk {
   hasZeros?: boolean;
   /** Rows that PostgreSQL does not have and that stay, by their tables, as far as the walk has come. */
   kept: TableCounts;
+  /** The triggers in PostgreSQL before it began; absent: it goes through some tables alone. */
+  triggers?: string;
 }
 
 export interface Standing {

@@ -77,6 +77,8 @@ export class Up implements MirrorPart {
   readonly #statusMap: Readonly<Record<string, string>>;
   #walk: Walk | undefined;
   #isComparisonDue = false;
+  /** The triggers in PostgreSQL, before anything of this turn is read. */
+  #triggers = "";
   readonly #size = new StepSize();
   /** A value was met that PostgreSQL cannot give. */
   #isCareful = false;
@@ -89,6 +91,7 @@ export class Up implements MirrorPart {
 
   hasWork(store: Store, seen: Seen): boolean {
     if (seen.isTouched || whoWentBack({ local: loadUpNo(store), remote: seen.upNo }) !== undefined) return true;
+    if (loadMirrorState(store, "triggers") !== seen.triggers) return true;
     if (["restored", "approved"].some((key) => loadMirrorState(store, key as "restored") !== undefined)) return true;
     return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
   }
@@ -102,6 +105,7 @@ export class Up implements MirrorPart {
     const counts: Counts = {};
     try {
       await noteWentBack(session, seen, signal);
+      await this.#noteTriggers(session, seen, signal);
       const more = await this.#runRound(session, signal, counts);
       this.#size.noteDone();
       return { counts, more };
@@ -116,6 +120,15 @@ export class Up implements MirrorPart {
       this.#isCareful = true;
       return { counts: {}, more: true };
     }
+  }
+
+  /** What was written while a trigger was lost or switched off is in no note: where they are others than they were, everything is gone through. */
+  async #noteTriggers({ context }: MirrorSession, { triggers }: Seen, signal: AbortSignal): Promise<void> {
+    const { store } = context;
+    const known = loadMirrorState(store, "triggers");
+    this.#triggers = triggers;
+    if (known === undefined) await commit(context, signal, () => saveMirrorState(store, "triggers", triggers));
+    else if (known !== triggers && this.#walk?.triggers !== triggers) this.#isComparisonDue = true;
   }
 
   /** Whether another round is worth while at once. */
@@ -188,7 +201,8 @@ export class Up implements MirrorPart {
     const held = Object.keys(loadTableCounts(now.store, "kept")).filter(isErpTable);
     const filled = await findFilled(tx, now.shop);
     const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
-    this.#walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
+    const walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
+    this.#walk = { ...walk, triggers: this.#triggers };
     // Deletions among them may be older than rows that are lost there.
     if (because === "remote") await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
