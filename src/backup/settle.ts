@@ -5,7 +5,7 @@
  * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
  */
 
-import { saveUnanswered } from "../batches/delivery-rows.ts";
+import { loadNewestDue, loadUnanswered, saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { mendQueue } from "../database/make-own.ts";
 import { onlyRow } from "../database/only-row.ts";
@@ -100,9 +100,11 @@ export function doubtRequests(to: Store, map: Readonly<Record<string, string>>):
   });
 }
 
-/** A delivery may have been open: a confirm that names nothing, now or later, must not confirm it unseen. */
+/** A delivery may have been open: a confirm that names nothing, now or later, or what is new under an old name, must not confirm it unseen. */
 export function loseDelivery(to: Store, at: string): void {
-  to.write(() => saveUnanswered(to, { since: at, isLost: true }));
+  const noted = loadUnanswered(to);
+  const isDue = noted?.due !== undefined || noted?.loss !== undefined;
+  to.write(() => saveUnanswered(to, { since: at, isLost: true, ...(isDue && { due: loadNewestDue(to) }) }));
 }
 
 /** Which orders the ERP still has to take: as the queue has it, mended by the orders and marks that are here by now. */

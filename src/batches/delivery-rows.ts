@@ -36,6 +36,20 @@ export function openDelivery(store: Store, at: string): OpenDelivery {
 export interface Unanswered {
   since: string;
   isLost: boolean;
+  /** The newest batch that was still to be confirmed when a GET of the process left. */
+  due?: number | undefined;
+  loss?: AnswerLoss | undefined;
+}
+
+/** Answers are missing that may have handed out other batches under the names of these. */
+export interface AnswerLoss {
+  /** The newest of these batches. */
+  upTo: number;
+  /** The first answer that is missing, and the last. */
+  since: string;
+  at: string;
+  /** How often the service has answered since what it has to deliver. */
+  polls: number;
 }
 
 export function loadUnanswered(store: Store): Unanswered | undefined {
@@ -44,6 +58,27 @@ export function loadUnanswered(store: Store): Unanswered | undefined {
 
 export function saveUnanswered(store: Store, unanswered: Unanswered): void {
   saveMetaJson(store, "unanswered", unanswered);
+}
+
+/** The newest batch that is still to be confirmed, or to be read before. */
+export function loadNewestDue(store: Store): number | undefined {
+  const sql = `SELECT max(id) AS newest FROM (
+      SELECT max(id) AS id FROM batches INDEXED BY batches_stored WHERE state = 'stored'
+      UNION ALL SELECT max(id) FROM batches INDEXED BY batches_refused WHERE state = 'refused'
+      UNION ALL SELECT max(id) FROM batches INDEXED BY batches_unread WHERE state = 'unread')`;
+  return onlyRow(store.prepare<{ newest: number | null }>(sql).get()).newest ?? undefined;
+}
+
+/** A kept body is a row of its own once it is read: as old as the body, whatever its number. */
+export function moveDue(store: Store, from: number, to: number): void {
+  const unanswered = loadUnanswered(store);
+  if (unanswered === undefined) return;
+  const { due = 0, loss } = unanswered;
+  saveUnanswered(store, {
+    ...unanswered,
+    ...(from <= due && { due: to }),
+    ...(loss !== undefined && from <= loss.upTo && { loss: { ...loss, upTo: to } }),
+  });
 }
 
 /** Every GET was answered, or is marked in another way. */

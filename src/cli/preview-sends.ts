@@ -152,7 +152,7 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
 /** Batches that are stored and not confirmed; none while a body must still go to the journal. */
 export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
   if (hasUnjournaled(store)) return;
-  for (const batch of loadUnconfirmed(store, loadMeta(store, "account") ?? "", limit)) {
+  for (const batch of loadUnconfirmed(store, { account: loadMeta(store, "account") ?? "", limit })) {
     const why = batch.confirmAttempts === 0 ? m.sync.stored : m.sync.storedTried({ tries: batch.confirmAttempts });
     yield { key: `batch:${batch.id}`, old: null, new: batch.batchId ?? batch.orderIds, why, isDrop: false };
   }

@@ -28,6 +28,7 @@ import {
 } from "./confirm-rows.ts";
 import { ConfirmWaits } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
+import { LostAnswers } from "./lost-answers.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 
 const CONFIRMS_PER_PASS = 200;
@@ -58,6 +59,7 @@ export class ConfirmBatches {
   readonly #waits: ConfirmWaits;
   readonly #sender: SendConfirm;
   readonly #late: LateOrders;
+  readonly #lost: LostAnswers;
   /** Confirmed batches that are served again and again, without a new one in between, by their rows. */
   readonly #again = new Map<number, { times: number; sinceMs: number }>();
   /** Of these, those whose confirm was accepted more than once, and the pass in which each was served last. */
@@ -78,6 +80,7 @@ export class ConfirmBatches {
     this.#forms = new AnswerForms(context, ENDPOINT.confirm, confirmNames(form) ? "nothing" : "enough");
     this.#waits = new ConfirmWaits(context, form, account);
     this.#late = late;
+    this.#lost = new LostAnswers(context, form);
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 
@@ -88,11 +91,18 @@ export class ConfirmBatches {
     pass.confirmsFailed = FAILURES_IN_ROW_MAX - Number(this.#context.clock.monotonicMs() >= untilMs);
   }
 
-  /** Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction. */
-  followsAtOnce(pass: PullPass): boolean {
-    return (
-      confirmNames(this.#form) && pass.confirmsFailed < FAILURES_IN_ROW_MAX && !hasUnjournaled(this.#context.store)
-    );
+  /**
+   * Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction.
+   * @param isServed it has just been served; a kept body may be from before an answer was lost
+   */
+  followsAtOnce(pass: PullPass, isServed = true): boolean {
+    if (!confirmNames(this.#form) || pass.confirmsFailed >= FAILURES_IN_ROW_MAX) return false;
+    return !hasUnjournaled(this.#context.store) && (isServed || this.#lost.held === undefined);
+  }
+
+  /** The answer of a GET is missing, also of the process before: see {@link LostAnswers}. */
+  async noteLost(signal: AbortSignal): Promise<void> {
+    await this.#lost.noteLost(signal);
   }
 
   /** The service has just failed at something else: one failed confirm is then enough. */
@@ -106,7 +116,8 @@ export class ConfirmBatches {
     // One confirm that names nothing covers them all.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
     const more = confirmNames(this.#form) ? this.#waits.size : 0;
-    const due = loadUnconfirmed(this.#context.store, this.#account, limit + more)
+    const { held } = this.#lost;
+    const due = loadUnconfirmed(this.#context.store, { account: this.#account, limit: limit + more, held })
       .filter((row) => !this.#waits.isWaiting(row))
       .slice(0, limit);
     for (const row of due) {
@@ -121,6 +132,7 @@ export class ConfirmBatches {
   /** The service has answered what it has to deliver, and all of it is stored. What it does not serve again counts as confirmed. */
   async noteAnswered(pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
+    await this.#lost.noteAnswered(pass.signal);
     await this.#readUnserved(pass);
     for (const doubt of this.#waits.listUnserved()) {
       const at = isoTime(clock.nowMs());
@@ -154,7 +166,7 @@ export class ConfirmBatches {
     if (pass.confirmsFailed > 0 || !this.#waits.beginRefused()) return;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
     await commit(this.#context, pass.signal, () => this.#waits.save());
-    const options = { account: this.#account, limit };
+    const options = { account: this.#account, limit, held: this.#lost.held };
     for (const row of loadRefusedConfirms(store, options)) await this.confirm({ row, seenBefore: true }, pass);
   }
 
@@ -169,9 +181,11 @@ export class ConfirmBatches {
     // Another installation of the service may have a batch of that name, which was never read.
     if (!isServedBy(row, this.#account)) return;
     if (isServed) this.#waits.noteServed(row);
+    if (isServed) this.#lost.noteServed(row);
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store)) return;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
+    if (!isServed && this.#lost.isHeld(row)) return;
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && confirmNames(this.#form);
@@ -282,7 +296,7 @@ export class ConfirmBatches {
   async #findLate(row: BatchRow, signal: AbortSignal): Promise<string[]> {
     const others = confirmNames(this.#form)
       ? []
-      : loadUnconfirmed(this.#context.store, this.#account, CONFIRMS_PER_PASS);
+      : loadUnconfirmed(this.#context.store, { account: this.#account, limit: CONFIRMS_PER_PASS });
     const late: string[] = [];
     for (const each of [row, ...others.filter(({ id }) => id !== row.id)])
       late.push(...(await this.#late.find(each, signal)));

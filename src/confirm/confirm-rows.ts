@@ -12,27 +12,58 @@ import type { AnswerForm } from "../service/known-forms.ts";
 
 /** What was refused may have been refused by a service that was out of order: it is tried again so often. Later a person decides. */
 export const REFUSED_TRIES_MAX = 48;
+/** With so many of the newest batches what is served is compared: it must not keep other work waiting. */
+const COMPARED_MAX = 500;
+
+/** What may be confirmed now. */
+export interface DueOptions {
+  account: string;
+  limit: number;
+  /** Batches up to this one that have a name wait, except for these names (JSON array). */
+  held?: { upTo: number; except: string } | undefined;
+}
+
+const IS_DUE = `NOT (id <= @upTo AND service_batch_id IS NOT NULL
+  AND service_batch_id NOT IN (SELECT value FROM json_each(@except)))`;
+
+function dueParameters({ account, limit, held = { upTo: 0, except: "[]" } }: DueOptions) {
+  return { account, limit, ...held };
+}
 
 /** Stored batches that are to be confirmed to this account, least tried first, so that one that always fails never keeps the others waiting. */
-export function loadUnconfirmed(store: Store, account: string, limit: number): BatchRow[] {
+export function loadUnconfirmed(store: Store, options: DueOptions): BatchRow[] {
   return store
     .prepare<BatchRow>(
-      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND ${SERVED_HERE}
+      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_stored
+       WHERE state = 'stored' AND ${SERVED_HERE} AND ${IS_DUE}
        ORDER BY confirm_attempts, id LIMIT @limit`,
     )
-    .all({ account, limit });
+    .all(dueParameters(options));
 }
 
 /** Refused confirms that are still tried now and then, least tried first. */
-export function loadRefusedConfirms(store: Store, options: { account: string; limit: number }): BatchRow[] {
+export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow[] {
   return store
     .prepare<BatchRow>(
       `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
        WHERE state = 'refused' AND confirm_attempts < ${REFUSED_TRIES_MAX} AND order_ids IS NOT NULL AND ${SERVED_HERE}
+         AND ${IS_DUE}
        ORDER BY confirm_attempts, id LIMIT @limit`,
     )
-    .all(options);
+    .all(dueParameters(options));
 }
+
+/** Whether one of these orders (JSON array) came in a batch up to that one that is still to be confirmed, under another name. */
+export function isServedAnew(store: Store, { upTo, batchId, orderIds }: Anew): boolean {
+  const dueIn = (state: string) => `SELECT * FROM (SELECT id, service_batch_id, order_ids
+    FROM batches INDEXED BY batches_${state} WHERE state = '${state}' ORDER BY id DESC LIMIT ${COMPARED_MAX})`;
+  const sql = `SELECT EXISTS (SELECT 1 FROM (${dueIn("stored")} UNION ALL ${dueIn("refused")}) due, json_each(due.order_ids) mine
+    WHERE due.id <= @upTo AND due.service_batch_id IS NOT NULL AND due.service_batch_id IS NOT @batchId
+      AND mine.value IN (SELECT value FROM json_each(@orderIds)))`;
+  return onlyValue<number>(store, sql, { upTo, batchId, orderIds: orderIds ?? "[]" }) === 1;
+}
+
+type Anew = Pick<BatchRow, "batchId" | "orderIds"> & { upTo: number };
 
 /** Whether the order came in a batch whose confirm is still sent: before that the service may refuse whatever is asked of the order. */
 export function isConfirmOwed(store: Store, { orderId, serviceId }: { orderId: string; serviceId: string }): boolean {

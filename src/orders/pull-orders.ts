@@ -8,6 +8,7 @@ import { loadLeftWork } from "../batches/batch-rows.ts";
 import {
   closeDelivery,
   deleteUnanswered,
+  loadNewestDue,
   loadUnanswered,
   loseUnanswered,
   openDelivery,
@@ -66,6 +67,8 @@ export class PullOrders implements Job {
   #backlog: Backlog | undefined;
   /** A GET may have left whose answer is not stored; also of the process before, if it left its mark. */
   #mayBeLost = true;
+  /** A loss is noted once. */
+  #isLossNoted = false;
   /** The lost answer that is waited for, and until when at most. */
   #lost: { openedAt: string; untilMs: number } | undefined;
 
@@ -88,6 +91,7 @@ export class PullOrders implements Job {
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const pass = beginPass(signal);
     this.#confirms.beginPass(pass);
+    await this.#noteLost(signal);
     const left = loadLeftWork(this.#context.store);
     if (left.hasParts === 1) await removeUnnamedParts(this.#context, signal);
     if (left.hasUnjournaled === 1) await this.#journal.keepUnjournaled(pass);
@@ -101,6 +105,7 @@ export class PullOrders implements Job {
       pass.failure ??= error;
       if (error instanceof ServiceError) this.#confirms.expectTrouble(pass);
     }
+    await this.#noteLost(signal);
     if (left.hasUnread === 1 && pass.failure === undefined)
       count(pass, "settled", await this.#batches.kept.settle(signal));
     if (pass.failure === undefined && pass.isAnswered && !pass.isUnusual) await this.#confirms.noteAnswered(pass);
@@ -117,9 +122,10 @@ export class PullOrders implements Job {
   /** Reads kept bodies that the present configuration has not been tried on, before anything new is asked for. */
   async #readKept(pass: PullPass): Promise<void> {
     for (let tries = 0; tries < KEPT_PER_PASS; tries++) {
-      const kept = await this.#batches.storeKept(pass, this.#confirms.followsAtOnce(pass));
+      const follows = this.#confirms.followsAtOnce(pass, false);
+      const kept = await this.#batches.storeKept(pass, follows);
       if (kept === "none") return;
-      if (kept !== "unread") await this.#confirms.confirm(kept, pass);
+      if (kept !== "unread" && follows) await this.#confirms.confirm(kept, pass);
     }
   }
 
@@ -167,8 +173,11 @@ export class PullOrders implements Job {
   /** Before the program ends, between passes: where every GET was answered, and all of it is stored, no note of them stays. */
   end(): void {
     const { store } = this.#context;
-    if (!this.#mayBeLost && loadUnanswered(store)?.isLost === false)
-      commitAtOnce({ store }, () => deleteUnanswered(store));
+    const noted = this.#mayBeLost ? undefined : loadUnanswered(store);
+    if (noted === undefined) return;
+    const { due, ...lost } = noted;
+    if (!noted.isLost) commitAtOnce({ store }, () => deleteUnanswered(store));
+    else if (due !== undefined) commitAtOnce({ store }, () => saveUnanswered(store, lost));
   }
 
   async #ask(pass: PullPass): Promise<ServiceAnswer> {
@@ -190,15 +199,26 @@ export class PullOrders implements Job {
     }
   }
 
-  /** The same for all GETs of a process that are answered, so that a poll writes nothing more. */
+  /** The same for all GETs of a process that are answered, so that a poll writes nothing more unless a batch is left to be confirmed. */
   async #noteAsked(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const noted = loadUnanswered(store);
-    const isLost = noted !== undefined && this.#mayBeLost;
+    const isLost = noted !== undefined && (noted.isLost || this.#mayBeLost);
     this.#mayBeLost = true;
-    if (noted !== undefined && (noted.isLost || !isLost)) return;
+    this.#isLossNoted = false;
+    const due = Math.max(loadNewestDue(store) ?? 0, noted?.due ?? 0);
+    if (noted !== undefined && noted.isLost === isLost && due === (noted.due ?? 0)) return;
     const since = noted?.since ?? isoTime(clock.nowMs());
-    await commit(this.#context, signal, () => saveUnanswered(store, { since, isLost }));
+    await commit(this.#context, signal, () =>
+      saveUnanswered(store, { ...noted, since, isLost, ...(due > 0 && { due }) }),
+    );
+  }
+
+  /** Whatever the last GET may have handed out is not stored, and no longer in hand. */
+  async #noteLost(signal: AbortSignal): Promise<void> {
+    if (!this.#mayBeLost || this.#isLossNoted || this.#batches.waiting !== undefined) return;
+    this.#isLossNoted = true;
+    await this.#confirms.noteLost(signal);
   }
 
   async #openMark(signal: AbortSignal): Promise<void> {

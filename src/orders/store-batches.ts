@@ -16,7 +16,7 @@ import {
   saveStoredBatch,
   saveUnjournaled,
 } from "../batches/batch-rows.ts";
-import { closeDelivery, settleDelivery } from "../batches/delivery-rows.ts";
+import { closeDelivery, moveDue, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
@@ -382,7 +382,7 @@ export class StoreBatches {
     if (known !== undefined) {
       const claimed = batch.fresh ? claimBatch(store, known, batch.account ?? this.#rules.account) : known;
       const named = claimed.batchId === batchId ? claimed : renameBatch(store, claimed, batchId);
-      return { row: { ...named, orderIds }, seenBefore: true, isServed: true };
+      return { row: { ...named, orderIds }, seenBefore: true, isServed: batch.fresh };
     }
     const row = saveStoredBatch(store, {
       fingerprint: batch.fingerprint,
@@ -393,7 +393,8 @@ export class StoreBatches {
       confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
       account: batch.account,
     });
-    return { row, seenBefore: false, isServed: true };
+    if (batch.unread !== undefined && !batch.fresh) moveDue(store, batch.unread.id, row.id);
+    return { row, seenBefore: false, isServed: batch.fresh };
   }
 
   /**

@@ -100,7 +100,9 @@ describe("an answer that is no batch", () => {
   });
 
   it("lets confirms of what is durable go on", async () => {
-    const t = await startTestBridge({ sandbox: { options: { handOut: "next" } } });
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", batchIdKind: "none", confirmForm: "order_ids" } },
+    });
     createOrders(t, 1);
     t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 500 } });
     await t.run("orders");

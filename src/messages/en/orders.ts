@@ -4,6 +4,8 @@ import { counted } from "../numbers.ts";
 export const orders = {
   noRecordHas: ({ misses }: { misses: Said }) => `No record of the answer has ${misses}.`,
   fixFields: "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.",
+  confirmsWait:
+    "An answer of GET /orders is missing. The confirms of earlier batches wait until the service serves these again, or has served them no more for an hour.",
   countsAsConfirmed:
     "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
   confirmRefused: ({ words }: { words: string }) => `The confirm was refused: ${words}`,

@@ -4,6 +4,8 @@ import { plural } from "../numbers.ts";
 export const orders = {
   noRecordHas: ({ misses }) => `Ни в одной записи ответа нет ${misses}.`,
   fixFields: "Исправьте orders.fields или updates.fields; ничего не подтверждено, отметка не сдвинута.",
+  confirmsWait:
+    "Ответ на GET /orders не дошёл. Подтверждения более ранних пачек ждут, пока сервис выдаст их снова или не будет выдавать час.",
   countsAsConfirmed:
     "Пачка считается подтверждённой: исход первого подтверждения неизвестен, но с тех пор сервис её не выдавал.",
   confirmRefused: ({ words }) => `Подтверждение отклонено: ${words}`,

@@ -1,0 +1,114 @@
+/*
+ * Answers of GET /orders that never came, and the confirms that wait because of them. A service that was restored may give the names of its
+ * batches once more: the answer that is missing may have handed out other orders under the name of a batch that is still to be confirmed,
+ * and its confirm would confirm these unseen. It goes once a batch of that name is served and stored, or once the service has answered
+ * often and long enough without one. A confirm that follows its own batch at once is of what was just served, and waits for nothing.
+ */
+
+import type { BatchRow } from "../batches/batch-rows.ts";
+import { loadNewestDue, loadUnanswered, saveUnanswered, type Unanswered } from "../batches/delivery-rows.ts";
+import { m } from "../messages/messages.ts";
+import { commit } from "../pass/commit.ts";
+import type { JobContext } from "../pass/job.ts";
+import { isoTime } from "../platform/ports.ts";
+import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
+import { type DueOptions, isServedAnew } from "./confirm-rows.ts";
+import { addLoss, isLossOver, LOSS_MAX_MS, LOSS_MS, LOSS_POLLS } from "./plan-loss.ts";
+
+const NAMES_MAX = 10_000;
+
+export class LostAnswers {
+  readonly #context: JobContext;
+  readonly #form: ConfirmForm;
+  /** Names of batches that were served since the last loss. */
+  readonly #served = new Set<string>();
+  /** An order of a batch that waits has come under another name: the service goes through what it has once more. */
+  #isAnew = false;
+  /** By the monotonic clock from when this process first saw the loss. */
+  #seen: { since: string; at: string; firstMs: number; lastMs: number } | undefined;
+
+  constructor(context: JobContext, form: ConfirmForm) {
+    this.#context = context;
+    this.#form = form;
+  }
+
+  /** What of the confirms waits. Undefined: none. */
+  get held(): DueOptions["held"] {
+    const upTo = this.#upTo();
+    return upTo === undefined ? undefined : { upTo, except: JSON.stringify([...this.#served]) };
+  }
+
+  isHeld({ id, batchId }: BatchRow): boolean {
+    const upTo = this.#upTo();
+    if (upTo === undefined || id > upTo) return false;
+    return batchId !== null && !confirmNamesOrders(this.#form, batchId) && !this.#served.has(batchId);
+  }
+
+  /** Served now, and stored. */
+  noteServed(row: BatchRow): void {
+    const upTo = this.#upTo();
+    if (upTo === undefined) return;
+    if (row.batchId !== null && this.#served.size < NAMES_MAX) this.#served.add(row.batchId);
+    this.#isAnew ||= isServedAnew(this.#context.store, { ...row, upTo });
+  }
+
+  /** The answer of a GET is missing, also of the process before. */
+  async noteLost(signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const noted = this.#load();
+    if (noted?.due === undefined || loadNewestDue(store) === undefined) return;
+    this.#served.clear();
+    const loss = addLoss(this.#upTo() === undefined ? undefined : noted.loss, {
+      upTo: noted.due,
+      at: isoTime(clock.nowMs()),
+    });
+    await commit(this.#context, signal, () => saveUnanswered(store, { ...noted, isLost: true, loss }));
+    if (loss.since === loss.at) log.info({}, m.orders.confirmsWait);
+  }
+
+  /** The service has answered what it has to deliver, and all of it is stored. */
+  async noteAnswered(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const noted = this.#load();
+    if (noted?.loss === undefined) return;
+    const { loss, ...others } = noted;
+    const now = isoTime(clock.nowMs());
+    const isEnd = loadNewestDue(store) === undefined || (!this.#isAnew && this.#isOver(noted));
+    // A clock that was set back must not keep the times in the future.
+    const at = this.#isAnew || loss.at > now ? now : loss.at;
+    const since = loss.since > now ? now : loss.since;
+    const polls = this.#isAnew ? 0 : Math.min(loss.polls + 1, LOSS_POLLS);
+    this.#isAnew = false;
+    const isSame = polls === loss.polls && at === loss.at && since === loss.since;
+    if (isEnd || !isSame)
+      await commit(this.#context, signal, () =>
+        saveUnanswered(store, isEnd ? others : { ...others, loss: { upTo: loss.upTo, since, at, polls } }),
+      );
+  }
+
+  #load(): Unanswered | undefined {
+    return confirmNames(this.#form) ? loadUnanswered(this.#context.store) : undefined;
+  }
+
+  /** The newest batch whose confirm waits. */
+  #upTo(): number | undefined {
+    const noted = this.#load();
+    if (noted?.loss === undefined || (!this.#isAnew && this.#isOver(noted))) return undefined;
+    return noted.loss.upTo;
+  }
+
+  #isOver({ loss }: Unanswered): boolean {
+    if (loss === undefined) return true;
+    const { clock } = this.#context;
+    const monotonicMs = clock.monotonicMs();
+    if (this.#seen?.at !== loss.at) {
+      const begunMs = (at: string, maxMs: number) =>
+        monotonicMs - Math.min(Math.max(clock.nowMs() - Date.parse(at), 0), maxMs);
+      const known = this.#seen?.since === loss.since ? this.#seen.firstMs : monotonicMs;
+      const firstMs = Math.min(known, begunMs(loss.since, LOSS_MAX_MS));
+      this.#seen = { since: loss.since, at: loss.at, firstMs, lastMs: begunMs(loss.at, LOSS_MS) };
+    }
+    const { firstMs, lastMs } = this.#seen;
+    return isLossOver(loss, { firstMs: monotonicMs - firstMs, lastMs: monotonicMs - lastMs });
+  }
+}

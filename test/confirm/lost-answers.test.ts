@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxResponse } from "../../src/sandbox/messages.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+
+const OLD = "0f8c1e2a-0000-4000-8000-00000000000a";
+const NEW = "0f8c1e2a-0000-4000-8000-00000000000b";
+const MINUTE_MS = 60_000;
+
+/** A service whose batches all have the same name, as one that was restored and counts them from the beginning again. */
+interface OneName {
+  /** What a GET hands out from now on; empty: nothing. */
+  handsOut: string | undefined;
+  /** The answer to the next GET is lost on the way. */
+  losesNext: boolean;
+  /** What becomes of confirms. */
+  confirms: "lost" | "accepted";
+  /** Bodies of the confirms that were accepted. */
+  accepted: string[];
+}
+
+function asOneName({ sandbox }: TestBridge): OneName {
+  const service: OneName = { handsOut: OLD, losesNext: false, confirms: "lost", accepted: [] };
+  const answer = (status: number, body: string): SandboxResponse => ({
+    status,
+    headers: { "content-type": "application/json", date: new Date(Date.UTC(2026, 2, 1)).toUTCString() },
+    body: Buffer.from(body),
+    delivery: { kind: "plain" },
+  });
+  const lost: SandboxResponse = { status: 0, headers: {}, body: Buffer.alloc(0), delivery: { kind: "reset" } };
+  const handle = sandbox.service.handle.bind(sandbox.service);
+  sandbox.service.handle = (request) => {
+    if (request.path.startsWith("/api/v1/1c/orders/confirm")) {
+      if (service.confirms === "lost") return lost;
+      service.accepted.push(request.body.toString());
+      return answer(200, '{"ok":true}');
+    }
+    if (request.method !== "GET" || !/\/orders$/.test(request.path.split("?")[0] ?? "")) return handle(request);
+    if (service.losesNext) {
+      service.losesNext = false;
+      return lost;
+    }
+    const orders =
+      service.handsOut === undefined
+        ? []
+        : [{ order_id: service.handsOut, status: "new", updated_at: "2026-03-01T10:00:00Z", items: [] }];
+    return answer(200, JSON.stringify(orders.length === 0 ? { orders } : { batch_id: 7, orders }));
+  };
+  return service;
+}
+
+/** A batch is stored, its confirm is lost, and so is the answer of the next GET. */
+async function startWithLoss(
+  change: (service: OneName) => void = () => {},
+): Promise<TestBridge & { service: OneName }> {
+  const t = await startTestBridge();
+  const service = asOneName(t);
+  await t.run("orders");
+  expect(batchStates(t)).toEqual(["stored"]);
+  service.confirms = "accepted";
+  service.losesNext = true;
+  service.handsOut = NEW;
+  change(service);
+  return Object.assign(t, { service });
+}
+
+describe("a confirm that waits when an answer of GET /orders is lost", () => {
+  it("leaves once what was lost is served again and stored", async () => {
+    const t = await startWithLoss();
+    expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
+    expect(t.service.accepted).toEqual([]);
+    await t.run("orders");
+    expect(t.service.accepted).toEqual(['{"batch_id":7}']);
+    expect(t.rows("SELECT order_id FROM orders ORDER BY order_id")).toEqual([{ order_id: OLD }, { order_id: NEW }]);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+  });
+
+  it("leaves after ten polls over an hour that serve nothing of that name", async () => {
+    const t = await startWithLoss();
+    await t.run("orders");
+    t.service.handsOut = undefined;
+    for (let poll = 0; poll < 9; poll++) {
+      t.clock.advance(10 * MINUTE_MS);
+      await t.run("orders");
+    }
+    expect(t.service.accepted).toEqual([]);
+    await t.run("orders");
+    expect(t.service.accepted).toEqual(['{"batch_id":7}']);
+    expect(batchStates(t)).toEqual(["confirmed"]);
+  });
+
+  it("leaves where each poll is a program of its own", async () => {
+    const t = await startWithLoss();
+    await t.run("orders");
+    t.service.handsOut = undefined;
+    for (let poll = 0; poll < 10; poll++) {
+      t.clock.advance(10 * MINUTE_MS);
+      await t.restart();
+      await t.run("orders");
+    }
+    expect(batchStates(t)).toEqual(["confirmed"]);
+  });
+
+  it("waits also where the program was killed before the answer was stored", async () => {
+    const t = await startWithLoss((service) => {
+      service.losesNext = false;
+      service.confirms = "lost";
+    });
+    // The second batch of the name is asked for, and nothing of it is left but the note of the GET.
+    t.service.handsOut = undefined;
+    await t.run("orders");
+    const noted = t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'");
+    expect(JSON.parse(noted[0]?.value ?? "{}")).toMatchObject({ due: 1 });
+    const { value } = noted[0] as { value: string };
+    await t.restart();
+    t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(value);
+    t.service.confirms = "accepted";
+    await t.run("orders");
+    expect(t.service.accepted).toEqual([]);
+    t.service.handsOut = NEW;
+    await t.run("orders");
+    expect(t.service.accepted).toEqual(['{"batch_id":7}']);
+  });
+
+  it("waits also where it was refused before, and its hourly turn has come", async () => {
+    const t = await startWithLoss();
+    t.bridge.store.db.prepare("UPDATE batches SET state = 'refused', last_error = 'no'").run();
+    t.clock.advance(59 * MINUTE_MS);
+    await t.run("orders");
+    t.service.handsOut = undefined;
+    t.clock.advance(5 * MINUTE_MS);
+    await t.run("orders");
+    expect(t.service.accepted).toEqual([]);
+  });
+
+  it("waits anew where its orders are served under another name", async () => {
+    const t = await startWithLoss();
+    await t.run("orders");
+    t.service.handsOut = undefined;
+    for (let poll = 0; poll < 9; poll++) await t.run("orders");
+    t.clock.advance(61 * MINUTE_MS);
+    const { handle } = t.sandbox.service;
+    t.sandbox.service.handle = (request) => {
+      const response = handle(request);
+      if (!/\/orders$/.test(request.path.split("?")[0] ?? "")) return response;
+      const order = { order_id: OLD, status: "new", updated_at: "2026-03-01T10:00:00Z", items: [] };
+      return { ...response, body: Buffer.from(JSON.stringify({ batch_id: 8, orders: [order] })) };
+    };
+    await t.run("orders");
+    t.sandbox.service.handle = handle;
+    await t.run("orders");
+    expect(t.service.accepted).toEqual(['{"batch_id":8}']);
+  });
+});
+
+describe("an answer of GET /orders that is lost in ordinary operation", () => {
+  it("delays no confirm longer than the batch's next hand-out", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat" } } });
+    createOrders(t, 2);
+    t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "reset" } });
+    await t.run("orders");
+    t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "reset" } });
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["stored"]);
+    await t.run("orders");
+    expectComplete(t);
+  });
+
+  it("holds back nothing of what comes after it, and no confirm that names its orders", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchIdKind: "none", confirmForm: "order_ids" } },
+    });
+    createOrders(t, 2);
+    t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "reset" } });
+    await t.run("orders");
+    t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "reset" } });
+    await t.run("orders");
+    createOrders(t, 1);
+    await t.run("orders");
+    expectNothingLost(t);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+    expect(confirmBodies(t)).toHaveLength(3);
+  });
+});
