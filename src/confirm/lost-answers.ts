@@ -86,8 +86,10 @@ export class LostAnswers {
       );
   }
 
+  /** Undefined where no confirm names a batch. */
   #load(): Unanswered | undefined {
-    return confirmNames(this.#form) ? loadUnanswered(this.#context.store) : undefined;
+    const isNamed = confirmNames(this.#form) && !confirmNamesOrders(this.#form, "0");
+    return isNamed ? loadUnanswered(this.#context.store) : undefined;
   }
 
   /** The newest batch whose confirm waits. */

@@ -166,19 +166,26 @@ describe("an answer of GET /orders that is lost in ordinary operation", () => {
     expectComplete(t);
   });
 
-  it("holds back nothing of what comes after it, and no confirm that names its orders", async () => {
-    const t = await startTestBridge({
-      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchIdKind: "none", confirmForm: "order_ids" } },
-    });
-    createOrders(t, 2);
-    t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "reset" } });
-    await t.run("orders");
-    t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "reset" } });
-    await t.run("orders");
-    createOrders(t, 1);
-    await t.run("orders");
-    expectNothingLost(t);
-    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
-    expect(confirmBodies(t)).toHaveLength(3);
-  });
+  it.each([
+    ["because the batch has no name", "none", {}],
+    ["whatever the batch is called", "string", { orders: { confirm: { body: { order_ids: "{order_ids}" } } } }],
+  ] as const)(
+    "holds back nothing of what comes after it, and no confirm that names its orders %s",
+    async (_, batchIdKind, settings) => {
+      const t = await startTestBridge({
+        settings,
+        sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchIdKind, confirmForm: "order_ids" } },
+      });
+      createOrders(t, 2);
+      t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "reset" } });
+      await t.run("orders");
+      t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "reset" } });
+      await t.run("orders");
+      createOrders(t, 1);
+      await t.run("orders");
+      expectNothingLost(t);
+      expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+      expect(confirmBodies(t)).toHaveLength(3);
+    },
+  );
 });
