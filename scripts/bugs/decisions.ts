@@ -607,6 +607,16 @@ const OF_CHANGES: readonly PlantedBug[] = [
   ),
   tested(
     "test/statuses/status-refused.test.ts",
+    "a status that its order has already is sent again although it was taken and moved on",
+    {
+      in: "#askOrder",
+      find: 'if (seen.kind === "order") {',
+      replace: 'if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {',
+    },
+    "src/statuses/answered-status.ts",
+  ),
+  tested(
+    "test/statuses/status-refused.test.ts",
     "a status sent again although it was seen at its order since a refusal",
     { in: "#look", find: ".statusesSince.includes(statusSent)", replace: '.statusesSince.includes("")' },
     "src/statuses/settle-status.ts",

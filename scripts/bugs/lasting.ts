@@ -69,8 +69,8 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "a refusal believed over the order itself",
     "src/statuses/answered-status.ts",
     [
-      'if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {',
-      'if (seen.kind === "order" && sent.statusSent === sent.statusBefore) {',
+      'if (shows === "wanted" && sent.statusSent !== sent.statusBefore) {',
+      'if (shows === "wanted" && sent.statusSent === sent.statusBefore) {',
     ],
     { step: lie({ on: "status", status: REFUSED, body: "refusal", when: "after" }) },
   ),

@@ -51,7 +51,7 @@ export function planStatus(request: SandboxRequest, orderId: string, site: Site)
       const time = timed
         ? { extra: { ...extra, [`${wanted}_at`]: JSON.stringify(new Date(site.now()).toISOString()) } }
         : {};
-      if (!same) site.book.change(order.id, { status, ...time });
+      if (!same || status !== current) site.book.change(order.id, { status, ...time });
     },
   };
 }

@@ -236,12 +236,12 @@ export class AnsweredStatus {
       found = await this.#reader.read(
         { ...sent.order, statusSent: sent.statusSent },
         (seen, at) => {
-          // A request that says more about a status which the order had before is not answered by that status.
-          if (seen.kind === "order" && sent.statusSent !== sent.statusBefore) {
+          if (seen.kind === "order") {
             const moves = loadOrderMoves(store, sent.id, seen.status);
             const { timezone } = this.#options;
             const shows = compareStatus(seen, sent, moves, timezone);
-            if (shows === "wanted") {
+            // A request that says more about a status which the order had before is not answered by that status.
+            if (shows === "wanted" && sent.statusSent !== sent.statusBefore) {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }

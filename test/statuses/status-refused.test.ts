@@ -283,7 +283,8 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  itSome(4)<[string, number, { paid: boolean; before: string; dateHeader?: boolean }]>([
+  itSome(5)<[string, number, { paid: boolean; before: string; dateHeader?: boolean }]>([
+    ["a status, from the one that was asked for", 422, { paid: true, before: "packed" }],
     ["a status", 422, { paid: true, before: "new" }],
     ["a status, and nothing shows when", 400, { paid: true, before: "new", dateHeader: false }],
     ["the status that it had before", 400, { paid: true, before: "ready" }],
@@ -300,8 +301,9 @@ describe("a status that the service refuses", () => {
       const { ids, ask, send, sendFor, sandbox, request, effects, run, clock } = await startStatusBridge({
         orders: 2,
         sandbox: { options },
+        settings: { statuses: { body: { status: "{status}", note: "{comment}" } } },
       });
-      if (paid) ask(ids[1]!, "paid");
+      if (paid) ask(ids[1]!, "paid", { comment: "" });
       sandbox.service.changeOrder(ids[0]!, { status: before });
       await run("updates");
       clock.advance(MINUTE);
@@ -313,7 +315,7 @@ describe("a status that the service refuses", () => {
           ? { ...answer, status, body: Buffer.from('{"error":"not now"}') }
           : answer;
       };
-      const id = ask(ids[0]!, "packed");
+      const id = ask(ids[0]!, "packed", { comment: "by hand" });
       await send();
       expect(request(id)).toMatchObject({ state: "sending", last_error: expect.stringContaining("not now") });
       await sendFor(3 * 60, 5);
