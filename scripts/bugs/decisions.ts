@@ -279,6 +279,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/backup/journal-files.ts",
   ),
   tested(
+    "test/updates/overtaken-cancellation.test.ts",
+    "what a list says of a status alone makes the order's own lines older",
+    {
+      in: "comparedTime",
+      find: "if (status !== stored.status)",
+      replace: "if (status !== stored.status || mapping !== null)",
+    },
+    "src/orders/cancellation.ts",
+  ),
+  tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that was lost while confirms named their batch is forgotten",
     { of: "loseUnanswered", does: "deleteUnanswered(store);" },

@@ -95,8 +95,7 @@ export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOve
     if (!isCancelled && !isOvertaken) return;
     const told = readTimestampText(record, scanJson(record), said.mapping);
     if (change.isLate ? isOlder(told, stored.updatedAt, timezone) : told === null) return;
-    const fields = isOvertaken ? (["status"] as const) : (["status", "updated_at"] as const);
-    const text = withValues(stored.payload, mapping, { record, paths: said.mapping.paths, fields });
+    const text = withStatus(stored.payload, mapping, { record, paths: said.mapping.paths });
     const bytes = Buffer.from(text);
     const read = readOrderValues(bytes, scanJson(bytes), mapping);
     if (!("values" in read) || read.values.status !== status) return;
@@ -113,18 +112,28 @@ export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOve
   }
 }
 
-/** The order's own JSON with status and timestamp of the change, as they were sent, where it has a place for them. */
-function withValues(
+/** The order's own JSON with the status of the change, as it was sent, where it has a place for it. Its timestamp stays that of what else it says. */
+function withStatus(
   payload: string,
   { paths }: OrderMapping,
-  change: { record: Buffer; paths: OrderMapping["paths"]; fields: readonly ("status" | "updated_at")[] },
+  change: { record: Buffer; paths: OrderMapping["paths"] },
 ): string {
-  return change.fields.reduce((text, field) => {
-    const bytes = Buffer.from(text);
-    const place = resolvePath(bytes, scanJson(bytes), paths[field]);
-    const told = resolvePath(change.record, scanJson(change.record), change.paths[field]);
-    if (place.state !== "value" || told.state !== "value") return text;
-    const { start, end } = place.span;
-    return `${bytes.subarray(0, start)}${textOf(change.record, told.span)}${bytes.subarray(end)}`;
-  }, payload);
+  const bytes = Buffer.from(payload);
+  const place = resolvePath(bytes, scanJson(bytes), paths.status);
+  const told = resolvePath(change.record, scanJson(change.record), change.paths.status);
+  if (place.state !== "value" || told.state !== "value") return payload;
+  const { start, end } = place.span;
+  return `${bytes.subarray(0, start)}${textOf(change.record, told.span)}${bytes.subarray(end)}`;
+}
+
+/**
+ * What the timestamp of a record is compared with: the stored one, which may be that of a change that has told the status alone. A record that has
+ * this status too is compared with the order's own, as the payload has it: the change says nothing of what else the order holds.
+ */
+export function comparedTime(
+  stored: Pick<StoredOrder, "status" | "updatedAt" | "payload">,
+  { status, mapping }: { status: string | null; mapping: OrderMapping },
+): string | null {
+  if (status !== stored.status) return stored.updatedAt;
+  return fieldOf({ text: stored.payload, mapping }, "updated_at") ?? stored.updatedAt;
 }

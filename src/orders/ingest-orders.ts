@@ -29,7 +29,7 @@ import {
 import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf, isOtherOrder } from "../records/same-order.ts";
 import { replaceAlike } from "./alike-rows.ts";
-import { storeOvertaken } from "./cancellation.ts";
+import { comparedTime, storeOvertaken } from "./cancellation.ts";
 import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { requestLaterReads } from "./later-reads.ts";
 import { deleteMissingOrder } from "./missing-rows.ts";
@@ -197,7 +197,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const payloadContentHash = hashPayloadContent(mark, stored.payload);
   if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
   const incoming = { text, values: read.values };
-  const planned = planOrder(stored, incoming, source, options.rules.plan);
+  const planned = planWhole(options, { mark, stored, incoming });
   const accepted = stored.status === read.values.status ? loadAccepted(store, record.orderId, options.at) : undefined;
   const healed: OrderPlan = isDamaged && planned.kind === "same" ? { kind: "refresh" } : planned;
   const plan = withSetBack(healed, { stored, incoming, accepted }, options.rules.plan);
@@ -240,6 +240,17 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
       return "changed";
   }
+}
+
+function planWhole(
+  { rules, mapping: { source }, isDamaged }: IngestOptions,
+  { mark, stored, incoming }: { mark: OrderMark; stored: StoredOrder; incoming: IncomingOrder },
+): OrderPlan {
+  const planned = planOrder(stored, incoming, source, rules.plan);
+  if (planned.kind !== "read" || isDamaged === true) return planned;
+  const { status } = incoming.values;
+  const updatedAt = comparedTime(stored, { status, mapping: rules[mark.payloadSource] });
+  return updatedAt === stored.updatedAt ? planned : planOrder({ ...stored, updatedAt }, incoming, source, rules.plan);
 }
 
 /**

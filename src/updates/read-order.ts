@@ -11,6 +11,7 @@ import { readOrderId } from "../answers/uuid.ts";
 import { withLargeKept } from "../batches/keep-body.ts";
 import { findLost, hasPart, type JudgedOrder, type LostPart } from "../completeness/lost-values.ts";
 import { m } from "../messages/messages.ts";
+import { comparedTime } from "../orders/cancellation.ts";
 import { saveUnshown } from "../orders/echo-rows.ts";
 import { type IngestOptions, type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { requestLaterReads } from "../orders/later-reads.ts";
@@ -160,10 +161,16 @@ export class OrderReader {
     if (!answer.record.ok) return undefined;
     const { store } = this.#context;
     const { timezone } = this.#rules.plan;
-    const { updatedAt: stored = null, createdAt = null } = loadOrderMark(store, answer.record.orderId) ?? {};
-    if (stored === null || isOfFuture(this.#context, stored, timezone)) return undefined;
+    const mark = loadOrderMark(store, answer.record.orderId);
+    const { updatedAt: stored = null, createdAt = null } = mark ?? {};
+    if (mark === undefined || stored === null || isOfFuture(this.#context, stored, timezone)) return undefined;
     const created = [this.#textAt(answer, "created_at"), createdAt] as const;
-    return isOlder(this.timestampOf(answer), stored, timezone, created) ? stored : undefined;
+    const own = this.timestampOf(answer);
+    if (!isOlder(own, stored, timezone, created)) return undefined;
+    const status = this.#textAt(answer, "status");
+    const mapping = this.#rules[mark.payloadSource];
+    const compared = comparedTime(loadStoredOrder(store, mark.orderKey), { status, mapping });
+    return isOlder(own, compared, timezone, created) ? stored : undefined;
   }
 
   /** A value of the record that asked for a read. */

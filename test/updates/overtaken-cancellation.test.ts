@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { hasUnstored } from "../../src/records/unstored-records.ts";
 import type { Settings } from "../support/bridge.ts";
-import { type Followed, startFollowed } from "../support/followed.ts";
+import { type Followed, servedLines, startFollowed, storedLines } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { SLOW } from "../support/turns.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const LOG = { updates: { history: "log" } } as const;
 
 const events = (test: Pick<Followed, "rows">, id: string) =>
@@ -357,5 +358,68 @@ describe("a status that waits", () => {
     await send();
     const kinds = eventsOf(id).map(({ kind, new_status }) => `${kind} ${new_status}`);
     expect(kinds.slice(-2)).toEqual(["cancelled cancelled", "changed refunded"]);
+  });
+});
+
+describe("a cancellation that a list names with a time ahead of the order's own", () => {
+  const itemOf = (sku: string) => ({ sku, quantity: "7", price: "1.00" });
+
+  /** The cancellation counts without its order, which cannot be read; the list is an hour ahead of it. */
+  async function startAhead() {
+    const test = await startWithIll(3);
+    const [id = "", other = ""] = test.ids;
+    test.change(id, { status: "cancelled", lines: [itemOf("own")] });
+    const own = test.sandbox.service.newestText(id)!;
+    test.clock.advance(HOUR_MS);
+    const updated_at = new Date(test.clock.nowMs()).toISOString();
+    const body = JSON.stringify({ updates: [{ order_id: id, status: "cancelled", updated_at }] });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    test.ill.set(id, { kind: "status", status: 403 });
+    for (let polls = 0; polls < 20; polls++) {
+      test.change(other, { status: polls % 2 === 0 ? "paid" : "new" });
+      await test.poll();
+    }
+    expect(test.statusOf(id).status).toBe("cancelled");
+    expect(storedLines(test, id)).not.toEqual(servedLines(test, id));
+    return { ...test, test, id, own };
+  }
+
+  it("keeps nothing that the order says of itself away", async () => {
+    const { test, id } = await startAhead();
+    test.ill.delete(id);
+    for (let polls = 0; polls < 7; polls++) await test.poll(10 * MINUTE_MS);
+    expect(storedLines(test, id)).toEqual(servedLines(test, id));
+    expect(events(test, id)).toEqual(["cancelled cancelled", "changed cancelled"]);
+  });
+
+  it("keeps no batch away that has the order as it is", async () => {
+    const { test, id, own } = await startAhead();
+    const body = `{"batch_id":"again","orders":[${own}]}`;
+    test.sandbox.faults.add({
+      match: { path: "orders" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.run("orders");
+    expect(storedLines(test, id)).toEqual(servedLines(test, id));
+  });
+
+  it("is undone by no answer of before it", async () => {
+    const { test, id } = await startAhead();
+    const before = test.sandbox.service.newestText(id)!.replace('"cancelled"', '"new"');
+    test.ill.set(id, { kind: "raw", contentType: "application/json", body: before });
+    for (let polls = 0; polls < 20; polls++) await test.poll();
+    const body = `{"batch_id":"again","orders":[${before}]}`;
+    test.sandbox.faults.add({
+      match: { path: "orders" },
+      times: 1,
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    await test.run("orders");
+    expect(test.statusOf(id).status).toBe("cancelled");
   });
 });
