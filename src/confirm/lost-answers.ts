@@ -22,7 +22,7 @@ export class LostAnswers {
   readonly #form: ConfirmForm;
   /** Names of batches that were served since the last loss. */
   readonly #served = new Set<string>();
-  /** An order of a batch that waits has come under another name: the service goes through what it has once more. */
+  /** An order of a batch that waits has come under another name: the service goes through what it has, and the polls are counted anew. */
   #isAnew = false;
   /** By the monotonic clock from when this process first saw the loss. */
   #seen: { since: string; at: string; firstMs: number; lastMs: number } | undefined;
@@ -73,12 +73,12 @@ export class LostAnswers {
     if (noted?.loss === undefined) return;
     const { loss, ...others } = noted;
     const now = isoTime(clock.nowMs());
-    const isEnd = loadNewestDue(store) === undefined || (!this.#isAnew && this.#isOver(noted));
     // A clock that was set back must not keep the times in the future.
-    const at = this.#isAnew || loss.at > now ? now : loss.at;
+    const at = loss.at > now ? now : loss.at;
     const since = loss.since > now ? now : loss.since;
     const polls = this.#isAnew ? 0 : Math.min(loss.polls + 1, LOSS_POLLS);
     this.#isAnew = false;
+    const isEnd = loadNewestDue(store) === undefined || this.#isOver({ ...noted, loss: { ...loss, polls } });
     const isSame = polls === loss.polls && at === loss.at && since === loss.since;
     if (isEnd || !isSame)
       await commit(this.#context, signal, () =>

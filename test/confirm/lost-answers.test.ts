@@ -82,6 +82,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     for (let poll = 0; poll < 9; poll++) {
       t.clock.advance(10 * MINUTE_MS);
       await t.run("orders");
+      expect(batchStates(t)).toEqual(["stored"]);
     }
     expect(t.service.accepted).toEqual([]);
     await t.run("orders");
@@ -133,7 +134,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     expect(t.service.accepted).toEqual([]);
   });
 
-  it("waits anew where its orders are served under another name", async () => {
+  it("waits for ten polls more where its orders are served under another name", async () => {
     const t = await startWithLoss();
     await t.run("orders");
     t.service.handsOut = undefined;
@@ -148,8 +149,10 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     };
     await t.run("orders");
     t.sandbox.service.handle = handle;
-    await t.run("orders");
+    for (let poll = 0; poll < 9; poll++) await t.run("orders");
     expect(t.service.accepted).toEqual(['{"batch_id":8}']);
+    await t.run("orders");
+    expect(t.service.accepted).toEqual(['{"batch_id":8}', '{"batch_id":7}']);
   });
 });
 
