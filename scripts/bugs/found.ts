@@ -318,6 +318,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "move on", afterMs: 20_000 } },
   },
   {
+    ...one(
+      "a batch that was handed out in a lost answer confirmed by the name of a former one",
+      "src/confirm/lost-answers.ts",
+      "const isNamed = confirmNames(this.#form) &&",
+      "const isNamed = !confirmNames(this.#form) &&",
+    ),
+    world: "hostile",
+    draws: { step: { do: "restore", ms: 90_000 } },
+  },
+  {
     name: "a service that reads since no more taken for one that has nothing new",
     edits: [{ file: "src/updates/page-cover.ts", of: "showsOtherQuestion", does: "return false;" }],
     foundBy: "simulation",

@@ -609,6 +609,7 @@ function restored(random: Random, forms: Forms): Step[] {
     const what = pickOne(random, ["status", "lines"] as const);
     return { after: 0, do: "change", order, what, timestamp: "now" };
   };
+  if (random() < 0.25) return restoredBetween();
   const orders = random() < 0.3 ? 1 : 3;
   return [
     { after: 0, do: "orders", count: 3 },
@@ -621,6 +622,24 @@ function restored(random: Random, forms: Forms): Step[] {
     ...(random() < 0.4 ? [{ after: 0, do: "orders", count: 1 } as const] : []),
     { after: pauseMs, do: "restore", ms: pauseMs + MINUTE / 2 },
     { after: 0, do: "orders", count: random() < 0.5 ? 1 : 2 },
+  ];
+}
+
+/** While a confirm waits the service goes back to before its batch, and the answer with the next one is lost. */
+function restoredBetween(): Step[] {
+  const lose = (on: "confirm" | "orders", when: "before" | "after"): Step => ({
+    after: 0,
+    do: "net",
+    on,
+    fate: { kind: "reset", when },
+  });
+  return [
+    { after: 2 * MINUTE, do: "orders", count: 1 },
+    lose("confirm", "before"),
+    { after: MINUTE, do: "restore", ms: MINUTE + 30 * SECOND },
+    { after: 0, do: "orders", count: 2 },
+    lose("orders", "after"),
+    { after: 2 * MINUTE, do: "wait" },
   ];
 }
 

@@ -12,6 +12,9 @@ interface Batch {
   /** Those that have left it since its first page was served. */
   readonly left: StoredOrder[];
   handedOutAtMs: number;
+  /** When it was handed out first, and how many names had been given by then. */
+  readonly begunAtMs: number;
+  readonly namesBefore: number;
   /** By the service's clock; undefined: it has its orders as they are now. */
   readonly formedAtMs: number | undefined;
   confirmed: boolean;
@@ -100,7 +103,7 @@ type Named = { readonly batches: readonly Batch[]; readonly orders: readonly Sto
 /** GET /orders and POST /orders/confirm: which orders are handed out when, and what is confirmed. */
 export class HandOuts {
   private readonly site: Site;
-  private readonly batches: Batch[] = [];
+  private batches: Batch[] = [];
   /** A queue: what is handed out goes to its end, so that its turn comes again also where the service's clock is set back. */
   private open: Batch[] = [];
   private readonly byId = new Map<string, Batch>();
@@ -122,6 +125,20 @@ export class HandOuts {
   /** Whether a batch without orders waits to be handed out or confirmed. */
   get hasEmpty(): boolean {
     return this.emptyOnes > 0 || this.open.some(({ isEmpty }) => isEmpty);
+  }
+
+  /** Batches of after that moment were never formed: their names are given again, and what was not confirmed waits. */
+  restore(atMs: number): void {
+    const lost = this.batches.filter(({ begunAtMs }) => begunAtMs > atMs);
+    if (lost.length === 0) return;
+    this.batches = this.batches.filter((batch) => !lost.includes(batch));
+    this.open = this.open.filter((batch) => !lost.includes(batch));
+    this.names = Math.min(...lost.map(({ namesBefore }) => namesBefore));
+    for (const [id, batch] of this.byId) if (lost.includes(batch)) this.byId.delete(id);
+    const isElsewhere = (order: StoredOrder) => this.batches.some(({ orders }) => orders.includes(order));
+    this.site.book.requeue(
+      lost.flatMap(({ orders, left }) => [...orders, ...left]).filter((each) => !isElsewhere(each)),
+    );
   }
 
   planHandOut(query: string): Plan {
@@ -217,7 +234,8 @@ export class HandOuts {
     const { options, book } = this.site;
     const now = this.site.now();
     const formedAtMs = options.batchFormedMs === null ? undefined : now - options.batchFormedMs;
-    const begun = { id: this.nextName(), orders: [], left: [], handedOutAtMs: now, formedAtMs, confirmed: false };
+    const times = { handedOutAtMs: now, begunAtMs: now, namesBefore: this.names, formedAtMs };
+    const begun = { id: this.nextName(), orders: [], left: [], ...times, confirmed: false };
     if (this.emptyOnes > 0) return { batch: { ...begun, isEmpty: true }, orders: [] };
     const fresh = book.waiting(options.batchSize);
     if (fresh.length === 0) return undefined;

@@ -125,6 +125,13 @@ export class OrderBook {
     return found;
   }
 
+  /** Orders that were handed out wait again, unless they are confirmed. */
+  requeue(orders: readonly StoredOrder[]): void {
+    const again = new Set(orders.filter(({ confirmed, deleted }) => !confirmed && !deleted));
+    for (const order of again) order.handedOut = false;
+    this.queue = [...again, ...this.queue.filter((order) => !again.has(order))];
+  }
+
   /** Forgets in the queue what waits no more. */
   dropWaiting(): void {
     this.queue = this.queue.filter(isWaiting);

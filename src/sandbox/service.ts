@@ -119,6 +119,7 @@ export class SandboxService {
   /** The service is restored to a copy of that moment of its clock, in which the site held these records. */
   restore(atMs: number, imported: ReadonlyMap<Feed, ReadonlyMap<string, string>>): void {
     this.book.restore(atMs);
+    this.handOuts.restore(atMs);
     for (const [feed, records] of imported) this.feeds.restore(feed, records);
   }
 
