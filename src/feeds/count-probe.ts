@@ -2,6 +2,7 @@
 
 import type { AnswerForms } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
+import { stopsPass } from "../pass/holds.ts";
 import { type CountedOtherwise, takenBy } from "../service/answer-counts.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { readImportResult } from "../service/import-result.ts";
@@ -80,7 +81,7 @@ export class CountProbe {
         ? takenBy(name, count.counts[name], 1)
         : undefined;
     } catch (error) {
-      if (error instanceof ServiceError) return undefined;
+      if (error instanceof ServiceError && !stopsPass(error)) return undefined;
       throw error;
     }
   }

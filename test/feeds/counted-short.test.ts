@@ -150,6 +150,37 @@ describe("a service that answers as usual, and counts", () => {
   );
 });
 
+describe("a count of none, where the service asks for a wait when a record goes that shows what is counted", () => {
+  it("is waited for, and nothing is asked before", async () => {
+    const settings = { imports: { stocks: { chunk: 1 } } };
+    const feeds = await startFeeds({ settings, sandbox: { options: { importAnswer: "changes" } } });
+    const { erp, sandbox, run, clock } = feeds;
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    sandbox.service.handle = (request) => {
+      const response = handle(request);
+      return { ...response, body: Buffer.from(response.body.toString().replace('"updated"', '"imported"')) };
+    };
+    fillStock(erp, 6);
+    await run("stocks");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: { kind: "reset" } });
+    erp.exec("UPDATE stock SET quantity = 6 WHERE sku = 'S-3'");
+    await run("stocks");
+    // What is no longer there goes first.
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
+    erp.exec("UPDATE stock SET quantity = 7 WHERE sku IN ('S-4', 'S-5')");
+    feeds.requests();
+    clock.advance(IMPORT_TIMEOUT_MS);
+    const busy = { kind: "status", status: 429, headers: { "retry-after": "240" } } as const;
+    sandbox.faults.add({ match: { path: "import" }, when: "before", skip: 2, times: 1, do: busy });
+    const asked = () => feeds.requests().map(({ records }) => records.map(({ sku }) => sku));
+    await feeds.minutes(3);
+    expect(asked()).toEqual([["S-1"], ["S-3"], ["S-1"]]);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-2'");
+    await feeds.minutes(10);
+    expect([differing(feeds), feeds.holds(), feeds.rows("SELECT 1 FROM feed_outbox")]).toEqual([0, [], []]);
+  });
+});
+
 describe("a service that counts only what was changed", () => {
   itSome(2)<[string, (all: number, changed: number) => object]>([
     ["alone", (_, updated) => ({ status: "ok", updated })],
