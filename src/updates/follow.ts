@@ -223,10 +223,9 @@ export function planNextPage(
     // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
     const mayBeCut = page.timestamps.length >= pass.pageMax && isAtOrAfter;
     if (!mayBeCut) return { next: "done" };
-    // Into the future only behind a page full of it: what comes from there is followed and moves no position. Of few such changes that stand
-    // on every page the other times lead on.
-    const isFuture = (high === undefined || farthest.ns > high.ns) && page.timestamps.length < TIE_MIN;
-    const last = isFuture ? onward : farthest;
+    // Of a few changes that stand on every page only the times beyond what is followed already lead on; a page full of old
+    // times, or of the future, leads to its own largest.
+    const last = onward ?? (page.timestamps.length < TIE_MIN ? undefined : farthest);
     if (last === undefined) return { next: "done" };
     const beyond = from(last);
     if (beyond.ns > asked.ns) return { next: "ask", asked: beyond };

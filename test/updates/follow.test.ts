@@ -298,6 +298,19 @@ describe("the next page", () => {
     expect(planNextPage({ ...state, pageMax: 11 }, page, rules).verdict).toEqual({ next: "done" });
   });
 
+  it("is asked from the latest followed time of a full page, however many changes of the future stand there too", () => {
+    const future = (length: number) => Array<string>(length).fill("2027-03-01T12:00:00Z");
+    const state = { asked: at(S0), high: high(S2), learned: nothing, pageMax: 2 };
+    const asked = (...times: string[]) => {
+      const page = { timestamps: served(...times), fresh: 0 };
+      return planNextPage({ ...state, pageMax: times.length }, page, rules).verdict;
+    };
+    expect(asked(S1, ...future(1))).toMatchObject({ next: "ask", asked: { since: S1 } });
+    expect(asked(S1, ...future(9))).toMatchObject({ next: "ask", asked: { since: S1 } });
+    expect(asked(...future(9))).toEqual({ next: "done" });
+    expect(asked(...future(10))).toMatchObject({ next: "ask", asked: { since: future(1)[0] } });
+  });
+
   it("is not asked where no change of a full page names a time", () => {
     const state = { asked: at(S2), high: undefined, learned: nothing, pageMax: 12 };
     expect(
