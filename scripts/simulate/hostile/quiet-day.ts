@@ -591,11 +591,14 @@ function isRightlyFailing(world: World, flow: string): boolean {
   return isLimited || (flow === "statuses" && hasRefusable(world));
 }
 
-/** A record that is served as it stands shows no status that its order was given. */
-function countUnshownOdd({ auditor, versions }: World): number {
+/**
+ * A record that is served as it stands shows no status that its order was given. Nor does an order whose status was accepted into a queue and refused
+ * there: what was accepted and has had no effect stays visible until a person has dealt with it.
+ */
+function countUnshownRightly({ auditor, versions, statuses }: World): number {
   const sql = "SELECT DISTINCT lower(order_id) FROM status_requests WHERE unshown_since IS NOT NULL AND state = 'sent'";
   const unshown = auditor.prepare(sql).pluck().all() as string[];
-  return unshown.filter((id) => versions.odd.has(id)).length;
+  return unshown.filter((id) => versions.odd.has(id) || statuses.wasQueued(id, { isInVain: true })).length;
 }
 
 /** As the command tells it, less what it says rightly. */
@@ -615,7 +618,10 @@ function checkStatus(world: World): void {
     ...loaded,
     refusedRequests: loaded.refusedRequests - refusedRequests(world).length,
     refusedBatches: world.hadRefusedConfirms ? 0 : loaded.refusedBatches,
-    unshown: { orders: (loaded.unshown?.orders ?? 0) - countUnshownOdd(world), since: loaded.unshown?.since ?? null },
+    unshown: {
+      orders: (loaded.unshown?.orders ?? 0) - countUnshownRightly(world),
+      since: loaded.unshown?.since ?? null,
+    },
     holds: loaded.holds.filter(({ area, reason }) => !isOfLasting(world, "a hold stands", `${area} ${reason} `)),
     erpWrites: [],
     disk: undefined,

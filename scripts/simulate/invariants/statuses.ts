@@ -520,6 +520,10 @@ export class StatusInvariants {
     this.#deaths += 1;
     // What was not stored yet it will be told again.
     this.#called.clear();
+    for (const [orderId, { nextAt }] of this.#overtaken) {
+      const stored = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
+      if (stored === undefined || isBefore(stored.timestamp ?? undefined, nextAt)) this.#overtaken.delete(orderId);
+    }
     for (const comment of this.#scene.auditor.prepare(SENDING).pluck().all() as string[]) {
       const number = Number(comment.replace("request ", ""));
       if (!this.#sentAtMs.has(number) && !this.#lostAtMs.has(number))
