@@ -109,7 +109,7 @@ export interface OrderMoves {
  * What an order that was read says of a status that may have arrived.
  *
  * - `former`: the request has not arrived. The same holds for a status that the bridge sent before: the order was read from a
- *   copy that lagged when the request left. And for an order that is older than it was then: it was set back. And for one
+ *   copy that lagged when the request left. And for an order that is older than it was then: it was set back, unless the service's clock was. And for one
  *   whose last change was made before the request left: {@link isMadeBefore}.
  * - `moved`: the order has the former status and was changed since, in a way that may well be the wanted status that came and
  *   went. A newer timestamp says that only where nothing else explains it.
@@ -132,7 +132,8 @@ export function compareStatus(
   if (moves.hasComeBack) return "wanted";
   if (isOfBeforeAccepted(now, moves, timezone)) return "lagging";
   if (status === request.statusSent) return "wanted";
-  if (moves.ownStatus === "unseen" || isOlder(now.timestamp, moves.timestampBefore, timezone)) return "former";
+  const isSetBack = isOlder(now.timestamp, moves.timestampBefore, timezone) && !isClockSetBack(now, moves, timezone);
+  if (moves.ownStatus === "unseen" || isSetBack) return "former";
   if (moves.ownStatus === "last" && !isStrictlyNewer(now.timestamp, moves.timestampBefore, timezone)) return "former";
   const isOfBefore = isMadeBefore(now.timestamp, moves, timezone);
   if (status === request.statusBefore) {
@@ -170,6 +171,23 @@ function isMadeBefore(timestamp: string | null, { timestampBefore, leftAt }: Ord
   if (change === undefined || left === undefined || !isStrictlyNewer(timestamp, timestampBefore, timezone))
     return false;
   return change.instantNs + stepNs(change) + CLOCKS_DIFFER_NS <= left.instantNs;
+}
+
+/**
+ * Whether the service's clock was set back, and not the order: what the order was before bears a time that was still to come when the request left,
+ * and what it is now bears none from before that.
+ */
+function isClockSetBack(
+  now: { timestamp: string | null },
+  { timestampBefore, leftAt }: OrderMoves,
+  timezone: string,
+): boolean {
+  const change = readTimestamp(now.timestamp, timezone);
+  const before = readTimestamp(timestampBefore, timezone);
+  const left = readTimestamp(leftAt, timezone);
+  if (change === undefined || before === undefined || left === undefined) return false;
+  const isOfFuture = before.instantNs > left.instantNs + CLOCKS_DIFFER_NS;
+  return isOfFuture && change.instantNs + stepNs(change) + CLOCKS_DIFFER_NS > left.instantNs;
 }
 
 const SECOND_NS = 1_000_000_000n;
