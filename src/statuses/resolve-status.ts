@@ -132,16 +132,19 @@ export class StatusResolver {
         }
         if (seen.kind === "doubted") return seen.error;
         const moves = loadOrderMoves(store, id, seen.status);
-        const isShown = shown !== undefined && seen.status === shown;
+        // That a word of the answer is a status may become known by the order alone: no other may have had it yet.
+        const word = seen.status ?? undefined;
+        const named = shown ?? (answered?.form.shown?.endsWith(`=${word}`) ? word : undefined);
+        const isShown = named !== undefined && word === named;
         // The answer and the order name one status, which the order had not before: whatever its timestamp says, it was moved.
-        const isAnother = isShown && shown !== sent.statusBefore;
-        if (isAnother && answered !== undefined) saveNewForm(store, id, { ...answered, shown });
+        const isAnother = isShown && named !== sent.statusBefore;
+        if (isAnother && answered !== undefined) saveNewForm(store, id, { ...answered, shown: named });
         const shows = isAnother ? "another" : compareStatus(seen, sent, moves, timezone);
         const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
         // One that is repeated leaves after a read of its order: what is newer than that read was made since.
         const isReadBefore = answered !== undefined && answered.repeats > 0;
         const isMovedOn =
-          isShown && !rules.cancelled.has(shown) && isMadeAfter(seen.timestamp, { ...moves, isReadBefore }, timezone);
+          isShown && !rules.cancelled.has(named) && isMadeAfter(seen.timestamp, { ...moves, isReadBefore }, timezone);
         const compared = isMovedOn ? "wanted" : shows === "lagging" && isAgain ? "former" : shows;
         if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
         if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) return "lost";

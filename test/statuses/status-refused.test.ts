@@ -230,21 +230,31 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is sent once where the order bore a later time before, and is moved on", async () => {
-    const options = { status: { movesOn: { packed: "ready" } } };
-    const { ids, ask, send, sendFor, sandbox, run, clock, rows, posts } = await startStatusBridge({
-      orders: 2,
-      sandbox: { options },
-    });
-    sandbox.service.changeOrder(ids[1]!, { status: "ready" });
-    clock.advance(MINUTE);
-    await run("updates");
-    rows("UPDATE orders SET service_updated_at = '2026-03-02T12:00:00.000Z' WHERE order_id = ? RETURNING 1", ids[0]!);
-    ask(ids[0]!, "packed");
-    await send();
-    await sendFor(3 * 60, 5);
-    expect(posts()).toHaveLength(1);
-  });
+  it.each([
+    ["to the status of another order", { isKnown: true, dateHeader: true }],
+    ["to a status that no order had, and no answer has a date", { isKnown: false, dateHeader: false }],
+  ])(
+    "is sent once where the order bore a later time before, and is moved on %s",
+    async (_, { isKnown, dateHeader }) => {
+      const options = { dateHeader, status: { movesOn: { packed: "ready" } } };
+      const { ids, ask, send, sendFor, sandbox, run, clock, rows, posts } = await startStatusBridge({
+        orders: 2,
+        sandbox: { options },
+      });
+      if (isKnown) sandbox.service.changeOrder(ids[1]!, { status: "ready" });
+      clock.advance(MINUTE);
+      await run("updates");
+      rows("UPDATE orders SET service_updated_at = '2026-03-02T12:00:00.000Z' WHERE order_id = ? RETURNING 1", ids[0]!);
+      ask(ids[0]!, "packed");
+      await send();
+      for (const _ of [1, 2, 3]) {
+        await sendFor(30, 5);
+        await run("updates");
+      }
+      await sendFor(3 * 60, 5);
+      expect(posts()).toHaveLength(1);
+    },
+  );
 
   it("is sent once where the order had the status before to which it is moved on", async () => {
     const options = { status: { movesOn: { packed: "ready" }, timed: true } };
