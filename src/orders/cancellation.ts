@@ -45,17 +45,33 @@ export function storeOvertaken(
   if (words.length === 0) return false;
   const mark = loadOrderMark(store, orderId);
   if (mark === undefined || mark.removedAt !== null) return false;
-  const stored = loadStoredOrder(store, mark.orderKey);
-  if (stored.isCancelled && !stateOfStatus(status, rules.plan).isCancelled) return false;
-  for (const word of words) {
-    const told = fieldOf({ text: word.text, mapping: rules[word.source] }, "updated_at") ?? null;
-    if (!isStrictlyNewer(timestamp, told, rules.plan.timezone)) continue;
-    const planned = planStatusAlone(rules, { mark, stored, change: { ...word, isLate: false }, isOvertaken: true });
+  const { timezone } = rules.plan;
+  const overtaken = words
+    .map((word) => ({ ...word, told: fieldOf({ text: word.text, mapping: rules[word.source] }, "updated_at") ?? null }))
+    .filter(({ told }) => isStrictlyNewer(timestamp, told, timezone))
+    .sort(
+      (one, other) => Number(isOlder(other.told, one.told, timezone)) - Number(isOlder(one.told, other.told, timezone)),
+    );
+  // An opening counts where a cancellation comes behind it: the later record may be that, or one that is overtaken itself.
+  const saysCancelled = (word: Word) =>
+    stateOfStatus(fieldOf({ text: word.text, mapping: rules[word.source] }, "status") ?? null, rules.plan).isCancelled;
+  const last = stateOfStatus(status, rules.plan).isCancelled
+    ? overtaken.length
+    : overtaken.findLastIndex(saysCancelled) + 1;
+  let isStored = false;
+  for (const { text, source } of overtaken.slice(0, last)) {
+    const stored = loadStoredOrder(store, mark.orderKey);
+    const planned = planStatusAlone(rules, {
+      mark,
+      stored,
+      change: { text, source, isLate: false },
+      isOvertaken: true,
+    });
     if (planned === undefined) continue;
     applyStatusAlone({ store, rules }, { planned, mark, orderId, at });
-    return true;
+    isStored = true;
   }
-  return false;
+  return isStored;
 }
 
 export function applyStatusAlone(

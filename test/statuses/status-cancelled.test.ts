@@ -141,6 +141,39 @@ describe("a status that waits while its order is cancelled", () => {
     ]);
   });
 
+  it("is refused where the order was cancelled, opened and cancelled while it could not be read, and moved on", async () => {
+    const settings = { updates: { carry: "changes" } } as const;
+    const options = { updates: { history: "log" } } as const;
+    const bridge = await startStatusBridge({ settings, sandbox: { options } });
+    const { ids, ask, sandbox, run, clock, events, sendFor, states, effects } = bridge;
+    const change = (...statuses: string[]) => {
+      for (const status of statuses) {
+        clock.advance(5_000);
+        sandbox.service.changeOrder(ids[0]!, { status });
+      }
+      clock.advance(60_000);
+    };
+    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
+    clock.advance(60_000);
+    change("cancelled", "new");
+    await run("updates");
+    ask(ids[0]!, "packed");
+    change("cancelled", "refunded");
+    await run("updates");
+    sandbox.faults.clear();
+    clock.advance(10 * 60_000);
+    await run("updates");
+    await sendFor(2);
+    expect(events(ids[0]!).map((event) => event.new_status)).toEqual([
+      "new",
+      "cancelled",
+      "new",
+      "cancelled",
+      "refunded",
+    ]);
+    expect([states(), effects()]).toEqual([["refused"], []]);
+  });
+
   it("is sent where it cancels the order itself, in other words", async () => {
     const settings = {
       orders: { statuses: { cancelled: ["cancelled", "declined"], closed: ["cancelled", "declined"] } },
