@@ -760,8 +760,8 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "an order taken for opened by a change that another one than a cancellation follows",
     {
       in: "storeOvertaken",
-      find: "if (stored.isCancelled && !stateOfStatus(status, rules.plan).isCancelled) return false;",
-      replace: "",
+      find: "overtaken.findLastIndex(saysCancelled) + 1",
+      replace: "overtaken.length",
     },
     "src/orders/cancellation.ts",
   ),
