@@ -1,6 +1,6 @@
 /*
- * Compares the answers of one endpoint with those that it usually gives. What is known stands in the database, so that a
- * person may change it; how long ago a new form came last is counted on the monotonic clock while the process lives.
+ * Compares the answers of one endpoint with its usual ones. The usual forms are stored in the database, where a person can
+ * change them; the age of a new form is counted on the monotonic clock of this process.
  */
 
 import { shortWords } from "../answers/inert-text.ts";
@@ -35,35 +35,35 @@ import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf }
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
-/** By endpoint. Written in the transaction that settles the request; after a crash before it the request goes again and its answer is read anew. */
+/** By endpoint. Written in the transaction that settles the request; after a crash before it, the request is sent again and its answer is compared again. */
 export const FORMS = new LearnedTopic<LearnedForms>("forms", NOTHING_LEARNED);
 
 export interface JudgedAnswer {
   form: AnswerForm;
   isUnusual: boolean;
-  /** Of these records of the request it says something else than usually of a record. */
+  /** Positions of the request's records about which the answer says something unusual. */
   odd: readonly { index: number; words: string }[];
-  /** For a person, where it is: what came, and what usually does. */
+  /** For a person: the unusual part of the answer beside the usual one. */
   words: string;
   usual: string | undefined;
 }
 
 /**
- * What the time of a new form proves, in which nothing else was answered. `nothing`: something else shows what became of a request.
- * `little`: it counts where the form has a sign of an acceptance. `enough`: a request that was not acted on shows, and
- * goes again.
+ * What it proves that for some time every answer had the new form. `nothing`: the outcome of a request is found in another way.
+ * `little`: the form counts as an acceptance only if it contains a sign of one. `enough`: the form counts; a request that had
+ * no effect is noticed later and sent again.
  */
 export type TimeProves = "nothing" | "little" | "enough";
 
 /** What is known after an answer. */
 export interface Learned {
   isUsual: boolean;
-  /** Acceptances since then, by this machine's clock, are in doubt; `""`: all of them. */
+  /** The outcome of acceptances since then (this machine's clock) is unknown; `""`: of all acceptances. */
   doubtedSince?: string;
 }
 
 const SEEN_MAX = 20;
-/** What the counts of an endpoint follow. */
+/** What the counts in an endpoint's answers are proportional to. */
 const COUNTS = new LearnedTopic<LearnedCounts>("counts", {});
 
 export class AnswerForms {
@@ -92,7 +92,7 @@ export class AnswerForms {
     return this.#learned.fresh.length > 0;
   }
 
-  /** Whether another answer in a usual form teaches nothing. */
+  /** Whether the usual form is settled: another such answer changes nothing that is stored. */
   get isSettled(): boolean {
     const { known, since, fresh, records } = this.#learned;
     return (
@@ -108,8 +108,8 @@ export class AnswerForms {
   }
 
   /**
-   * @param sent the records of the request, where it is one of records: what the answer says of each of them counts
-   * @param shown the status of the order in the answer, where that is another than the one that was sent
+   * @param sent the records of the request, for an import: the answer is also read record by record
+   * @param shown the status of the order in the answer, if it differs from the one that was sent
    */
   judge(
     body: Buffer,
@@ -136,22 +136,22 @@ export class AnswerForms {
     return { form, isUnusual: isNew, odd, words, usual: usual === undefined ? undefined : describeForm(usual) };
   }
 
-  /** A count that says that fewer were taken than were sent. */
+  /** The count in the answer that is lower than the number of records sent. */
   findShort(counts: AnswerCounts, sent: Parameters<typeof findShortCount>[2]): CountedOtherwise | undefined {
     return findShortCount(this.#counts, counts, sent);
   }
 
-  /** A count that says that more were taken than were sent. */
+  /** The count in the answer that is higher than the number of records sent. */
   findExcess(counts: AnswerCounts, size: number): CountedOtherwise | undefined {
     return findExcessCount(this.#counts, counts, size);
   }
 
-  /** Inside the transaction that settles what was accepted, all of it. */
+  /** Inside the transaction that settles the request as accepted in full. */
   saveCounts(counts: AnswerCounts, size: number): void {
     COUNTS.save(this.#context.store, this.#endpoint, learnCounts(this.#counts, counts, size));
   }
 
-  /** Inside a transaction: this one counts what was changed, or what was taken, changed or not. */
+  /** Inside a transaction: notes whether the endpoint counts changed records, or all accepted ones. */
   saveCountOf(what: "changes" | "taken", name: string): void {
     const learn = what === "changes" ? learnCountOfChanges : learnCountOfTaken;
     COUNTS.save(this.#context.store, this.#endpoint, learn(this.#counts, name));
@@ -159,8 +159,8 @@ export class AnswerForms {
 
   /**
    * Inside the transaction that settles what was accepted.
-   * @param is.endsDoubt whether something was accepted whose outcome was unknown before: the new forms were trouble
-   * @param is.isRepeat whether it was accepted before, and nothing was settled
+   * @param is.endsDoubt whether a request of unknown outcome was accepted now: then the new forms meant no acceptance
+   * @param is.isRepeat whether the request was accepted before and settles nothing
    */
   saveUsual(form: AnswerForm, is: { endsDoubt: boolean; isRepeat?: boolean }): Learned {
     return this.#learn(form, (learned) => learnUsual(learned, form, { at: this.#at, ...is }));
@@ -180,13 +180,13 @@ export class AnswerForms {
     return this.#learn(form, (learned) => learnUnusual(learned, form, { ...times, needsSign }));
   }
 
-  /** Inside a transaction: what was answered in an unusual form has taken effect, or has not. */
+  /** Inside a transaction: it is known now whether requests that were answered in an unusual form had an effect. */
   saveProof(form: AnswerForm, hasEffect: boolean): void {
     const ms = Date.parse(this.#at);
     this.#save((learned) => (hasEffect ? learnProved(learned, form, ms) : learnDisproved(learned, form)));
   }
 
-  /** Inside a transaction: nothing is open that was answered in a new form. */
+  /** Inside a transaction: no request that was answered in a new form is open any more. */
   dropFresh(): void {
     this.#save((learned) => (learned.fresh.length === 0 ? learned : { ...learned, fresh: [] }));
   }

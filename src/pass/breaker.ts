@@ -2,8 +2,8 @@
 export const FAILURES_IN_ROW_MAX = 3;
 
 /**
- * Distinguishes a service that is out of order from single records that fail. What the service says of one record means
- * something only where it answered for another one well in the same pass.
+ * Distinguishes a failing service from single failing records. What the service answers about one record counts
+ * only if it answered well for another one in the same pass.
  *
  * @example
  * const breaker = new Breaker();
@@ -21,7 +21,7 @@ export class Breaker {
     this.#max = failuresInRowMax;
   }
 
-  /** The service answered for one record as it should. */
+  /** The service answered well for one record. */
   succeed(): void {
     this.#inRow = 0;
     this.#hasSucceeded = true;
@@ -33,12 +33,12 @@ export class Breaker {
     return this.isOpen;
   }
 
-  /** So many failures in a row that no further record should be tried in this pass. */
+  /** Whether so many records failed in a row that no other may be tried in this pass. */
   get isOpen(): boolean {
     return this.#inRow >= this.#max;
   }
 
-  /** Some record was answered well in this pass. */
+  /** Whether any record was answered well in this pass. */
   get hasSucceeded(): boolean {
     return this.#hasSucceeded;
   }

@@ -8,7 +8,7 @@ const USER_AGENT = "erp-bridge";
 export interface ClientSources extends Pick<ClientOptions, "dispatcher"> {
   loaded: LoadedConfig;
   clock: Clock;
-  /** Rejects where another instance works for the shop; undefined: the caller cannot be one of two. */
+  /** Rejects if another instance works for the shop; undefined where no second instance is possible. */
   admit: (() => Promise<void>) | undefined;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The one way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without stopping
- * the event loop, logs it once, and goes on by itself. Nothing was written before the lock was had, so a crash while
- * waiting loses nothing. Transactions that follow each other leave the event loop its turns.
+ * The only way in which jobs write. The ERP may hold the write lock for minutes; the bridge then waits without blocking
+ * the event loop, logs the wait once, and continues by itself. Nothing is written before the lock is held, so a crash while
+ * waiting loses nothing. Between consecutive transactions the event loop gets its turn.
  */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -13,14 +13,14 @@ const LONGEST_WAIT_MS = 500;
 /** An ERP's nightly rewrite may take this long before it is logged. */
 const WORTH_A_LINE_MS = 5_000;
 
-/** What a stop leaves to all that a pass still writes: it ends before the daemon closes the database, 2 s after it has cut it off. */
+/** Time for all outcomes that a pass still writes after a stop. It ends before the daemon closes the database, 2 s after the pass was aborted. */
 const LAST_WRITES_MS = 1_500;
-/** By what was aborted. */
+/** By the signal that was aborted: the end of that time (monotonic). */
 const lastWrites = new WeakMap<AbortSignal, AbortSignal>();
 
-/** Transactions and what is between them run on for so long before others have their turn. */
+/** Transactions follow each other for this long before the event loop gets its turn. */
 const TURN_MS = 10;
-/** When others had their turn last, on each clock. */
+/** When the event loop had its last turn, by clock. */
 const turns = new WeakMap<Clock, number>();
 
 type Writing = Pick<JobContext, "store" | "objects" | "requireAccount">;
@@ -49,8 +49,8 @@ export async function commit<T>(context: CommitContext, signal: AbortSignal, fn:
 }
 
 /**
- * The same for an outcome that is known nowhere else: it waits for the lock as long as anything, and through a stop a little longer, once
- * for all outcomes of a pass.
+ * The same for an outcome that is stored nowhere else yet. After a stop it waits a little longer for the lock; that time is
+ * shared by all outcomes of the pass.
  */
 export async function commitEnd<T>(context: CommitContext, signal: AbortSignal, fn: () => T): Promise<T> {
   try {
@@ -64,8 +64,8 @@ export async function commitEnd<T>(context: CommitContext, signal: AbortSignal, 
 }
 
 /**
- * Runs `fn` in one write transaction now, before anything else happens in this process: for what is decided in the step that acts on it.
- * Gives nothing where another program has the lock.
+ * Runs `fn` in one write transaction at once, with no turn of the event loop in between: for a decision that is acted on in the same step.
+ * Returns undefined if another program holds the lock.
  */
 export function commitAtOnce<T>(context: Writing, fn: () => T): { value: T } | undefined {
   try {
@@ -89,12 +89,12 @@ function isBusy(error: unknown): error is BridgeError {
   return error instanceof BridgeError && error.code === "database_busy";
 }
 
-/** Runs `step` in transactions of its own, each of a bounded size, until it says that nothing was left to do. */
+/** Runs `step` in separate transactions, each of a bounded size, until it reports that nothing is left. */
 export async function commitUntilDone(context: CommitContext, signal: AbortSignal, step: () => number): Promise<void> {
   while ((await commit(context, signal, step)) > 0) await context.clock.sleep(0, signal);
 }
 
-/** Not aborted by a signal: what was committed stays committed, and the caller must learn of it. */
+/** No signal aborts this: what was committed stays committed, and the caller gets the result. */
 async function leaveTurn(clock: Clock): Promise<void> {
   if (clock.monotonicMs() - (turns.get(clock) ?? 0) <= TURN_MS) return;
   await clock.sleep(0);

@@ -1,4 +1,4 @@
-/** What a pass did, by name: what is shown of it and kept in `runs`. Names without a count are left out. */
+/** What a pass did, by name, as it is shown and stored in `runs`. Zero counts are left out. */
 export type Counts = Record<string, number>;
 
 export function addCount(counts: Counts, name: string, by = 1): void {

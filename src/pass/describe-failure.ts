@@ -3,7 +3,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { BridgeError } from "../platform/errors.ts";
 
-/** What went wrong, in words that a shop owner understands, with the program's own in brackets. */
+/** What went wrong, in words for a shop owner, with the original error in brackets. */
 export function describeFailure({ code, text, hint }: Pick<BridgeError, "code" | "text" | "hint">): Message {
   const what = m.common.bare({ text });
   switch (code) {
@@ -19,7 +19,7 @@ export function describeFailure({ code, text, hint }: Pick<BridgeError, "code" |
     case "unavailable":
       return m.pass.outOfOrder({ what });
     default:
-      // No other text gives the next step there.
+      // Only this text names the next step.
       if (!code.startsWith("mirror_") || hint === undefined) return what;
       return m.common.bare({ text: m.common.sentences({ parts: [text, hint] }) });
   }

@@ -1,14 +1,14 @@
-/* Where following the changes begins, once the first orders are stored. Pure. */
+/* The first watermark, once the first orders are stored. Pure. */
 import { readTimestamp } from "../answers/timestamp.ts";
 
-/** What two right clocks may differ by. */
+/** Two correct clocks differ by no more than this. */
 const CLOCKS_DIFFER_MS = 60_000;
 const MS_NS = 1_000_000n;
 
 /**
- * The service's time when it answered. A `Date` ahead of this machine's clock may be that of a proxy, and lie beyond every time that the
- * service writes: changes would not be listed from there on. The time of the order that came last counts then; where it is this
- * machine's clock that is behind, some changes are asked for once too often.
+ * The service's time when it answered. A `Date` ahead of this machine's clock may come from a proxy and lie beyond every timestamp that
+ * the service writes; changes before it would be missed. Then the timestamp of the newest order counts; if in fact this machine's clock is
+ * behind, some changes are requested once more than needed.
  * @param date `Date` of the answer
  * @param newest timestamp of the stored order that came last
  */

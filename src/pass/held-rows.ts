@@ -1,7 +1,7 @@
 /*
- * Single rows of the quarantine, for looking at them and for the way back. What becomes of a record is decided and
- * written in the transaction that also stores or drops it, so that it is never in both places and never in neither;
- * after a crash it is where it was before. SQL names the index, so that what is released costs nothing.
+ * Single rows of the quarantine: showing, releasing and dropping them. The state of a record changes in the transaction that
+ * stores or drops it, so it is never in both places and never in neither; after a crash it is where it was before. Raw SQL,
+ * because it names the index of held rows; released ones cost nothing.
  */
 
 import { bodyLength, loadBody } from "../database/body-parts.ts";
@@ -65,10 +65,10 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
   return rows.map(({ reference }) => reference);
 }
 
-/** Larger records are not looked into. */
+/** Larger records are not searched. */
 const LOOKED_INTO_BYTES = 1_000_000;
 
-/** What is held of one order. Of what is too large the text is empty. */
+/** A held record of one order. `payload` is empty if the record is too large. */
 export function loadHeldOf(
   store: Store,
   kind: BadRecord["kind"],
@@ -85,7 +85,7 @@ export function loadHeldOf(
 export interface HeldOrder {
   id: number;
   reference: string;
-  /** As the service writes it, where the order or the record names it. */
+  /** The id as the service writes it, if the order or the record names it. */
   serviceId: string | null;
 }
 
@@ -126,7 +126,7 @@ export function loadHeldUnnamed(
   return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 
-/** Records without a name that are looked through for one order: the newest. */
+/** So many records without an id are searched for one order, the newest first. */
 const LOOKED_THROUGH = 2_000;
 
 /** Held records that name no order, and in which the beginning of an id or a number stands. */
@@ -170,7 +170,7 @@ export interface StoredCopy {
 
 const COPY = `order_id AS orderId, payload, service_updated_at AS updatedAt,
   CASE WHEN removed_at IS NULL THEN changed_at ELSE received_at END AS writtenAt`;
-/** A shop may give a number to several orders; more of them tell no more. */
+/** A shop may give one number to several orders; more than these do not narrow the search. */
 const SAME_NUMBER_MAX = 20;
 
 export function loadOrdersByNumber(store: Store, number: string): StoredCopy[] {
@@ -183,12 +183,12 @@ export function loadNewestOrders(store: Store, limit: number): StoredCopy[] {
   return store.prepare<StoredCopy>(`SELECT ${COPY} FROM orders ORDER BY order_key DESC LIMIT ?`).all(limit);
 }
 
-/** The record is stored as this order: released, with a trace of it. */
+/** Releases the record, which is stored as this order; the reason names the order. */
 export function releaseStored(store: Store, id: number, orderId: string): boolean {
   return release(store, id, (reason) => m.quarantine.storedSince({ reason, id: orderId }));
 }
 
-/** The change names no order, and all were read since it came: released, with a trace of it. */
+/** Releases a change that names no order, after all orders were read since it came; the reason says so. */
 export function releaseRead(store: Store, id: number): boolean {
   return release(store, id, (reason) => m.quarantine.ordersReadSince({ reason }));
 }
@@ -200,10 +200,10 @@ function release(store: Store, id: number, why: (reason: Message) => Message): b
   return true;
 }
 
-/** Of one release: more records of one trouble are left to a person. */
+/** Records released at once; a person decides about the rest. */
 const RELEASED_MAX = 1_000;
 
-/** What names no order and was held since then was served again, by names: released, with a trace of it. Returns how many. */
+/** Releases the records without an id that were held since `since` and have been served again with ids. Returns how many. */
 export function releaseUnnamed(store: Store, kind: BadRecord["kind"], since: string): number {
   const held = select(
     store,
@@ -222,7 +222,7 @@ export function markQuarantined(store: Store, id: number, state: QuarantineRow["
   return store.prepare("UPDATE quarantine SET state = ? WHERE id = ? AND state <> ?").run(state, id, state).changes > 0;
 }
 
-/** It was tried again and is bad for this reason now. */
+/** The record was tried again and cannot be stored for this reason. */
 export function markStillBad(store: Store, id: number, reason: Message): void {
   updateRows(store, quarantine, { id }, { state: "held", reason: store.textOf(reason) });
 }
@@ -231,7 +231,7 @@ export function markStillBad(store: Store, id: number, reason: Message): void {
 
 export type UnreadBatch = NamedRow<typeof batches, "id" | "receivedAt"> & { lastError: Message | null; bytes: number };
 
-/** Without a `lastError` it is being stored in parts. */
+/** Without `lastError` the body is being stored in parts. */
 export function loadUnreadBatches(store: Store, limit: number): UnreadBatch[] {
   return store
     .prepare<Omit<UnreadBatch, "lastError"> & { lastError: string | null }>(
@@ -249,7 +249,7 @@ export function loadUnreadBatch(store: Store, id: number): (UnreadBatch & { body
   return { id, receivedAt: row.receivedAt, lastError: store.messageOf(row.lastError), bytes: body.length, body };
 }
 
-/** The next pull tries it again, whatever it was tried with before, and waits for no probe. */
+/** Makes the next pull try the body again, without waiting for a probe. */
 export function markUnreadUntried(store: Store, id: number): boolean {
   deleteHold(store, "orders", "unread");
   return updateRows(store, batches, { id, state: "unread" }, { readWith: null }) > 0;

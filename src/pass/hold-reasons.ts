@@ -1,4 +1,4 @@
-/* The reasons for which something waits: what each covers, how it ends, and the command that ends it. Pure. */
+/* The reasons of holds: what each stops, how it ends, and the command that ends it. Pure. */
 import type { HoldReason, HoldScope } from "../database/hold-names.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -26,8 +26,8 @@ export function scopeOfReason(reason: HoldReason): HoldScope {
 type Ending = "itself" | "approve" | { states: () => Message };
 const PUT_RIGHT = { states: () => m.pass.causePutRight };
 /**
- * How each hold ends. `itself`: by a probe or by what the bridge finds, so that to lift one costs a request at most.
- * `approve`: by that command alone. Otherwise by a person's statement, which cannot be undone.
+ * How each hold ends. `itself`: by a probe or a later finding; lifting it by hand costs a request at most.
+ * `approve`: by that command alone. Otherwise by a statement of a person, which cannot be undone.
  */
 const ENDINGS: Record<HoldReason, Ending> = {
   credentials: "itself",
@@ -49,7 +49,7 @@ const ENDINGS: Record<HoldReason, Ending> = {
   account: PUT_RIGHT,
 };
 
-/** How the hold ends. A reason of a later version is not assumed to pass. */
+/** How the hold ends. A reason that only a later version knows ends by a person's statement. */
 export function endingOf(reason: string): Ending {
   return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason as HoldReason] : PUT_RIGHT;
 }
@@ -60,7 +60,7 @@ export function isHoldReason(text: string): text is HoldReason {
 
 export const HOLD_REASONS = Object.keys(ENDINGS) as readonly HoldReason[];
 
-/** The command that ends a hold, and no other one with it. */
+/** The command that ends this hold alone. */
 export function commandToLift(area: string, reason: string): string {
   const ending = endingOf(reason);
   if (ending === "approve") return `erp-bridge approve ${area}`;
@@ -69,8 +69,8 @@ export function commandToLift(area: string, reason: string): string {
 }
 
 /**
- * What `resume AREA` lifts, and what it leaves. One word never answers two questions: it lifts what would end by itself,
- * and a hold that asks for a statement only where it is named or nothing else stands.
+ * What `resume AREA` lifts, and what it leaves. It lifts the holds that would end by themselves; a hold that needs a
+ * statement it lifts only if the hold is named or is the only one.
  *
  * @example
  * planLift(["credentials", "hand-out lost"]); // lifts credentials, leaves the other one

@@ -1,6 +1,6 @@
 /*
- * What waits for a person or a probe. A hold is written in a transaction of its own after the answer that caused it;
- * after a crash before that, the same answer comes once more.
+ * Holds: what waits for a person or a probe. A hold is written in a transaction of its own after the answer that caused it;
+ * after a crash in between, the next request gets the same answer.
  */
 import type { HoldReason } from "../database/hold-names.ts";
 import { deleteRows, findRow, listRows, upsertRow } from "../database/queries.ts";
@@ -12,7 +12,7 @@ import { scopeOfReason } from "./hold-reasons.ts";
 type Stored = typeof holds.$inferSelect;
 export type HoldRow = Omit<Stored, "detail"> & { detail: Message | null };
 
-/** Without a scope it is that of its reason. */
+/** The default scope is that of the reason. */
 type NewHold = Omit<HoldRow, "scope"> & Partial<Pick<HoldRow, "scope">>;
 
 export function loadHolds(store: Store): HoldRow[] {
@@ -27,7 +27,7 @@ function withDetail(store: Store, row: Stored): HoldRow {
   return { ...row, detail: store.messageOf(row.detail) };
 }
 
-/** Begins a hold, or moves the next probe of one that goes on; `since` stays what it was. True where it is new. */
+/** Begins a hold, or moves the next probe of a standing one, whose `since` stays. Returns whether the hold is new. */
 export function saveHold(store: Store, hold: NewHold): boolean {
   const { area, reason, since, nextProbeAt } = hold;
   const isNew = findRow(store, holds, { area, reason }) === undefined;
@@ -41,7 +41,7 @@ export function deleteHold(store: Store, area: string, reason: HoldReason): bool
   return deleteRows(store, holds, { area, reason }) > 0;
 }
 
-/** Wherever it holds. Returns how many were lifted. */
+/** Lifts the hold in every area. Returns how many rows were deleted. */
 export function deleteHoldsFor(store: Store, reason: HoldReason): number {
   return deleteRows(store, holds, { reason });
 }

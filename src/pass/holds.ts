@@ -4,29 +4,29 @@ import { BridgeError } from "../platform/errors.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
 
 export interface HoldPlan {
-  /** The area, or the flow that waits alone. */
+  /** The area, or the single flow, that is held. */
   area: string;
   scope: HoldScope;
   reason: HoldReason;
-  /** How long until one request may try whether the cause is gone; null: a person decides. */
+  /** Milliseconds until one request may probe; null: a person decides. */
   probeAfterMs: number | null;
 }
 
 const MINUTE_MS = 60_000;
 
-/** At most one probe in this time: credentials are put right by a person, and some services lock accounts. */
+/** At most one probe in this time: a person corrects credentials, and some services lock accounts after several failures. */
 export const CREDENTIALS_PROBE_MS = 5 * MINUTE_MS;
 export const PAYMENT_PROBE_MS = 30 * MINUTE_MS;
 /** For 429 and 503 that name no time. */
 export const RATE_LIMIT_DEFAULT_MS = MINUTE_MS;
-/** A 4xx that names no record: the cause is at the service or in the configuration. */
+/** A 4xx that names no record: the service or the configuration is the cause. */
 export const REFUSED_PROBE_MS = 5 * MINUTE_MS;
 
-/** What the service last said to a flow of an area, in this process. */
+/** The service's last answer to a flow of an area, in this process. */
 export interface Verdict {
   flow: string;
   isAccepted: boolean;
-  /** Monotonic; of an acceptance, when its pass began. */
+  /** Monotonic; for an acceptance, the beginning of its pass. */
   atMs: number;
 }
 
@@ -34,8 +34,8 @@ export interface Verdict {
 export const OF_FLOW_OR_AREA: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment", "rate limit"]);
 
 /**
- * Whether refused credentials, a refused payment or a wait that was asked for hold the whole area or only the flow that got
- * them: the area, unless another flow was accepted, since the last of the others was refused.
+ * Whether refused credentials, a refused payment or a requested wait hold the whole area or only the flow that was refused:
+ * the area, unless another flow was accepted after the last refusal of the others.
  *
  * @example
  * scopeOfRefusal("stocks", []); // "area": nothing is known of the others
@@ -55,8 +55,8 @@ export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], stand
 }
 
 /**
- * The hold that an error asks for, or undefined where the job's own backoff is enough. What one order was answered
- * never holds more than the flow that asked, but for a time that the service names.
+ * The hold that an error requires, or undefined if the job's own backoff is enough. An answer about one order holds
+ * at most the flow that asked, unless the service names a time to wait.
  * @param flow the flow that failed
  * @param scope what an answer holds that may be about the whole area: see {@link scopeOfRefusal}
  */
@@ -87,32 +87,30 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
   }
 }
 
-/** What a failure concerns: the record that was asked for, the flow that asked, the area of the service, or the machine. */
+/** What a failure concerns: the requested record, the flow, the area of the service, or the machine. */
 export type Reach = "record" | "flow" | "area" | "machine";
 
-/** Errors of the program's own that one record may cause. A defect at one record must not stop the others. */
+/** Internal errors that one record may cause. They must not stop the other records. */
 const OF_ONE_RECORD: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["answer_unreadable", "answer_too_large", "internal"]);
 
-/** A record that was answered with a wait so often is to blame for it itself. */
+/** A record that got a request to wait so often is the cause itself. */
 const WAITS_OF_AREA = 2;
 
 /**
- * Whether an answer asks for a wait of all requests: each time, unless it is about one record that was answered so before, again and
- * again.
+ * Whether an answer makes all requests wait. It does, unless it is about one record that got the same answer several times before.
  * @param attempts how often this record has failed before
  */
 export function asksAllToWait(error: unknown, attempts = 0): boolean {
   if (!(error instanceof ServiceError)) return false;
-  // Without a time it is the order's own, as any refusal.
+  // Without a time it concerns the order alone, like any refusal.
   const isWait = error.retryAfterMs !== undefined || (error.code === "rate_limited" && error.target !== "order");
   return isWait && Math.max(attempts, error.waitsBefore) < WAITS_OF_AREA;
 }
 
 /**
- * What a failure concerns, where one record is asked for after the other. Only `record` lets the next one be
- * tried, and several of those in a row (`Breaker`) are the service's all the same. An answer of the service for the
- * order counts as one of its attempts whatever it concerns, so that an order which is always answered badly never
- * comes first again.
+ * What a failure concerns where records are requested one by one. Only after `record` is the next one tried, and several
+ * of those in a row (`Breaker`) count as the service's failure. Any answer for an order counts as one of its attempts,
+ * so an order that always fails moves to the end of the queue.
  * @param attempts how often this record has failed before
  */
 export function reachOf(error: unknown, attempts = 0): Reach {
@@ -130,12 +128,12 @@ export function reachOf(error: unknown, attempts = 0): Reach {
     : "flow";
 }
 
-/** Whether the service has answered for the record itself, with whatever: its attempt is over and counts. */
+/** Whether the service answered for the record at all: then the attempt counts. */
 export function isAnswered(error: unknown): boolean {
   return error instanceof ServiceError && error.target === "order" && error.status !== undefined;
 }
 
-/** Errors after which a pass cannot go on with its next collection: the area, the way to it or the machine is ill. */
+/** Errors after which a pass cannot continue with its next collection: the area, the network or the machine fails. */
 const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "credentials_refused",
   "payment_required",
@@ -150,7 +148,7 @@ const STOPPING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "disk_failed",
 ]);
 
-/** Whether an error at a collection ends the pass. A wait that was asked for holds for all. */
+/** Whether an error at a collection ends the pass. A requested wait always does. */
 export function stopsPass(error: unknown): boolean {
   if (!(error instanceof BridgeError) || STOPPING.has(error.code)) return true;
   return error instanceof ServiceError && error.retryAfterMs !== undefined;

@@ -1,11 +1,11 @@
 /*
- * What is usual of the service's answers, by topic and endpoint. Written in the transaction that settles the answer from which it
- * was learned; no position depends on it, and after a crash the same answer teaches it again.
+ * The usual properties of the service's answers, by topic and endpoint. Written in the transaction that settles the answer they
+ * were learned from; no position depends on them, and after a crash they are learned again from the same answer.
  */
 import type { learnedAnswers } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-/** More than the endpoints of one configuration; those of former ones go first. */
+/** More than the endpoints of one configuration; those of former configurations are deleted first. */
 const ENDPOINTS_MAX = 12;
 
 /** `forms` and `counts` of the answers to POSTs, `list`: what stands beside a list, `changes`: how changes are followed. */
@@ -15,7 +15,7 @@ export class LearnedTopic<T extends object> {
   readonly #topic: TopicName;
   readonly #nothing: T;
 
-  /** @param nothing what is known before the first answer */
+  /** @param nothing the value before the first answer */
   constructor(topic: TopicName, nothing: T) {
     this.#topic = topic;
     this.#nothing = nothing;
@@ -26,7 +26,7 @@ export class LearnedTopic<T extends object> {
     return text === undefined ? this.#nothing : this.#read(text);
   }
 
-  /** Every endpoint of which something is known. */
+  /** Every endpoint with a stored value. */
   list(store: Store): { endpoint: string; learned: T }[] {
     return store
       .prepare<{ endpoint: string; learned: string }>(
@@ -36,7 +36,7 @@ export class LearnedTopic<T extends object> {
       .map(({ endpoint, learned }) => ({ endpoint, learned: this.#read(learned) }));
   }
 
-  /** The same again is no write. */
+  /** Writes only a changed value. */
   save(store: Store, endpoint: string, learned: T): void {
     const text = JSON.stringify(learned);
     if (this.#find(store, endpoint) === text) return;
@@ -57,7 +57,7 @@ export class LearnedTopic<T extends object> {
       .get(this.#topic, endpoint)?.learned;
   }
 
-  /** What cannot be read was not learned. */
+  /** A value that cannot be read counts as absent. */
   #read(text: string): T {
     try {
       return { ...this.#nothing, ...(JSON.parse(text) as T) };
@@ -67,7 +67,7 @@ export class LearnedTopic<T extends object> {
   }
 }
 
-/** Another account: nothing is known of what answers there. */
+/** For another account: its service may answer differently. */
 export function forgetLearned(store: Store): void {
   store.prepare("DELETE FROM learned_answers").run();
 }

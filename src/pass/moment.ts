@@ -1,12 +1,12 @@
-/** The clocks at one moment. The wall clock is not among them: it jumps. */
+/** The clocks at one moment, without the wall clock, which may jump. */
 export interface Moment {
-  /** Of this process; undefined for a moment that another process saw. */
+  /** Monotonic clock of this process; undefined for a moment noted by another process. */
   monotonicMs: number | undefined;
   /** The service's `Date`. */
   serviceDate: string | null;
 }
 
-/** Whether at least `ms` lie between two moments. Where no clock has shown both of them they do not. */
+/** Whether at least `ms` lie between two moments. False if no clock shows both. */
 export function hasPassed(first: Moment, now: Moment, ms: number): boolean {
   if (first.monotonicMs !== undefined && now.monotonicMs !== undefined)
     return now.monotonicMs - first.monotonicMs >= ms;

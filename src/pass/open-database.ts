@@ -8,7 +8,7 @@ export function openDatabase(loaded: LoadedConfig, mode: WritingMode, troubles?:
   return openStore({ path: loaded.config.database.path, migrationsFolder: MIGRATIONS_FOLDER, mode, troubles });
 }
 
-/** What a database that does not exist yet will be made with. */
+/** The settings with which a new database is created. */
 export function newDatabaseStatements(): string[] {
   return loadMigrations(MIGRATIONS_FOLDER).flatMap(({ statements }) => statements);
 }

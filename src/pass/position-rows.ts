@@ -1,8 +1,7 @@
 /*
- * Positions, and the queue of reads on the way to them. A watermark moves only in the transaction that stores the rows it
- * covers, or queues their reads (`owed_reads`). After a crash the older position asks for the same changes
- * again, and they are recognised. SQL is what is run for every record, and what says more than drizzle can (CASE,
- * strftime, json_each).
+ * Positions and the refresh queue (`owed_reads`). A watermark moves only in the transaction that stores the rows it covers or
+ * queues their reads. After a crash the same changes are requested again from the older position, and are recognized. Raw SQL
+ * where a statement runs for every record, or uses what drizzle lacks (CASE, strftime, json_each).
  */
 import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
@@ -11,23 +10,23 @@ import type { NamedRow } from "../database/row.ts";
 import { orders, owedReads, type seenChanges, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-/** The position of changes. */
+/** Name of the watermark of `updates`. */
 export const UPDATES_STREAM = "updates";
-/** Beside a position that is a token of the service's own: the largest timestamp stored with it. */
+/** Where the position is a token of the service: the largest timestamp that was stored with it. */
 export const TIME_STREAM = "updates_time";
-/** The service's time at the last sweep, or at the first pass over changes: a machine that is off at night sweeps in the morning. */
+/** The service's time at the last wide re-poll, or at the first pass over changes. A machine that is off at night re-polls in the morning. */
 export const SWEEP_STREAM = "sweep";
 
 export function loadWatermark(store: Store, stream: string): string | undefined {
   return findRow(store, watermarks, { stream })?.value;
 }
 
-/** Where the position goes once a search for changes that were left out is over (`updates/cut-rows.ts`): newer changes alone are asked for as ever. */
+/** The position after a search for changes that were left out (`updates/cut-rows.ts`). Meanwhile only newer changes are requested as usual. */
 export function loadReached(store: Store): string | undefined {
   return loadMetaJson<{ high: { text: string } }>(store, "cut")?.high.text;
 }
 
-/** `value` is verbatim what the service sent. The same value again is no write. */
+/** Saves `value`, verbatim as the service sent it, if it differs. */
 export function saveWatermark(store: Store, stream: string, value: string, at: string): void {
   if (loadWatermark(store, stream) === value) return;
   upsertRow(store, watermarks, { stream, value, updatedAt: at }, { key: ["stream"], set: ["value", "updatedAt"] });
@@ -40,7 +39,7 @@ export function deleteWatermark(store: Store, stream: string): void {
 const QUEUED = ["orderId", "serviceId", "source", "record", "recordHash", "contentHash", "attempts"] as const;
 export type QueuedRead = NamedRow<typeof owedReads, (typeof QUEUED)[number]>;
 
-/** A newer record is a reason to read at once, unless the order itself has failed. */
+/** Queues a read for a newer record; it is due at once, unless the order itself has failed. */
 export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: string): void {
   store
     .prepare(
@@ -57,9 +56,9 @@ export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: 
 const NO_RECORD = Buffer.alloc(32);
 
 /**
- * A read that no record asks for: a pass could not settle the order. What is queued already stays.
- * @param order `serviceId`: as the service writes it; of a stored order the form that is stored counts, because some
- *   services know an order by no other.
+ * Queues a read without a record, for a pass that could not settle the order. A queued read stays as it is.
+ * @param order `serviceId`: the id as the service writes it. For a stored order the stored form is used, because some
+ *   services accept no other.
  */
 export function requestRead(store: Store, order: { orderId: string; serviceId: string }, at: string): void {
   store
@@ -72,12 +71,12 @@ export function requestRead(store: Store, order: { orderId: string; serviceId: s
     .run({ orderId: order.orderId, serviceId: order.serviceId, hash: NO_RECORD, at });
 }
 
-/** A read that waits is due at once. */
+/** Makes a queued read due at once. */
 export function expediteRead(store: Store, orderId: string): void {
   store.prepare("UPDATE owed_reads SET due_at = NULL WHERE order_id = ? AND due_at IS NOT NULL").run(orderId);
 }
 
-/** A read on account of a held record: due at once, and settled by no answer that was asked for before. */
+/** Queues a read because of a held record: due at once, and not settled by an answer that was requested earlier. */
 export function requestReadAfter(
   store: Store,
   order: { orderId: string; serviceId: string },
@@ -87,21 +86,21 @@ export function requestReadAfter(
   store.prepare("UPDATE owed_reads SET due_at = NULL, record_hash = ? WHERE order_id = ?").run(hash, order.orderId);
 }
 
-/** Tries that a read keeps when something later is known of its order: it has failed, and another day is given to what is new. */
+/** Attempts that a queued read keeps when a newer record arrives: the order has failed, but the newer record gets another day. */
 const TRIES_KEPT = 3;
 
-/** Something later is known of an order than what waits for its read: that is due at once, whatever came of it before. */
+/** A newer record of an order whose read is queued makes the read due at once, whatever failed before. */
 export function renewRead(store: Store, orderId: string): void {
   store
     .prepare("UPDATE owed_reads SET due_at = NULL, attempts = min(attempts, ?) WHERE order_id = ? AND attempts > 0")
     .run(TRIES_KEPT, orderId);
 }
 
-/** A due time later than this is a clock's that was set back. */
+/** A later due time was written before the clock was set back. */
 const DUE_WITHIN = "+2 hours";
 const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;
 
-/** What is due, least tried first, so that one order that cannot be read never keeps the others waiting. */
+/** Reads that are due, those with the fewest attempts first, so that a failing order never delays the others. */
 export function loadDueReads(store: Store, at: string, limit: number): QueuedRead[] {
   return store
     .prepare<QueuedRead>(
@@ -121,7 +120,7 @@ export function loadQueuedRead(store: Store, orderId: string): QueuedSince | und
   return findRow(store, owedReads, { orderId });
 }
 
-/** Whether one of these orders is still to be read. */
+/** Whether a read of any of these orders is queued. */
 export function loadAwaited(store: Store, ids: readonly string[]): boolean {
   const found = store
     .prepare("SELECT 1 FROM json_each(?) ids CROSS JOIN owed_reads ON order_id = ids.value LIMIT 1")
@@ -129,12 +128,12 @@ export function loadAwaited(store: Store, ids: readonly string[]): boolean {
   return found !== undefined;
 }
 
-/** Settles a read. Fenced by the record that caused it: a newer change in between stays queued. */
+/** Removes a read from the queue if the record that caused it is the same: a newer change in between stays queued. */
 export function deleteQueuedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
   return deleteRows(store, owedReads, { orderId, recordHash }) > 0;
 }
 
-/** The read waits until `dueAt`, and others go first. `attempts`: how often the order itself is known to have failed. */
+/** Postpones the read to `dueAt`, behind others. `attempts`: failures of the order itself. */
 export function postponeRead(
   store: Store,
   orderId: string,
@@ -143,7 +142,7 @@ export function postponeRead(
   updateRows(store, owedReads, { orderId }, { ...wait, lastError: error });
 }
 
-/** What the updates named of these orders before, as `pass/seen-changes.ts` writes it; orders that they did not name are left out. */
+/** The changes seen of these orders, in the format of `pass/seen-changes.ts`; orders without any are left out. */
 export function loadSeenChanges(store: Store, orderIds: readonly string[]): NamedRow<typeof seenChanges>[] {
   return store
     .prepare<NamedRow<typeof seenChanges>>(
@@ -162,14 +161,14 @@ export function saveSeenChanges(store: Store, orderId: string, seen: Buffer): vo
     .run(orderId, seen);
 }
 
-/** Whether a pass over changes has ever come to its end. */
+/** Whether a pass over changes was ever completed. */
 export function hasFollowed(store: Store): boolean {
   return (
     store.prepare("SELECT 1 FROM flows WHERE flow = 'updates' AND last_success_at IS NOT NULL").get() !== undefined
   );
 }
 
-/** Whether GET /orders has been answered well before: until then there is nothing whose changes could be asked for. */
+/** Whether `GET /orders` was ever answered well. Before that there are no orders whose changes could be requested. */
 export function hasPulled(store: Store): boolean {
   return (
     store
@@ -181,10 +180,10 @@ export function hasPulled(store: Store): boolean {
   );
 }
 
-/** Of so many of the newest orders one is as a batch has brought it; the others were read since, and may have another form. */
+/** Among so many of the newest orders at least one is still as its batch brought it; the others were read since, and may have another form. */
 const NEWEST_MAX = 20;
 
-/** The timestamps of the newest orders that are as a batch has brought them, the newest one first. */
+/** Timestamps of the newest orders that are still as their batch brought them, the newest first. */
 export function loadNewestServed(store: Store): string[] {
   return store
     .prepare<{ timestamp: string }>(
@@ -195,7 +194,7 @@ export function loadNewestServed(store: Store): string[] {
     .map(({ timestamp }) => timestamp);
 }
 
-/** The timestamp of the order that came last: how the service writes its times, before any change has shown it. */
+/** The timestamp of the newest order: shows the service's time format before any change has. */
 export function loadNewestTimestamp(store: Store): string | null {
   return select(store, orders, ["serviceUpdatedAt"], "ORDER BY order_key DESC LIMIT 1").get()?.serviceUpdatedAt ?? null;
 }

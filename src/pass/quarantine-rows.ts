@@ -1,7 +1,7 @@
 /*
- * Records that could not be used, with their payload and the reason. Written in the transaction of the answer they
- * came in, so that nothing that was confirmed is missing here or in `orders`. SQL, because it is run for every record and its
- * key is an expression.
+ * Records that could not be used, with payload and reason. Written in the transaction that stores the answer in which they
+ * came, so that everything confirmed is here or in `orders`. Raw SQL, because it runs for every record and its key is an
+ * expression.
  */
 
 import { getTableColumns, sql } from "drizzle-orm";
@@ -17,24 +17,24 @@ export interface BadRecord {
   reference: string | null;
   reason: Message;
   payload: string | null;
-  /** In the place of `payload` where that is too large for one statement. */
+  /** Instead of `payload`, if that is too large for one statement. */
   bodyId?: number | undefined;
   hash: Buffer;
   at: string;
 }
 
-/** A longer id is cut, and then names more than one record. */
+/** A longer id is cut, and may then stand for several records. */
 const REFERENCE_MAX = 200;
 
-/** Sightings are counted at most once in this time, so that a record that is served at every poll is no write at every poll. */
+/** Repetitions are counted at most once in this time, so that a record served at every poll causes no write at every poll. */
 const SIGHTING_GAP = "-1 hour";
 
-/** Kinds whose reference names one order, of which only the newest record counts. */
+/** Kinds whose reference is an order; of each order only the newest record is held. */
 const ORDER_KINDS: ReadonlySet<BadRecord["kind"]> = new Set<BadRecord["kind"]>(["order", "change", "snapshot"]);
 
 /**
- * Keeps a bad record. The same record again is no second row, and neither is another one of the same order: it takes the
- * place of what is held. One that was released is held again, from now on.
+ * Holds a bad record. The same record again adds no row, and another record of the same order replaces the held one.
+ * A released record is held again from now on.
  */
 export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   const reason = store.textOf(bad.reason);
@@ -54,14 +54,14 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   return changes > 0;
 }
 
-/** Former contents of one row of a feed that are kept after they were released. */
+/** Released contents kept per row of a feed. */
 const RELEASED_KEPT = 3;
-/** Rows without a key, of which each content is a row of its own: more of them say no more. */
+/** Rows without a key that are held; each content is a row of its own. */
 const UNNAMED_KEPT = 100;
 
 /**
- * The same for a row of a feed: only its newest contents are kept, and so many rows that no key can name. What was dropped of
- * the row was another content: should that come again, it is held.
+ * The same for a row of a feed: its newest contents are kept, and a bounded number of rows without a key. A content that was
+ * dropped before is held again if it comes back after another one.
  */
 export function saveQuarantinedRow(store: Store, bad: BadRecord): boolean {
   if (bad.reference !== null && loadQuarantineState(store, bad) !== "dropped")
@@ -95,13 +95,13 @@ function countHeldUnnamed(store: Store, kind: BadRecord["kind"]): number {
   return n;
 }
 
-/** A record that changes with every request must not add a row with every request. Returns whether it took another's place. */
+/** A record that changes with every request must not add a row each time. Returns whether it replaced a held one. */
 function replaceHeld(
   store: Store,
   { kind, reference, reason, payload, bodyId, hash, at }: Omit<BadRecord, "reason"> & { reason: string },
 ): boolean {
   if (reference === null || reference.length >= REFERENCE_MAX || !ORDER_KINDS.has(kind)) return false;
-  // Several orders may bear what is no id. Only of an answer for one order it is known whose it is.
+  // Several orders may have the same invalid id. Only an answer to a request for one order names the order surely.
   if (kind !== "snapshot" && readOrderId(reference) === undefined) return false;
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return false;
   if (loadQuarantineState(store, { kind, reference, hash }) !== undefined) {
@@ -122,7 +122,7 @@ function replaceHeld(
   return changes > 0;
 }
 
-/** What was decided about exactly this record; undefined where it is not known. */
+/** The state of exactly this record; undefined if it was never held. */
 export function loadQuarantineState(
   store: Store,
   { kind, reference, hash }: Pick<BadRecord, "kind" | "reference" | "hash">,
@@ -135,9 +135,9 @@ export function loadQuarantineState(
   return row?.state;
 }
 
-/** A good record of the same order or key has arrived: what was held of it is settled. */
+/** Releases what is held of an order or key, because a good record of it arrived. */
 export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind"][], reference: string): number {
-  // Asked for every order that is stored, and nearly always in vain.
+  // Runs for every stored order, and nearly always finds nothing.
   if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return 0;
   let released = 0;
   const release = store.prepare(
@@ -147,7 +147,7 @@ export function releaseQuarantined(store: Store, kinds: readonly BadRecord["kind
   return released;
 }
 
-/** A row of a feed is accepted, or has another content: what was held or dropped of it is settled. */
+/** Releases what is held or dropped of a feed's row, because the row was accepted or has another content. */
 export function releaseRow(store: Store, kind: BadRecord["kind"], reference: string): void {
   store
     .prepare(
@@ -166,7 +166,7 @@ const HELD = (query: Query) => {
 };
 const LIMIT = sql.placeholder("limit");
 
-/** What is held, oldest first, without the payloads. */
+/** Held records, oldest first, without payloads. */
 export function loadQuarantine(store: Store, limit: number): QuarantineRow[] {
   return store
     .prepared(HELD)

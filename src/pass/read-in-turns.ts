@@ -1,6 +1,6 @@
 /*
- * Reads a large answer without keeping the event loop: after each slice others have their turn. What is slow to read is
- * bounded like what is slow to arrive.
+ * Reads a large answer without blocking the event loop, which gets its turn after each slice. Reading has the time limit of
+ * the request, as receiving has.
  */
 
 import { inTurns, type Slices } from "../answers/slices.ts";
@@ -9,7 +9,7 @@ import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 
-/** @throws BridgeError `timed_out` where reading takes longer than the whole request was allowed to. */
+/** @throws BridgeError `timed_out` if reading takes longer than the time limit of the request. */
 export async function readInTurns<T>(
   clock: Clock,
   { readWithinMs = Number.POSITIVE_INFINITY }: Pick<ServiceAnswer, "readWithinMs">,

@@ -3,7 +3,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
 
-/** Makes the bridge's own triggers, indexes and views again that are gone or differ, before anything is decided by them. */
+/** Creates missing or changed triggers, indexes and views of the bridge again, before anything depends on them. */
 export async function restoreOwn(
   context: Pick<JobContext, "store" | "clock" | "log" | "objects" | "requireAccount">,
   objects: ErpObjects | undefined,

@@ -1,7 +1,6 @@
 /*
- * The bookkeeping of runs: one row a pass, one row a flow. It is what `status` and `sync_status` read, and it is
- * allowed to lag: losing the last row in a crash loses nothing of the shop's. SQL says what each column keeps (CASE), and
- * removes a bounded number of rows.
+ * Records of runs: one row per pass in `runs`, one row per flow in `flows`, read by `status` and `sync_status`. They may lag:
+ * losing the last row in a crash loses no data of the shop. Raw SQL, because of CASE in the update and of bounded deletes.
  */
 import { onlyValue } from "../database/only-row.ts";
 import { findRow, insertRow, updateRows, upsertRow } from "../database/queries.ts";
@@ -10,7 +9,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 
-/** So old may the last pass over changes be at least, in seconds: a command without a daemon knows no schedule. */
+/** Least allowed age of the last pass over changes, in seconds, for a command without a daemon, which has no schedule. */
 const FOLLOWED_S = 300;
 
 export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
@@ -18,7 +17,7 @@ export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
   error: Message | null;
 };
 
-/** @param is.isAwaiting it sent nothing, and rows of a request that was not answered wait: a failure has not passed */
+/** @param is.isAwaiting nothing was sent, and rows of an unanswered request wait: an earlier failure stands */
 export function saveRun(store: Store, run: RunRow, is: { isAwaiting: boolean } = { isAwaiting: false }): void {
   const error = store.textOf(run.error);
   insertRow(store, runs, { ...run, error });
@@ -56,8 +55,8 @@ export function loadNewestRun(store: Store): number {
 }
 
 /**
- * Whether the changes of orders have been followed to their end since a run, lately and without a failure since. Before they ever were, orders are as
- * new as their batches.
+ * Whether a pass over changes was completed after the run `since`, recently, and without a failure after it. Before the first such pass
+ * orders are as new as their batches.
  */
 export function isFollowed(store: Store, { sinceRun, nowMs }: { sinceRun: number; nowMs: number }): boolean {
   const flow = findRow(store, flows, { flow: "updates" });
@@ -68,39 +67,39 @@ export function isFollowed(store: Store, { sinceRun, nowMs }: { sinceRun: number
   return onlyValue<number>(store, sql, sinceRun) === 1;
 }
 
-/** Whether the flow was ever switched on. */
+/** Whether the flow has a row in `flows`. */
 export function hasFlow(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow }) !== undefined;
 }
 
-/** A first pass may take an hour: it is to be seen meanwhile. */
+/** A first pass may take an hour and is visible meanwhile. */
 export function saveFirstPass(store: Store, flow: string, at: string): void {
   updateRows(store, flows, { flow }, { firstPassSince: at });
 }
 
-/** After a start no pass is under way. */
+/** At a start no pass is running. */
 export function endFirstPasses(store: Store): void {
   store.prepare("UPDATE flows SET first_pass_since = NULL WHERE first_pass_since IS NOT NULL").run();
 }
 
-/** Failures of a flow that say that the service does not answer it. */
+/** Errors that mean that the service does not answer the flow. */
 const UNANSWERED: ReadonlySet<string> = new Set<ErrorCode>([
   ...(["unavailable", "unreachable", "timed_out", "rate_limited", "redirected"] as const),
   ...(["request_refused", "credentials_refused", "payment_required"] as const),
 ]);
 
-/** Whether the last pass that asked for orders was answered. */
+/** Whether the last pass of `orders` was answered. */
 export function areOrdersAnswered(store: Store): boolean {
   const { lastRunAt = null, errorCode = null } = findRow(store, flows, { flow: "orders" }) ?? {};
   return lastRunAt !== null && errorCode !== "held" && (errorCode === null || !UNANSWERED.has(errorCode));
 }
 
-/** Records for `sync_status` which flows run and when their silence is worth attention. */
+/** Stores for `sync_status` which flows run, and after which time without success each needs attention. */
 export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; staleAfterS: number }): void {
   upsertRow(store, flows, flow, { key: ["flow"], set: ["enabled", "staleAfterS"] });
 }
 
-/** What is old: numbers up to `upTo`, and of those what ended before `before`, or by its time later than `now`. */
+/** Runs to remove: numbers up to `upTo` that ended before `before`, or have a time later than `now`. */
 export interface Old {
   upTo: number;
   before: string;

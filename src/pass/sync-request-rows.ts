@@ -1,7 +1,7 @@
 /*
- * Requests of `erp-bridge sync` to a running daemon. A row each, so that the command needs no other way to reach the
- * daemon than the database; one that a crash left open is closed at the next start. SQL names the index of the table that
- * is looked at all the time, and says what drizzle cannot (strftime).
+ * Requests of `erp-bridge sync` to a running daemon, a row each: the command reaches the daemon through the database alone.
+ * Requests left open by a crash are closed at the next start. Raw SQL, because the table is polled through a named index, and
+ * because of strftime.
  */
 import { findRow, insertRow, updateRows } from "../database/queries.ts";
 import { syncRequests } from "../database/schema.ts";
@@ -20,7 +20,7 @@ export interface SyncOutcome {
   outcome: string;
   counts: Record<string, number>;
   errorCode: string | null;
-  /** What keeps the job from asking the service. */
+  /** The hold that stops the job's requests. */
   hold: { area: string; reason: string } | null;
   error: Message | null;
 }
@@ -33,7 +33,7 @@ export function saveSyncRequest(
   return insertRow(store, syncRequests, { jobs: JSON.stringify(jobs), onlyKey: only, requestedAt: at });
 }
 
-/** Requests that no daemon has taken. */
+/** Requests that no daemon has begun. */
 export function loadSyncRequests(store: Store): SyncRequest[] {
   const rows = store
     .prepare<{ id: number; jobs: string; only: string | null }>(
@@ -47,7 +47,7 @@ export function markSyncTaken(store: Store, id: number, at: string): void {
   updateRows(store, syncRequests, { id }, { takenAt: at });
 }
 
-/** Keeps the results so far; `at` where it is the last one. */
+/** Stores the results so far; with `at` they are final. */
 export function saveSyncResult(store: Store, id: number, outcomes: readonly SyncOutcome[], at: string | null): void {
   for (const { error } of outcomes) store.textOf(error);
   updateRows(store, syncRequests, { id }, { result: JSON.stringify(outcomes), finishedAt: at });
@@ -66,15 +66,15 @@ export function loadSyncResult(
   };
 }
 
-/** A command that gives up waiting takes its request back; false where the daemon has begun with it. */
+/** Withdraws the request of a command that stops waiting. Returns false if the daemon has begun it. */
 export function cancelSyncRequest(store: Store, id: number, at: string): boolean {
   return updateRows(store, syncRequests, { id, takenAt: null }, { finishedAt: at }) > 0;
 }
 
-/** At start: whatever an earlier process left behind will not be answered any more. */
+/** At a start: closes requests that an earlier process left open. */
 export function closeSyncRequests(store: Store, at: string): void {
   store.prepare("UPDATE sync_requests SET finished_at = ? WHERE finished_at IS NULL AND taken_at IS NOT NULL").run(at);
-  // Given up before a daemon took it: says nothing about this one.
+  // Withdrawn before a daemon began it.
   store.prepare("DELETE FROM sync_requests WHERE finished_at IS NOT NULL AND taken_at IS NULL").run();
   store.prepare("DELETE FROM sync_requests WHERE requested_at < strftime('%Y-%m-%dT%H:%M:%fZ', ?, '-1 day')").run(at);
 }
