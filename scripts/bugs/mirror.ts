@@ -127,8 +127,20 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
   tested(
     "test/mirror/trouble.test.ts",
     "a row that PostgreSQL drops passes for written",
-    { find: "there < rows.count ?", replace: "there < 0 ?" },
+    { find: "(await write(rows)) < rows.count ?", replace: "(await write(rows)) < 0 ?" },
     "src/mirror/write-down.ts",
+  ),
+  tested(
+    "test/mirror/up-requests.test.ts",
+    "an outcome that PostgreSQL refuses holds up everything that comes from there",
+    { of: "inHalves", does: "await write(rows); return [];" },
+    "src/mirror/in-halves.ts",
+  ),
+  tested(
+    "test/mirror/up.test.ts",
+    "a block of an earlier revision keeps an order that was taken since",
+    { find: 'Number(row.values["seen_revision"] ?? 0) >= before.erpRevision', replace: "false" },
+    "src/mirror/up/apply-rows.ts",
   ),
   tested(
     "test/mirror/down.test.ts",

@@ -35,7 +35,15 @@ import {
   readQueue,
   upToOf,
 } from "./down-rows.ts";
-import { loadMirrorState, loadRefill, type Refill, saveMirrorState, startRefill } from "./mirror-state.ts";
+import {
+  addRefused,
+  loadMirrorState,
+  loadRefill,
+  type Refill,
+  type Refused,
+  saveMirrorState,
+  startRefill,
+} from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "./part.ts";
 import { planBeginning } from "./plan-down.ts";
 import { type Move, type Position, type Seen, savePosition } from "./position.ts";
@@ -46,7 +54,6 @@ import {
   loadHashes,
   NeedsSavepoints,
   type QueueRows,
-  type Refused,
   refreshQueue,
   withoutSavepoints,
   writeBatches,
@@ -72,8 +79,6 @@ const boundOf = (size: StepSize): PartsBound => ({
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
 const NOTED_ROWS = 2_000;
-/** Names kept of rows that PostgreSQL does not take. */
-const UNWRITTEN_MAX = 20;
 
 interface Read {
   at: Position;
@@ -158,7 +163,7 @@ export class Down implements MirrorPart {
       await commit(context, signal, () => {
         if (move.extraOrders !== undefined) saveMirrorState(store, "extra_orders", String(move.extraOrders));
         deleteChanges(store, read.changes);
-        noteUnwritten(store, refused);
+        addRefused(store, "unwritten", refused);
       });
     }
     addCount(counts, "mirrored", orders);
@@ -331,11 +336,4 @@ function noteMore(store: Store, refill: Refill): void {
     if (upTo !== undefined) next[kind] = upTo;
   }
   saveMirrorState(store, "refill", JSON.stringify(next));
-}
-
-/** The last ones of those that PostgreSQL does not take in any form. */
-function noteUnwritten(store: Store, refused: readonly Refused[]): void {
-  if (refused.length === 0) return;
-  const former = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as Refused[];
-  saveMirrorState(store, "unwritten", JSON.stringify([...former, ...refused].slice(-UNWRITTEN_MAX)));
 }

@@ -39,9 +39,12 @@ export class MirrorError extends BridgeError {
   }
 }
 
-/** A value that does not fit, a check or key that is violated, a limit that one value exceeds. */
+/**
+ * A value that does not fit, a check or key that is violated, a limit that one value exceeds, or an exception that a trigger raises.
+ * Classes of SQLSTATE in appendix A of PostgreSQL's manual.
+ */
 export function isOfData(sqlState: string | undefined): boolean {
-  return sqlState !== undefined && /^(22|23|54)/.test(sqlState);
+  return sqlState !== undefined && /^(22|23|54|P0)/.test(sqlState);
 }
 
 /** Codes and classes of SQLSTATE, the longest first. */

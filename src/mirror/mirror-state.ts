@@ -13,7 +13,8 @@ import type { Known } from "./fence.ts";
  * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
  * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead. `mirrored`: an event up to which
  * PostgreSQL has every order. `claims`: the claims that were made with this database. `heard`: when the shop was last heard of there, as far as this database has come.
- * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form.
+ * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form. `unreturned`: outcomes
+ * and reasons that it does not take, until the next comparison writes them.
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
  * `extra_orders`: orders that are only there.
@@ -27,6 +28,7 @@ export type MirrorStateKey =
   | "turn"
   | "refill"
   | "unwritten"
+  | "unreturned"
   | "takeover_no"
   | "fenced"
   | "mirrored"
@@ -104,6 +106,29 @@ export function startRefill(store: Store): void {
   saveMirrorState(store, "unwritten", "[]");
 }
 
+/** What PostgreSQL does not take, and its words. */
+export interface Refused {
+  /** The row's key in the shop's database, or its table and key in PostgreSQL. */
+  key: number | string;
+  why: string;
+}
+
+type RefusedKey = "unwritten" | "unreturned";
+
+/** Of each kind only the newest are kept. */
+const REFUSED_MAX = 20;
+
+function loadRefused(store: Store, kind: RefusedKey): Refused[] {
+  return JSON.parse(loadMirrorState(store, kind) ?? "[]") as Refused[];
+}
+
+/** Inside a transaction. */
+export function addRefused(store: Store, kind: RefusedKey, refused: readonly Refused[]): void {
+  if (refused.length === 0) return;
+  const newest = [...loadRefused(store, kind), ...refused].slice(-REFUSED_MAX);
+  saveMirrorState(store, kind, JSON.stringify(newest));
+}
+
 /** Numbers by tables of the ERP's. */
 export type TableCounts = Partial<Record<string, number>>;
 
@@ -134,9 +159,9 @@ export interface MirrorFacts {
 /** Undefined where there is no mirror. */
 export function loadMirrorFacts(store: Store): MirrorFacts | undefined {
   if (loadMeta(store, "mirror_on") === undefined) return undefined;
-  const unwritten = JSON.parse(loadMirrorState(store, "unwritten") ?? "[]") as unknown[];
+  const unsent = loadRefused(store, "unwritten").length + loadRefused(store, "unreturned").length;
   return {
-    refused: sumOf(loadTableCounts(store, "refused_rows")) + unwritten.length,
+    refused: sumOf(loadTableCounts(store, "refused_rows")) + unsent,
     kept: loadMirrorState(store, "approved") === undefined ? sumOf(loadTableCounts(store, "kept")) : 0,
     extra: Number(loadMirrorState(store, "extra_orders") ?? 0),
   };

@@ -17,7 +17,9 @@ import {
   ORDER_COLUMNS,
   type Values,
 } from "./down-columns.ts";
+import { inHalves, refusalOf } from "./in-halves.ts";
 import { MirrorError } from "./mirror-error.ts";
+import type { Refused } from "./mirror-state.ts";
 import { kindOf, RowsBuffer } from "./rows-buffer.ts";
 
 /** `unnest($2::text[], $3::jsonb[]) AS r (status, lines)`; the first parameter is the shop. */
@@ -77,12 +79,6 @@ const EVENTS = upsertOf("order_events", EVENT_COLUMNS, ["seq"]);
 const BATCHES = upsertOf("batches", BATCH_COLUMNS, ["id"]);
 const HELD = upsertOf("quarantine", HELD_COLUMNS, ["id"]);
 const CONDITIONS = upsertOf("conditions", CONDITION_COLUMNS, ["rank"]);
-
-/** A row that PostgreSQL does not take in any form. */
-export interface Refused {
-  key: number;
-  why: string;
-}
 
 /** Records that were read into a buffer. */
 export interface ReadRows<C extends Columns> {
@@ -186,52 +182,39 @@ export function withoutSavepoints(tx: MirrorTx): MirrorTx {
 
 type Write<C extends Columns> = (rows: RowsBuffer<C>) => Promise<number>;
 
-/** Writes all, and all but those at fault where some are. */
+/** Writes what was read; where PostgreSQL refuses some of it, all but the refused rows. */
 async function writeRead<C extends Columns>(
   tx: MirrorTx,
   columns: C,
   { rows, again }: ReadRows<C>,
   write: Write<C>,
 ): Promise<Refused[]> {
-  if (rows.count === 0 || (await writeAll(tx, rows, write)) === undefined) return [];
-  return await writeInHalves(tx, columns, again(), write);
+  if (rows.count === 0) return [];
+  const why = await refusalOf(tx, () => writtenWhole(rows, write));
+  return why === undefined ? [] : await writeInHalves(tx, columns, again(), write);
 }
 
-/**
- * Writes all rows, and all but those at fault where some are: also those that a trigger or a rule there drops without a word. `write`
- * says how many are there.
- */
+/** Writes all rows but the refused ones, of which each is tried in its plain form first. */
 async function writeInHalves<C extends Columns>(
   tx: MirrorTx,
   columns: C,
   rows: readonly DownRow<C>[],
   write: Write<C>,
 ): Promise<Refused[]> {
-  const [only] = rows;
-  if (only === undefined) return [];
-  const values = rows.map((row) => row.values);
-  const why = await writeAll(tx, new RowsBuffer(columns, values), write);
-  if (why === undefined) return [];
-  if (rows.length > 1) {
-    const middle = Math.ceil(rows.length / 2);
-    const first = await writeInHalves(tx, columns, rows.slice(0, middle), write);
-    return [...first, ...(await writeInHalves(tx, columns, rows.slice(middle), write))];
+  const writePart = (part: readonly { values: Values<C> }[]) => {
+    const values = part.map((row) => row.values);
+    return writtenWhole(new RowsBuffer(columns, values), write);
+  };
+  const refused: Refused[] = [];
+  for (const { row, why } of await inHalves(tx, rows, writePart)) {
+    const { key, plain } = row;
+    const left = plain === undefined ? why : await refusalOf(tx, () => writePart([{ values: plain() }]));
+    if (left !== undefined) refused.push({ key, why: left });
   }
-  const { key, plain } = only;
-  return plain === undefined ? [{ key, why }] : await writeInHalves(tx, columns, [{ key, values: plain() }], write);
+  return refused;
 }
 
-/** Why some are not there; undefined: all are. */
-async function writeAll<C extends Columns>(
-  tx: MirrorTx,
-  rows: RowsBuffer<C>,
-  write: Write<C>,
-): Promise<string | undefined> {
-  try {
-    const there = await tx.savepoint(() => write(rows));
-    return there < rows.count ? String(m.mirror.dropped) : undefined;
-  } catch (error) {
-    if (error instanceof MirrorError && error.isOfData) return error.message;
-    throw error;
-  }
+/** The reason if fewer rows are there than were written: a trigger or a rule dropped some without an error. */
+async function writtenWhole<C extends Columns>(rows: RowsBuffer<C>, write: Write<C>): Promise<string | undefined> {
+  return (await write(rows)) < rows.count ? String(m.mirror.dropped) : undefined;
 }

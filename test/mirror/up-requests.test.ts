@@ -1,10 +1,16 @@
 import { expect, it } from "vitest";
+import type { Store } from "../../src/database/store.ts";
+import { loadMirrorFacts, switchMirror } from "../../src/mirror/mirror-state.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { itWhole } from "../support/whole.ts";
 import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const REQUESTS = "SELECT order_id, status, comment, state FROM status_requests ORDER BY id";
 const OUTCOMES = "SELECT status, state, http_status, last_error, error FROM status_requests ORDER BY seq";
+
+function switchOn(store: Store): void {
+  store.write(() => switchMirror(store, true));
+}
 
 describeWithPostgres("status requests of the ERP", () => {
   itWhole("arrive once, in their order, and their outcomes go back", async () => {
@@ -219,6 +225,53 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await remote(OUTCOMES)).toMatchObject([
       { state: "refused", last_error: expect.stringContaining("deleted") },
     ]);
+  });
+
+  it.each([
+    [
+      "a constraint",
+      "ALTER TABLE status_requests ADD CONSTRAINT mine CHECK (comment IS NOT NULL) NOT VALID",
+      "ALTER TABLE status_requests DROP CONSTRAINT mine",
+    ],
+    [
+      "a trigger that raises an exception",
+      `CREATE FUNCTION refuse_it() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''closed''; END';
+       CREATE TRIGGER mine BEFORE UPDATE ON status_requests FOR EACH ROW WHEN (NEW.comment IS NULL) EXECUTE FUNCTION refuse_it()`,
+      "DROP TRIGGER mine ON status_requests",
+    ],
+    [
+      "a trigger that returns no row",
+      `CREATE FUNCTION drop_it() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+       CREATE TRIGGER mine BEFORE UPDATE ON status_requests FOR EACH ROW WHEN (NEW.comment IS NULL) EXECUTE FUNCTION drop_it()`,
+      "DROP TRIGGER mine ON status_requests",
+    ],
+  ])("whose outcome %s refuses hold up nothing, and get it with the next comparison", async (_, add, remove) => {
+    const { bridge, erp, pass, remote, up } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    const ask = (comment: string | null) =>
+      erp.query("INSERT INTO status_requests (shop, order_id, status, comment) VALUES ($1, $2, 'packed', $3)", [
+        SHOP,
+        id,
+        comment,
+      ]);
+    await ask(null);
+    await ask("box 2");
+    await pass();
+    await erp.query(add);
+    bridge.bridge.store.db.exec("UPDATE status_requests SET state = 'sent', attempts = 1");
+    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'A', 5)`);
+    expect(await pass()).toEqual({ erpRows: 1, outcomes: 2, unwritten: 1 });
+    const states = async () => (await remote<{ state: string }>(OUTCOMES)).map(({ state }) => state);
+    expect(await states()).toEqual(["pending", "sent"]);
+    switchOn(bridge.bridge.store);
+    expect(loadMirrorFacts(bridge.bridge.store)).toMatchObject({ refused: 1 });
+    expect(await pass()).toEqual({});
+
+    await erp.query(remove);
+    up.compareAll();
+    await pass();
+    expect(await states()).toEqual(["sent", "sent"]);
+    expect(loadMirrorFacts(bridge.bridge.store)).toMatchObject({ refused: 0 });
   });
 
   itWhole("are left alone where another transaction holds them, and get their outcomes later", async () => {

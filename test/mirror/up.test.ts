@@ -593,6 +593,13 @@ describeWithPostgres("a mark on an order", () => {
     await erp.query("UPDATE erp_orders SET note = 'asked'");
     await pass();
     expect(pending()).toBe(1);
+    // A mark that names no state takes the order: its block is of an earlier revision.
+    await seen(2);
+    await pass();
+    expect([pending(), await there(), bridge.rows("SELECT 1 FROM erp_queue").length]).toEqual([0, 0, 0]);
+    await seen(1);
+    await pass();
+    expect(pending()).toBe(1);
     await block();
     await pass();
     expect([pending(), await there()]).toEqual([0, 0]);

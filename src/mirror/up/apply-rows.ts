@@ -84,15 +84,22 @@ function markOf({ stored }: Key): string {
 }
 
 /**
- * A block is of what the ERP had been shown: a newer revision that is to be seen stays pending, and a block that is written again
- * after a change had brought the order back counts once more.
+ * A block applies to the revision that PostgreSQL showed when it was written. A newer one stays pending, unless the ERP has marked it as
+ * seen. A block that is written again after a change had brought the order back counts once more.
  */
 function applyMark(store: Store, orderId: string, row: RemoteRow): boolean {
   const before = findQueued(store, orderId);
   const changed = upsertRow(store, "erp_orders", { k0: orderId, k1: "" }, row);
   if (row.values["state"] !== "blocked" || before === undefined) return changed;
   if (before.erpRevision > Number(row.blockedAt ?? 0)) {
-    store.prepare("UPDATE erp_queue SET blocked = 0 WHERE order_key = ? AND blocked = 1").run(before.orderKey);
+    const isSeen = Number(row.values["seen_revision"] ?? 0) >= before.erpRevision;
+    store
+      .prepare(
+        isSeen
+          ? "DELETE FROM erp_queue WHERE order_key = ?"
+          : "UPDATE erp_queue SET blocked = 0 WHERE order_key = ? AND blocked = 1",
+      )
+      .run(before.orderKey);
     return changed;
   }
   if (changed || before.blocked !== 0) return changed;

@@ -2,7 +2,9 @@
  * What Up reads and writes in PostgreSQL; each function is one statement. SQL, because touched keys are joined with present
  * values of several tables at once. The ERP's transactions may be long: a row that one of them holds is left for the next pass.
  */
+import { m } from "../../messages/messages.ts";
 import type { MirrorTx } from "../connection.ts";
+import { inHalves, type RefusedRow } from "../in-halves.ts";
 import {
   ERP_TABLE_NAMES,
   ERP_TABLES,
@@ -251,8 +253,30 @@ export interface Verdict extends Key {
   error: string | null;
 }
 
-/** Writes the verdicts on one table. Returns those whose rows another transaction holds. */
+/** What became of verdicts. */
+export interface WrittenErrors {
+  /** Keys of rows that another transaction has locked. */
+  locked: Key[];
+  refused: RefusedRow<Verdict>[];
+}
+
+/** Writes the verdicts on one table. */
 export async function writeErrors(
+  tx: MirrorTx,
+  shop: string,
+  table: Verdict["table"],
+  verdicts: readonly Verdict[],
+): Promise<WrittenErrors> {
+  const locked: Key[] = [];
+  const refused = await inHalves(tx, verdicts, async (part) => {
+    locked.push(...(await writeSomeErrors(tx, shop, table, part)));
+    return undefined;
+  });
+  return { locked, refused };
+}
+
+/** Returns the keys of rows that another transaction has locked. */
+async function writeSomeErrors(
   tx: MirrorTx,
   shop: string,
   table: Verdict["table"],
@@ -308,14 +332,39 @@ export interface Outcome {
 
 const OUTCOME = ["state", "attempts", "http_status", "answered_at", "last_error"];
 
-/**
- * Writes outcomes, also of a request that PostgreSQL does not have: it was restored to before it came. Returns the requests
- * that have theirs; the rows of the others are held by another transaction.
- */
-export async function writeOutcomes(tx: MirrorTx, shop: string, outcomes: readonly Outcome[]): Promise<string[]> {
+/** What became of outcomes. */
+export interface WrittenOutcomes {
+  /** Requests with their outcome. Rows of the others are locked by another transaction, or refuse it. */
+  written: Set<string>;
+  refused: RefusedRow<Outcome>[];
+}
+
+/** Writes outcomes, also of requests that PostgreSQL lacks because it was restored to an earlier state. */
+export async function writeOutcomes(
+  tx: MirrorTx,
+  shop: string,
+  outcomes: readonly Outcome[],
+): Promise<WrittenOutcomes> {
+  const written = new Set<string>();
+  const refused = await inHalves(tx, outcomes, async (part) => {
+    const found = await writeSome(tx, shop, part);
+    // Only a trigger keeps a row that is not locked as it was.
+    if (found.some(({ isWritten }) => !isWritten)) return String(m.mirror.dropped);
+    for (const { id } of found) written.add(id);
+    return undefined;
+  });
+  return { written, refused };
+}
+
+/** Leaves out requests whose rows another transaction holds. */
+async function writeSome(
+  tx: MirrorTx,
+  shop: string,
+  outcomes: readonly Outcome[],
+): Promise<{ id: string; isWritten: boolean }[]> {
   const set = OUTCOME.map((name) => `${name} = x.${name}`).join(", ");
   const columns = ["id", "order_id", "status", "comment", "data", "requested_at", ...OUTCOME];
-  const rows = await tx.query<{ id: string }>(
+  return await tx.query<{ id: string; isWritten: boolean }>(
     `WITH x AS MATERIALIZED (SELECT * FROM json_to_recordset($2::json) AS x(id uuid, order_id uuid, status text, comment text, data jsonb,
          requested_at timestamptz, state text, attempts int, http_status int, answered_at timestamptz, last_error text)),
        free AS MATERIALIZED (SELECT x.id FROM x JOIN status_requests r ON r.shop = $1 AND r.id = x.id FOR UPDATE OF r SKIP LOCKED),
@@ -325,7 +374,7 @@ export async function writeOutcomes(tx: MirrorTx, shop: string, outcomes: readon
          INSERT INTO status_requests (shop, ${columns.join(", ")}) SELECT $1, ${columns.map((name) => `x.${name}`).join(", ")} FROM x
          WHERE NOT EXISTS (SELECT 1 FROM status_requests r WHERE r.shop = $1 AND r.id = x.id)
          ON CONFLICT DO NOTHING RETURNING id)
-     SELECT id::text FROM written UNION ALL SELECT id::text FROM missing`,
+     SELECT id::text, id IN (SELECT id FROM written) AS "isWritten" FROM free UNION ALL SELECT id::text, true FROM missing`,
     [
       shop,
       JSON.stringify(
@@ -333,7 +382,6 @@ export async function writeOutcomes(tx: MirrorTx, shop: string, outcomes: readon
       ),
     ],
   );
-  return rows.map(({ id }) => id);
 }
 
 /** The next rows of a whole table, in PostgreSQL's own order of keys. */

@@ -15,7 +15,15 @@ import { addCount, addCounts, type Counts } from "../../pass/counts.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
 import { readQueue } from "../down-rows.ts";
-import { loadMirrorState, loadTableCounts, noteRestored, saveMirrorState } from "../mirror-state.ts";
+import {
+  addRefused,
+  forgetMirrorState,
+  loadMirrorState,
+  loadTableCounts,
+  noteRestored,
+  type Refused,
+  saveMirrorState,
+} from "../mirror-state.ts";
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
 import { StepSize } from "../step-size.ts";
@@ -60,11 +68,15 @@ interface Settled {
 /** What one transaction in PostgreSQL has read and written. */
 interface Turn {
   round: Round | undefined;
-  /** Outcomes that are there now, by their notes in SQLite. */
+  /** Notes in SQLite of outcomes that are there now, or that PostgreSQL refuses: the next comparison tries those again. */
   outcomes: readonly number[];
   refused: string | undefined;
   /** Notes deleted, less those that were written again. */
   deleted: number;
+  /** What PostgreSQL does not take of what was to be written there. */
+  unreturned: readonly Refused[];
+  /** A walk begins through all rows and requests: whatever was refused before is written again. */
+  isWalkBegun: boolean;
 }
 
 const EMPTY = {
@@ -137,13 +149,16 @@ export class Up implements MirrorPart {
     const isFirst = this.#settled === undefined || this.#walk !== undefined;
     const turn = await session.transact((tx, position) => this.#turn(tx, position, context.store, self.shop));
     this.#settled = undefined;
-    const { round, outcomes, refused, deleted } = turn;
+    const { round, outcomes, refused, deleted, unreturned, isWalkBegun } = turn;
     addCount(counts, "outcomes", outcomes.length);
+    addCount(counts, "unwritten", unreturned.length);
     const save: Save = (act) => commit(context, signal, act);
     const isNews = refused !== undefined && refused !== loadMirrorState(context.store, "refused_rows");
-    if (outcomes.length > 0 || isNews) {
+    if (outcomes.length > 0 || unreturned.length > 0 || isNews || isWalkBegun) {
       await save(() => {
+        if (isWalkBegun) forgetMirrorState(context.store, "unreturned");
         deleteOutcomeNotes(context.store, outcomes);
+        addRefused(context.store, "unreturned", unreturned);
         if (isNews) saveMirrorState(context.store, "refused_rows", refused);
       });
     }
@@ -161,43 +176,50 @@ export class Up implements MirrorPart {
   }
 
   async #turn(tx: MirrorTx, position: Position, store: Store, shop: string): Promise<Turn & { turn: number }> {
-    const { deleted, refused } = await this.#settle(tx, { shop, store });
-    const outcomes = await writeWaitingOutcomes(tx, store, shop);
+    const { deleted, refused, unreturned } = await this.#settle(tx, { shop, store });
+    const waiting = await writeWaitingOutcomes(tx, store, shop);
     const local = loadUpNo(store);
     const remote = this.#settled?.upNo ?? position.upNo;
-    await this.#planWalk(tx, { store, shop, local, remote });
+    const isWalkBegun = await this.#planWalk(tx, { store, shop, local, remote });
     const upNo = Math.max(local, remote) + 1;
     const page = { store, shop, limit: this.#size.of(NOTES_MAX), isCareful: this.#isCareful, upNo };
     const round = this.#walk === undefined ? await this.#readTouched(tx, page) : await this.#step(tx, this.#walk, page);
     // A round that was applied, and then broken off, counts: two in a row would look like a PostgreSQL that went back.
     const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;
     const turn = await savePosition(tx, shop, { upNo: known });
-    return { round, outcomes, refused, deleted, turn };
+    return {
+      ...{ round, refused, deleted, isWalkBegun, turn },
+      outcomes: waiting.noteIds,
+      unreturned: [...unreturned, ...waiting.unreturned],
+    };
   }
 
   /** Step 3. */
-  async #settle(tx: MirrorTx, { shop, store }: Place): Promise<Pick<Turn, "deleted" | "refused">> {
-    if (this.#settled === undefined) return { deleted: 0, refused: undefined };
+  async #settle(tx: MirrorTx, { shop, store }: Place): Promise<Pick<Turn, "deleted" | "refused" | "unreturned">> {
+    if (this.#settled === undefined) return { deleted: 0, refused: undefined, unreturned: [] };
     const { ids, verdicts, marked } = this.#settled;
+    const unreturned: Refused[] = [];
     let held = 0;
     for (const [table, ofTable] of Map.groupBy(verdicts, (verdict) => verdict.table)) {
-      const keys = await writeErrors(tx, shop, table, ofTable);
-      // Another transaction holds these rows: their notes go to the end of the queue.
-      if (keys.length > 0) await addNotes(tx, shop, table, keys);
-      held += keys.length;
+      const { locked, refused } = await writeErrors(tx, shop, table, ofTable);
+      unreturned.push(...refused.map(({ row, why }) => ({ key: `${table} ${row.k0} ${row.k1}`.trim(), why })));
+      // Their notes go to the end of the queue.
+      if (locked.length > 0) await addNotes(tx, shop, table, locked);
+      held += locked.length;
     }
     await deleteTouched(tx, shop, ids);
     if (marked.length > 0) await refreshQueue(tx, shop, readQueue(store, { ids: marked }));
     // One that stood refused may be gone, or be written anew.
     const isCounted = verdicts.length > 0 || Object.keys(loadTableCounts(store, "refused_rows")).length > 0;
     const refused = isCounted ? JSON.stringify(await countRefused(tx, shop)) : undefined;
-    return { deleted: ids.length - held, refused };
+    return { deleted: ids.length - held, refused, unreturned };
   }
 
-  async #planWalk(tx: MirrorTx, now: Place & { local: number; remote: number }): Promise<void> {
-    if (this.#walk !== undefined) return;
+  /** Whether a walk begins. */
+  async #planWalk(tx: MirrorTx, now: Place & { local: number; remote: number }): Promise<boolean> {
+    if (this.#walk !== undefined) return false;
     const because = whyToWalk(now) ?? (this.#isComparisonDue ? "night" : undefined);
-    if (because === undefined) return;
+    if (because === undefined) return false;
     const held = Object.keys(loadTableCounts(now.store, "kept")).filter(isErpTable);
     const filled = await findFilled(tx, now.shop);
     const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
@@ -206,6 +228,7 @@ export class Up implements MirrorPart {
     // Deletions among them may be older than rows that are lost there.
     if (because === "remote") await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
+    return true;
   }
 
   /** Step 1. */
@@ -289,16 +312,19 @@ async function readStep(
   }
 }
 
-async function writeWaitingOutcomes(tx: MirrorTx, store: Store, shop: string): Promise<number[]> {
+async function writeWaitingOutcomes(
+  tx: MirrorTx,
+  store: Store,
+  shop: string,
+): Promise<{ noteIds: number[]; unreturned: Refused[] }> {
   const waiting = listOutcomes(store, OUTCOMES_MAX);
-  if (waiting.length === 0) return [];
-  const there = await writeOutcomes(
-    tx,
-    shop,
-    waiting.map(({ outcome }) => outcome),
-  );
-  const done = new Set(there);
-  return waiting.filter(({ outcome }) => done.has(outcome.id)).map(({ noteId }) => noteId);
+  const outcomes = waiting.map(({ outcome }) => outcome);
+  const { written, refused } = await writeOutcomes(tx, shop, outcomes);
+  const done = new Set([...written, ...refused.map(({ row }) => row.id)]);
+  return {
+    noteIds: waiting.filter(({ outcome }) => done.has(outcome.id)).map(({ noteId }) => noteId),
+    unreturned: refused.map(({ row, why }) => ({ key: `status_requests ${row.id}`, why })),
+  };
 }
 
 /** What must be gone through before anything else; what began is begun anew after a crash. */
