@@ -38,6 +38,12 @@ const LOG_LOOK_MS = 50;
  */
 const CACHE_KIB = 4096;
 
+/**
+ * SQLite never shrinks the file of a write-ahead log by itself: after one large transaction of an ERP its size would go on to look like
+ * that of a log which a reader keeps. The next commit that begins the log anew cuts it to this size.
+ */
+const LOG_BYTES_KEPT = 16 * 1024 * 1024;
+
 export function configure(db: Database.Database, mode: OpenMode): void {
   db.pragma("trusted_schema = OFF"); // views and triggers that an ERP adds reach no function with side effects
   db.pragma("cell_size_check = ON"); // damaged pages are noticed when read, not written on
@@ -46,7 +52,10 @@ export function configure(db: Database.Database, mode: OpenMode): void {
   // Nothing rests on the bridge's own: all lead to `orders`, of which no row is ever deleted.
   db.pragma("foreign_keys = OFF");
   if (mode === "readonly") db.pragma("query_only = ON");
-  else db.pragma("journal_mode = WAL");
+  else {
+    db.pragma("journal_mode = WAL");
+    db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
+  }
   db.pragma("synchronous = FULL");
   db.pragma(`cache_size = -${CACHE_KIB}`);
 }

@@ -99,8 +99,12 @@ describe("a log that another program moves without a flush", () => {
       store.look();
       while (framesOf(erp).checkpointed < framesOf(erp).log) await once(started.shift()!, "exit");
       store.settle();
+      const { size } = statSync(`${file}-wal`);
       note(store, "after");
       expect(framesOf(erp).log).toBeLessThan(100);
+      // The file is cut too: a size that stays would look like that of a log which a reader keeps.
+      expect(size).toBeGreaterThan(16 * 1024 * 1024);
+      expect(statSync(`${file}-wal`).size).toBeLessThanOrEqual(16 * 1024 * 1024);
     },
   );
 });
