@@ -20,8 +20,9 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { bringOrders, oweMirroredRead } from "../mirror/bring-orders.ts";
 import { MirrorLink } from "../mirror/connection.ts";
+import { countOwnOrders } from "../mirror/down-rows.ts";
 import { liftFence } from "../mirror/fenced.ts";
-import { describeFenced, isThisHost, loadKnown, loadMirrorState } from "../mirror/mirror-state.ts";
+import { describeFenced, isThisHost, loadKnown, loadMirrorFacts, loadMirrorState } from "../mirror/mirror-state.ts";
 import { verifySchema } from "../mirror/schema-version.ts";
 import { claimTakeover, lookAtShop, type ShopStanding } from "../mirror/take-over.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";
@@ -115,12 +116,14 @@ function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from
   return copy === undefined ? { kind: "mirror" } : { kind: "copy", file: copy.file };
 }
 
-/** Whether the newest claim was made with this database. */
-function hasShop({ config }: LoadedConfig, { writer, takeoverNo }: ShopStanding): boolean {
+/** Whether the newest claim was made with this database, and PostgreSQL has no orders that it lacks. */
+function hasShop({ config }: LoadedConfig, { writer, takeoverNo, orders }: ShopStanding): boolean {
   using store = openReadOnly(config.database.path);
   const known = Number(loadMirrorState(store, "takeover_no") ?? 0);
   const claims = loadKnown(store).claims ?? [];
-  return describeFenced(store) === undefined && known >= takeoverNo && writer !== null && claims.includes(writer);
+  const isOwn =
+    describeFenced(store) === undefined && known >= takeoverNo && writer !== null && claims.includes(writer);
+  return isOwn && orders <= countOwnOrders(store) && !((loadMirrorFacts(store)?.extra ?? 0) > 0);
 }
 
 function reportOwn(call: Call, { config }: LoadedConfig, shop: string, { takeoverNo }: ShopStanding): ExitCode {

@@ -29,6 +29,7 @@ import {
   type ORDER_COLUMNS,
   type Values,
 } from "./down-columns.ts";
+import { loadMirrorState } from "./mirror-state.ts";
 import { fitsJsonb, plainText } from "./plain-values.ts";
 import type { Local } from "./plan-down.ts";
 import { RowsBuffer, type RowsBuffers } from "./rows-buffer.ts";
@@ -39,13 +40,23 @@ export function readAtOnce<T>(store: Store, read: () => T): T {
   return store.db.inTransaction ? read() : store.db.transaction(read).deferred();
 }
 
-export function loadLocal(store: Store): Omit<Local, "isRestored"> {
-  const head = onlyValue<number>(
+/** The number of the newest event ever, 0 before the first. */
+export function loadHead(store: Store): number {
+  return onlyValue<number>(
     store,
     "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows'), 0)",
   );
+}
+
+/** @param ordersSeq the event up to which PostgreSQL has every order */
+export function loadLocal(store: Store, ordersSeq: number): Omit<Local, "isRestored"> {
+  const head = loadHead(store);
   const oldest = onlyValue<number | null>(store, "SELECT min(seq) FROM order_event_rows") ?? head + 1;
-  return { head, oldest };
+  const hasEvent = () =>
+    onlyValue<number>(store, "SELECT EXISTS (SELECT 1 FROM order_event_rows WHERE seq = ?)", ordersSeq) === 1;
+  const isOther = oldest <= ordersSeq && ordersSeq < head && !hasEvent();
+  const refused = loadMirrorState(store, "refused_event");
+  return { head, oldest, isOther, refusedEvent: refused === undefined ? undefined : Number(refused) };
 }
 
 /** Outcomes of the ERP's requests go back with its rows. */
@@ -83,7 +94,7 @@ export function loadNews(store: Store, seq: number, limit: number): News {
       "SELECT seq, order_key AS key FROM order_event_rows WHERE seq > ? ORDER BY seq LIMIT ?",
     )
     .all(seq, limit);
-  return { events, isAll: events.length < limit, head: loadLocal(store).head };
+  return { events, isAll: events.length < limit, head: loadHead(store) };
 }
 
 /** Up to which event nothing is left, where these orders were read; pure. */

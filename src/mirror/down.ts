@@ -37,6 +37,7 @@ import {
 } from "./down-rows.ts";
 import {
   addRefused,
+  forgetMirrorState,
   loadMirrorState,
   loadRefill,
   type Refill,
@@ -103,7 +104,7 @@ export class Down implements MirrorPart {
   #conditions: string | undefined;
 
   hasWork(store: Store, seen: Seen, isRestored: boolean): boolean {
-    const local = { ...loadLocal(store), isRestored };
+    const local = { ...loadLocal(store, seen.ordersSeq), isRestored };
     if (planBeginning(seen, local, this.#isCompareAsked).why !== undefined || seen.walk !== null) return true;
     if (local.head > Math.min(seen.ordersSeq, seen.eventsSeq) || hasChanges(store)) return true;
     return Object.keys(loadRefill(store)).length > 0 || JSON.stringify(loadConditions(store)) !== this.#conditions;
@@ -116,7 +117,7 @@ export class Down implements MirrorPart {
   async turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
     const { context } = session;
     const { store } = context;
-    const local = { ...loadLocal(store), isRestored: session.isRestored };
+    const local = { ...loadLocal(store, seen.ordersSeq), isRestored: session.isRestored };
     if (planBeginning(seen, local, this.#isCompareAsked).refill) {
       // Conditions are few, and all are written.
       this.#conditions = undefined;
@@ -155,15 +156,24 @@ export class Down implements MirrorPart {
       this.#isCareful = true;
       return transact();
     });
-    const { read, refused, orders, isWalking, move } = made;
+    const { read, refused, refusedEvent, orders, isWalking, move } = made;
     this.#isCareful = refused.length > 0;
     this.#isCompareAsked &&= read.at.walk === null;
     if (read.conditions !== undefined) this.#conditions = JSON.stringify(read.conditions);
-    if (read.changes.length > 0 || refused.length > 0 || move.extraOrders !== undefined) {
+    if (
+      read.changes.length > 0 ||
+      refused.length > 0 ||
+      move.extraOrders !== undefined ||
+      read.move.eventsSeq !== undefined
+    ) {
       await commit(context, signal, () => {
         if (move.extraOrders !== undefined) saveMirrorState(store, "extra_orders", String(move.extraOrders));
         deleteChanges(store, read.changes);
         addRefused(store, "unwritten", refused);
+        // The comparison that has begun writes it again.
+        if (read.move.eventsSeq !== undefined) forgetMirrorState(store, "refused_event");
+        if (refusedEvent !== undefined && loadMirrorState(store, "refused_event") === undefined)
+          saveMirrorState(store, "refused_event", String(refusedEvent));
       });
     }
     addCount(counts, "mirrored", orders);
@@ -178,7 +188,7 @@ export class Down implements MirrorPart {
   }
 
   #read(store: Store, position: Position, isRestored: boolean): Read {
-    const local = { ...loadLocal(store), isRestored };
+    const local = { ...loadLocal(store, position.ordersSeq), isRestored };
     const { move, why } = planBeginning(position, local, this.#isCompareAsked);
     const at = { ...position, ...move };
     const conditions = loadConditions(store);
@@ -214,7 +224,8 @@ export class Down implements MirrorPart {
       ...walked.move,
     };
     const orders = changed.orders + walked.orders;
-    return { move, refused, orders, events: events.events, isWalking: walked.isWalking };
+    const refusedEvent = events.refused.map(({ key }) => Number(key)).sort((a, b) => a - b)[0];
+    return { move, refused, refusedEvent, orders, events: events.events, isWalking: walked.isWalking };
   }
 }
 

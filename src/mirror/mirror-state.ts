@@ -14,7 +14,7 @@ import type { Known } from "./fence.ts";
  * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead. `mirrored`: an event up to which
  * PostgreSQL has every order. `claims`: the claims that were made with this database. `heard`: when the shop was last heard of there, as far as this database has come.
  * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form. `unreturned`: outcomes
- * and reasons that it does not take, until the next comparison writes them.
+ * and reasons that it does not take, until the next comparison writes them. `refused_event`: the first event that it has not taken since the last one.
  * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
  * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
  * `extra_orders`: orders that are only there.
@@ -29,6 +29,7 @@ export type MirrorStateKey =
   | "refill"
   | "unwritten"
   | "unreturned"
+  | "refused_event"
   | "takeover_no"
   | "fenced"
   | "mirrored"

@@ -7,6 +7,10 @@ export interface Local {
   head: number;
   /** Of the oldest event that is kept; one more than `head` where none is. */
   oldest: number;
+  /** The event up to which PostgreSQL has every order was never in this database: a copy was restored, whose numbers then jump. */
+  isOther: boolean;
+  /** The first event that PostgreSQL has refused since the last comparison. */
+  refusedEvent: number | undefined;
   /** PostgreSQL is an older one than it was. */
   isRestored: boolean;
 }
@@ -16,7 +20,7 @@ export interface Beginning {
   move: Partial<Pick<Position, "epoch" | "ordersSeq" | "eventsSeq" | "walk" | "walkAfter">>;
   /** Every batch and every held record is written again. */
   refill: boolean;
-  why: "first" | "went back" | "restored" | "expired" | "asked" | undefined;
+  why: "first" | "went back" | "other" | "restored" | "expired" | "asked" | undefined;
 }
 
 const NOTHING: Beginning = { move: {}, refill: false, why: undefined };
@@ -36,7 +40,7 @@ export function firstPosition(local: Pick<Local, "head">) {
  * planBeginning(position, { oldest: 2000, head: 3000, … }); // ordersSeq 1000: events were removed that were not mirrored yet
  */
 export function planBeginning(
-  position: Pick<Position, "epoch" | "ordersSeq" | "walk">,
+  position: Pick<Position, "epoch" | "ordersSeq" | "eventsSeq" | "walk">,
   local: Local,
   isCompareAsked: boolean,
 ): Beginning {
@@ -45,9 +49,14 @@ export function planBeginning(
     return { move, refill: true, why: "went back" };
   }
   if (local.isRestored) return { move: walkOf(position), refill: true, why: "restored" };
+  if (local.isOther) return { move: { ordersSeq: local.head, ...walkOf(position) }, refill: true, why: "other" };
   if (local.oldest > position.ordersSeq + 1 && local.head > position.ordersSeq)
     return { move: { ordersSeq: local.head, ...walkOf(position) }, refill: false, why: "expired" };
-  if (isCompareAsked && position.walk === null) return { move: COMPARE, refill: true, why: "asked" };
+  if (isCompareAsked && position.walk === null) {
+    const { refusedEvent } = local;
+    const eventsSeq = refusedEvent === undefined ? {} : { eventsSeq: Math.min(position.eventsSeq, refusedEvent - 1) };
+    return { move: { ...COMPARE, ...eventsSeq }, refill: true, why: "asked" };
+  }
   return NOTHING;
 }
 

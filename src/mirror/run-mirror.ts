@@ -12,7 +12,7 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { briefly, type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
-import { loadLocal } from "./down-rows.ts";
+import { loadHead } from "./down-rows.ts";
 import { type Claim, judgeWriter, mayBeAtWork } from "./fence.ts";
 import { Fenced } from "./fenced.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
@@ -348,7 +348,7 @@ export class RunMirror implements Job {
   /** The first pass of a shop: it must be known there, and then has a position. */
   async #begin(): Promise<Seen> {
     const { self, link } = this.#options;
-    const { ordersSeq, eventsSeq, epoch, walk, walkAfter } = firstPosition(loadLocal(this.#context.store));
+    const { ordersSeq, eventsSeq, epoch, walk, walkAfter } = firstPosition({ head: loadHead(this.#context.store) });
     await this.#link.transaction(async (tx) => {
       const known = await tx.query("SELECT 1 FROM shop_keys WHERE shop = $1", [self.shop]);
       if (known.length === 0) {

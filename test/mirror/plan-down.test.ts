@@ -7,13 +7,27 @@ import { planBeginning } from "../../src/mirror/plan-down.ts";
 import { compareVersions } from "../../src/mirror/schema-version.ts";
 
 describe("what the way down begins with", () => {
-  const position = { epoch: 2, ordersSeq: 1_000, walk: null } as const;
-  const local = { head: 1_000, oldest: 1, isRestored: false };
+  const position = { epoch: 2, ordersSeq: 1_000, eventsSeq: 1_000, walk: null } as const;
+  const local = { head: 1_000, oldest: 1, isRestored: false, isOther: false, refusedEvent: undefined };
 
   it.each([
     ["nothing to do", position, local, false, undefined],
     ["news", position, { ...local, head: 1_003 }, false, undefined],
     ["a night", position, local, true, { walk: "compare", walkAfter: 0 }],
+    [
+      "a night after an event was refused",
+      position,
+      { ...local, refusedEvent: 900 },
+      true,
+      { walk: "compare", walkAfter: 0, eventsSeq: 899 },
+    ],
+    [
+      "a restored copy, whose numbers jump",
+      position,
+      { ...local, head: 10_000_000, isOther: true },
+      false,
+      { ordersSeq: 10_000_000, walk: "compare", walkAfter: 0 },
+    ],
     ["a night during a copy", { ...position, walk: "copy" as const }, local, true, undefined],
     ["every event removed, all mirrored", position, { ...local, oldest: 1_001 }, false, undefined],
     [
