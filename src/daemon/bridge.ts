@@ -143,7 +143,7 @@ export class Bridge {
     this.client = createClient({ ...options, clock, admit });
     const { store, client } = this;
     const isStopping = () => {
-      Liveness.beat();
+      Liveness.touch();
       return this.#isStopping;
     };
     const beside = { store, client, log: options.log, clock, isStopping };

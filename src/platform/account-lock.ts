@@ -1,8 +1,8 @@
 /*
- * One daemon an account on a machine: two would each take the other's orders, whatever database they work on. The lock is
- * a socket in the kernel's abstract namespace, which has no file that could be left behind or planted, and ends with the
- * process. Any local user could take the name, so its holder has to prove that it has the client secret: a daemon
- * gives way only to another daemon of the account.
+ * Allows one daemon per account on a machine: two would each deliver the other's orders, whatever database they use.
+ * The lock is a socket in Linux's abstract namespace: it has no file that could be left behind or planted, and it ends
+ * with the process. Because any local user could bind the name, the holder proves that it has the client secret; a
+ * daemon refuses to start only where another daemon of the same account holds the name.
  */
 import { createHmac, randomBytes, scryptSync, timingSafeEqual } from "node:crypto";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -22,7 +22,7 @@ export type AccountLock =
 
 const NONCE_BYTES = 32;
 const ANSWER_WITHIN_MS = 1_000;
-/** Enough that the secret cannot be guessed from an answer, and a few milliseconds at the start. */
+/** Expensive enough that the secret cannot be guessed from an answer; costs a few milliseconds at start. */
 const SCRYPT = { N: 4096, r: 8, p: 1 };
 
 export async function acquireAccountLock(account: Account): Promise<AccountLock> {
@@ -31,7 +31,7 @@ export async function acquireAccountLock(account: Account): Promise<AccountLock>
   const server = createServer((socket) => answer(socket, key));
   const problem = await listen(server, name);
   if (problem === undefined) {
-    // The lock must not keep a program alive that has nothing else to do.
+    // The lock alone must not keep the process alive.
     server.unref();
     return { state: "ours", release: () => server.close() };
   }
@@ -52,7 +52,7 @@ function listen(server: Server, name: string): Promise<string | undefined> {
   });
 }
 
-/** The asking process sends a number; the answer shows that the secret is known, and nothing of the secret. */
+/** Challenge and response: the caller sends a nonce, the holder answers with an HMAC of it. */
 function answer(socket: Socket, key: Buffer): void {
   socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy());
   socket.on("error", () => {});

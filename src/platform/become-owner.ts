@@ -1,8 +1,9 @@
 /*
- * A command that root starts works in a folder that another user may write, where every name may be a link to a file of
- * root's. So once the configuration and the secret are read it becomes the owner of the database's folder, and a planted
- * name leads nowhere that this owner could not go himself. Each user who owns a folder or a link on the way to the
- * database decides where it lies, so all of them count. Where root owns the whole way nothing changes.
+ * A command started by root works in a folder where another user can create names, and any of them may be a link to a
+ * file of root's. So once the configuration and the secret are read, the process switches to the user who owns the
+ * database's folder; a planted link then reaches nothing that this user could not reach anyway. Every user who owns a
+ * folder or a link on the path decides where the database is, so all of them count. Where root owns the whole path,
+ * nothing changes.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { type UserInfo, userInfo } from "node:os";
@@ -14,17 +15,20 @@ import { BridgeError } from "./errors.ts";
 interface Owner {
   uid: number;
   gid: number;
-  /** Undefined where the system has no name for it. */
+  /** Undefined where the user database has no entry. */
   name: string | undefined;
   home: string | undefined;
 }
 
-/** As many as Linux follows in one path. */
+/** Linux follows as many in one path. */
 const LINKS_MAX = 40;
-/** The group of an owner without a name in a folder of root's group. */
+/** For an owner without an account, in a folder of root's group. */
 const NO_GROUP = 65_534;
 
-/** Who, besides root, owns a folder or a link on the way to `place`, with the group of the last that each owns. */
+/**
+ * Owners, other than root, of the folders and links on the path to `place`, each with the group and path of the last
+ * one that it owns.
+ */
 export function ownersOnTheWay(place: string): Map<number, { gid: number; at: string }> {
   const owners = new Map<number, { gid: number; at: string }>();
   let todo = partsOf(path.resolve(place));
@@ -33,7 +37,7 @@ export function ownersOnTheWay(place: string): Map<number, { gid: number; at: st
     const [name = "", ...rest] = todo;
     const next = path.join(at, name);
     const stat = lstatSync(next, { throwIfNoEntry: false });
-    // What is not there yet is made by the owner of what is there.
+    // What does not exist yet is created by the owner of the part that exists.
     if (stat === undefined) break;
     if (stat.uid !== 0) owners.set(stat.uid, { gid: stat.gid, at: next });
     if (!stat.isSymbolicLink()) {
@@ -50,16 +54,16 @@ export function ownersOnTheWay(place: string): Map<number, { gid: number; at: st
   return owners;
 }
 
-/** The name `..` stays: behind a link it means the folder that the link leads to. */
+/** Keeps `..`: behind a link it means the parent of the link's target. */
 function partsOf(place: string): string[] {
   return place.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 /**
- * From now on this process is the owner of the folder, for good. Does nothing where the process is not root's, or root
- * owns everything on the way.
- * @param env the surroundings that programs are started with
- * @throws BridgeError `database_refused` where that cannot be done, or several own parts of the way
+ * Switches this process for good to the user who owns the folder. Does nothing where the process is not root's, or root
+ * owns the whole path.
+ * @param env environment for child processes; `USER`, `LOGNAME` and `HOME` are set in it
+ * @throws BridgeError `database_refused` where the switch fails, or several users own parts of the path
  */
 export function becomeOwnerOf(folder: string, env: NodeJS.ProcessEnv): void {
   const owner = ownerToBe(folder);
@@ -75,7 +79,7 @@ export function becomeOwnerOf(folder: string, env: NodeJS.ProcessEnv): void {
   env["HOME"] = owner.home ?? "/";
 }
 
-/** Does one thing as the owner of the folder and goes on as root. */
+/** Runs `act` as the owner of the folder, then returns to root. */
 export function asOwnerOf<Result>(folder: string, act: () => Result): Result {
   const goBack = actAsOwnerOf(folder);
   try {
@@ -85,7 +89,7 @@ export function asOwnerOf<Result>(folder: string, act: () => Result): Result {
   }
 }
 
-/** The same for what takes its time: root again once the result is called. */
+/** The same for work that outlives one call: the returned function returns to root. */
 export function actAsOwnerOf(folder: string): () => void {
   const owner = ownerToBe(folder);
   if (owner === undefined) return () => undefined;
@@ -120,21 +124,21 @@ function ownerToBe(folder: string): Owner | undefined {
   return { uid, gid: known?.gid ?? (gid === 0 ? NO_GROUP : gid), name: known?.username, home: known?.homedir };
 }
 
-/** The groups that the system gives to this user, so that access to the ERP's files stays. */
+/** The user's own groups, so that access to the ERP's files stays. */
 function enterGroups({ name, gid }: Owner): void {
-  // Documented, and missing in the types of Node.
+  // Documented, but missing in Node's types.
   const { initgroups } = process as { initgroups?: (user: string, extraGroup: number) => void };
   if (name === undefined) process.setgroups?.([gid]);
   else initgroups?.(name, gid);
 }
 
-/** Asked as that user for an instant: Node has the account of the present one only. */
+/** Switches to the user for a moment, because Node reads only the account of the current one. */
 function accountOf(uid: number): UserInfo<string> | undefined {
   try {
     process.seteuid?.(uid);
     return userInfo({ encoding: "utf8" });
   } catch {
-    return undefined; // an owner without a name
+    return undefined; // the owner has no account
   } finally {
     process.seteuid?.(0);
   }

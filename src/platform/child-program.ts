@@ -1,7 +1,9 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The file of a program that is started as a process of its own. It lies beside the caller, in the sources and in the bundle alike. */
+/**
+ * Path of a program that runs as a process of its own. It is beside the caller, both in the sources and in the bundle.
+ */
 export function childProgram(name: string, caller: string): string {
   return fileURLToPath(new URL(`./${name}${path.extname(caller)}`, caller));
 }

@@ -1,16 +1,16 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Clock } from "./ports.ts";
 
-/** The machine's own time and chance. */
+/** The system's time and randomness. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  // Since the machine started, not since the process did: deadlines in the database outlive a restart of the bridge.
+  // Counts from the machine's start, not the process's: deadlines in the database outlive a restart of the bridge.
   monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal }),
   random: () => Math.random(),
 };
 
-/** The name of this machine's time zone; UTC where it has none that is known. */
+/** IANA name of this machine's time zone; `UTC` where it is unknown. */
 export function machineZone(): string {
   const zone: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return zone === undefined || zone === "Etc/Unknown" ? "UTC" : zone;

@@ -2,7 +2,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { errorCodeFor, faultCodeOf, wordsForFault } from "./machine-fault.ts";
 
-/** Exit codes of every command, in order of precedence: the first that applies is the one a command ends with. */
+/** Exit codes of every command, highest precedence first. */
 export const EXIT = {
   config: 78,
   credentials: 77,
@@ -18,8 +18,8 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * The closed set of what can go wrong. Code decides by these, never by the text of a message; they also stand in
- * `runs.error_code`, in logs and in `--json` output, so a code is never renamed.
+ * The closed set of error codes. Code branches on these, never on the text of a message; they also appear in
+ * `runs.error_code`, logs and `--json` output, so a code is never renamed.
  */
 export type ErrorCode =
   // configuration and the machine
@@ -68,8 +68,8 @@ export type ErrorCode =
   | "internal";
 
 /**
- * An error with a name and a way out. `text` is one sentence for the administrator, in whose language it is rendered, and
- * never holds a secret; `message` is the same in English; `hint` says what to do; the original is kept as `cause` for debug logs.
+ * `text` is one sentence for the administrator, rendered in their language, and never holds a secret; `message` is the
+ * same in English; `hint` says what to do; `cause` is the original error, for debug logs.
  */
 export class BridgeError extends Error {
   readonly code: ErrorCode;
@@ -90,7 +90,7 @@ export class BridgeError extends Error {
   }
 }
 
-/** Whether it concerns the database or its disk, rather than of a record, the service or the program. */
+/** Whether the error concerns the database or its disk, rather than a record, the service or the program. */
 export function isMachineFault({ code }: BridgeError): boolean {
   return code.startsWith("database_") || code.startsWith("disk_");
 }
@@ -117,8 +117,9 @@ const OWN_WORDS: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /**
- * Whether the sentences of a code are the bridge's alone. They speak of files, disks and this machine, with their paths, and nothing
- * in them was written by the service, in an order or by the ERP: all who may ask for the status may read them.
+ * Whether every sentence of this code is written by the bridge alone. Such sentences name files, disks and this
+ * machine, and quote nothing from the service, an order or the ERP, so everyone who may request the status may read
+ * them.
  */
 export function hasOwnWords(code: string): boolean {
   return OWN_WORDS.has(code);
@@ -147,12 +148,12 @@ export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof BridgeError ? exitCodeOfCode(error.code) : EXIT.failed;
 }
 
-/** The same of a code as it is stored; one of another version is a failure. */
+/** The same for a stored code; one that this version does not have counts as a failure. */
 export function exitCodeOfCode(code: string): ExitCode {
   return EXIT_BY_CODE[code as ErrorCode] ?? EXIT.failed;
 }
 
-/** Whatever was thrown, as an error with a name. Only a defect of the program itself is `internal`. */
+/** Converts anything thrown into a BridgeError. Only a defect of the program is `internal`. */
 export function asError(thrown: unknown): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
   const fault = faultCodeOf(thrown);

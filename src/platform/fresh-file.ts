@@ -1,6 +1,6 @@
 /*
- * Files that are made in folders where others may plant names. A file is made under an unpredictable name,
- * is new for certain and is never reached through a link; its mode is set on the open file.
+ * Files created in folders where other users can create names. A file gets an unpredictable name, is certainly new, and
+ * is never reached through a link; its mode is set on the open descriptor.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -25,40 +25,44 @@ import path from "node:path";
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 const RANDOM_BYTES = 8;
 
-/** `NAME.0123456789abcdef.ENDING`, which cannot be guessed. */
+/** `NAME.0123456789abcdef.ENDING`, with random hex digits. */
 export function freshName(file: string, ending: string): string {
   return `${file}.${randomBytes(RANDOM_BYTES).toString("hex")}.${ending}`;
 }
 
-/** What a process that died left under such names of this file, with what SQLite makes beside it. */
+/** Files that a process which died left under such names, and the files of SQLite beside them. */
 export function leftNames(file: string, ending: string): string[] {
   const folder = path.dirname(file);
   try {
     const names = readdirSync(folder).filter((name) => beforeRandom(name, ending) === path.basename(file));
     return names.map((name) => path.join(folder, name));
   } catch {
-    return []; // a folder that cannot be read: what follows says so
+    return []; // an unreadable folder; the next operation on it reports the error
   }
 }
 
-/** `NAME` of `NAME.0123456789abcdef.ENDING` and of what SQLite makes beside that; undefined for any other name. */
+/** `NAME` from `NAME.0123456789abcdef.ENDING`, or from a file of SQLite beside it; undefined for any other name. */
 export function beforeRandom(name: string, ending: string): string | undefined {
   const found = /^(.+)\.[0-9a-f]{16}\.([a-z]+)(?:-(?:wal|shm|journal))?$/s.exec(name);
   return found?.[2] === ending ? found[1] : undefined;
 }
 
-/** Opens a file that did not exist. Throws `EEXIST` for whatever bears the name, links included. */
+/** Creates and opens a file. Throws `EEXIST` where the name exists, as a link too. */
 export function createFile(file: string, mode: number): number {
   return openSync(file, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR, mode);
 }
 
-/** Opens a regular file that is there for reading, never through a link. Throws `ELOOP`, or `ENOTSUP` for anything but a file. */
+/**
+ * Opens an existing regular file for reading, never through a link. Throws `ELOOP` for a link, `ENOTSUP` for anything
+ * but a file.
+ */
 export function openRegular(file: string): number {
   return openIf(file, O_RDONLY, () => true);
 }
 
 /**
- * The same for what is written or gets another owner or mode: a second name may be that of somebody else's file.
+ * The same for a file that is written or gets another owner or mode. Refuses a file with several hard links: another
+ * name may belong to another user.
  * @param flags `O_RDONLY` where nothing is written
  */
 export function openOnlyName(file: string, flags: number = O_RDWR): number {
@@ -66,7 +70,7 @@ export function openOnlyName(file: string, flags: number = O_RDWR): number {
 }
 
 function openIf(file: string, flags: number, isOwn: (stat: Stats) => boolean): number {
-  // A pipe would wait for its other end.
+  // `O_NONBLOCK`, because opening a pipe would wait for its other end.
   const descriptor = openSync(file, flags | O_NOFOLLOW | constants.O_NONBLOCK);
   const stat = fstatSync(descriptor);
   if (stat.isFile() && isOwn(stat)) return descriptor;
@@ -75,8 +79,8 @@ function openIf(file: string, flags: number, isOwn: (stat: Stats) => boolean): n
 }
 
 /**
- * Writes a file aside and puts it in the place of `file`: a reader gets the former content or this. What earlier ones
- * left is removed, so only one process may write the file at a time.
+ * Replaces a file atomically: a reader sees the old content or the new. Removes temporary files that earlier processes
+ * left, so only one process may write the file at a time.
  */
 export function replaceFile(file: string, content: string, options: { mode: number; flush: boolean }): void {
   for (const left of leftNames(file, "new")) removeName(left);
@@ -96,14 +100,14 @@ export function replaceFile(file: string, content: string, options: { mode: numb
   }
 }
 
-/** Gives a file the name that it was made for. Throws `EEXIST` where that is taken. */
+/** Gives a fresh file its final name. Throws `EEXIST` where the name exists. */
 export function nameFresh(fresh: string, file: string): void {
   try {
-    // A link fails where the name was taken meanwhile; a rename would write over it.
+    // A link fails where the name exists by now; a rename would overwrite it.
     linkSync(fresh, file);
     rmSync(fresh);
   } catch (error) {
-    // File systems without hard links, such as a memory stick's.
+    // File systems without hard links, such as FAT.
     if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? ""))
       throw error;
     if (existsSync(file)) throw Object.assign(new Error(`${file} is there already`), { code: "EEXIST" });
@@ -111,21 +115,21 @@ export function nameFresh(fresh: string, file: string): void {
   }
 }
 
-/** Removes a name, a link itself and never what it points to; a folder of that name stays. */
+/** Removes a name; of a link the link itself, never its target. Leaves a folder. */
 export function removeName(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // A folder, or not ours: it is not in the way.
+    // A folder, or another user's file: it does not matter here.
   }
 }
 
-/** What root makes for another user is given to that user. Only on an open file: a name may be a link by now. */
+/** Gives a file that root created to its user. Takes a descriptor, because a name may be a link by now. */
 export function giveTo(owner: { uid: number; gid: number }, descriptor: number): void {
   if (process.geteuid?.() === 0) fchownSync(descriptor, owner.uid, owner.gid);
 }
 
-/** The permissions of a file that is there, never of what a link points to. */
+/** Sets the mode of an existing file, never of a link's target. */
 export function setMode(file: string, mode: number): void {
   const descriptor = openOnlyName(file, O_RDONLY);
   try {
@@ -135,7 +139,7 @@ export function setMode(file: string, mode: number): void {
   }
 }
 
-/** The text of a regular file, never through a link and never waiting for a pipe. */
+/** Reads a regular file, never through a link and without waiting for a pipe. */
 export function readRegular(file: string): string {
   const descriptor = openRegular(file);
   try {
@@ -145,12 +149,12 @@ export function readRegular(file: string): string {
   }
 }
 
-/** Returns once what was written to a file is on the disk. */
+/** Flushes a file to the disk. */
 export function syncFile(file: string): void {
   syncDescriptor(openRegular(file));
 }
 
-/** The same for the names in a folder, also through a link. */
+/** Flushes the names in a folder, also through a link. */
 export function syncFolder(folder: string): void {
   syncDescriptor(openSync(folder, "r"));
 }

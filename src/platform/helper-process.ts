@@ -1,8 +1,8 @@
 /*
- * Calls that touch files which may lie on a disk that does not answer, such as a share. Nothing ends such a call: on the
- * thread of the event loop it stops the program, and each one in libuv's pool takes one of its four threads, which also
- * resolve names, and keeps the process from ending. A process of its own makes the call; where it does not answer in time
- * it is killed. One that outlives that, because the kernel itself waits, has no second beside it. Nothing is kept.
+ * Runs calls that touch files on a disk that may not answer, such as a network share. Such a call cannot be cancelled:
+ * on the event loop's thread it stops the program; in libuv's pool it occupies one of four threads, which also resolve
+ * host names, and keeps the process from exiting. So a child process makes the call and is killed when the time limit
+ * passes. Where it survives even that, because the kernel waits, no second one is started beside it. Nothing is stored.
  */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
@@ -14,26 +14,26 @@ import { BridgeError, type ErrorCode } from "./errors.ts";
 
 /** Longer than a network disk needs to wake up. */
 const ANSWER_WITHIN_MS = 30_000;
-/** For calls that everything waits for. */
+/** For calls that block the program. */
 const SYNC_WITHIN_MS = 4_000;
-/** What did not answer such a call is not asked at once for something else. */
+/** After a synchronous call timed out, further ones fail at once for this long. */
 const SYNC_PAUSE_MS = 10_000;
-/** What a call that is broken off may still take to tidy up. */
+/** Time for an aborted call to clean up. */
 const STOP_WITHIN_MS = 1_000;
 const STOP_LOOK_MS = 200;
-/** How long a process that was killed may take to end. */
+/** Time for a killed process to end. */
 const END_WITHIN_MS = 1_000;
-/** A process without work ends; starting one takes some 50 ms. */
+/** An idle process ends after this long; starting one takes about 50 ms. */
 const IDLE_MS = 10_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** No signal opens a debugger. */
+/** SIGUSR1 must not open a debugger. */
 const FLAGS = ["--disable-sigusr1"];
 
-/** What a function that is called in a helper process is given besides its arguments. */
+/** First argument of a function that runs in a helper process. */
 export interface HelperCall {
-  /** Aborted where the result is not awaited any more. */
+  /** Aborted where nobody waits for the result any more. */
   signal: AbortSignal;
-  /** A sign of life, which begins the time limit anew, with a note for the caller. */
+  /** Restarts the time limit, and sends a note to the caller. */
   progress: (note?: unknown) => void;
 }
 
@@ -42,15 +42,15 @@ type Arguments<F> = F extends (call: HelperCall, ...args: infer Args) => unknown
 type Result<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
 
 export interface HelperOptions {
-  /** The file or folder that is touched, for the words where it does not answer. */
+  /** The file or folder that is touched; named in the error where it does not answer. */
   place: string;
-  /** Without a sign of life for so long the process is killed. */
+  /** The process is killed after so long without progress. */
   withinMs?: number;
-  /** Looked at all the time: true breaks the call off. */
+  /** Polled; true aborts the call. */
   isStopping?: () => boolean;
   stopWithinMs?: number;
   onProgress?: (note: unknown) => void;
-  /** Another call follows that needs what this one leaves open: the process does not end although it is idle. */
+  /** A later call needs what this one leaves open, so the process does not end while idle. */
   leavesOpen?: boolean;
 }
 
@@ -65,7 +65,7 @@ type Answer = { id: number } & (Outcome | { note: unknown });
 
 interface PackedError {
   message: string;
-  /** Of a {@link BridgeError}; otherwise it is what the system threw. */
+  /** Of a {@link BridgeError}; undefined for an error of the system. */
   ours: { text: PackedMessage; hint: PackedMessage | undefined } | undefined;
   own: Record<string, unknown>;
 }
@@ -75,9 +75,9 @@ interface Waiting {
   progress: (note: unknown) => void;
 }
 
-/** The place was touched, and nothing came back in time. */
+/** The place did not answer in time. */
 export class Unanswered extends BridgeError {
-  /** The same without a full stop, for longer sentences. */
+  /** The message without its full stop, to be part of a longer sentence. */
   readonly words: Message;
 
   constructor(place: string) {
@@ -86,13 +86,13 @@ export class Unanswered extends BridgeError {
   }
 }
 
-/** By program and place, over every beginning anew: one that hangs stays the only one of its place. */
+/** By program, place and user. Survives reloads, so that a place with a hanging process never gets a second one. */
 const helpers = new Map<string, HelperProcess<Functions>>();
 
 /**
- * The process that looks at a place.
+ * The helper process for a place.
  * @param program a file that ends with {@link serveCalls}
- * @param user who looks there: two that take turns for long have one each
+ * @param user separates callers that alternate for long: each has a process of its own
  */
 export function helperFor<F extends Functions>(program: string, place: string, user = ""): HelperProcess<F> {
   const key = JSON.stringify([program, place, user]);
@@ -101,12 +101,12 @@ export function helperFor<F extends Functions>(program: string, place: string, u
   return helper as unknown as HelperProcess<F>;
 }
 
-/** It is started when it is called. */
+/** Started by its first call. */
 class HelperProcess<F extends Functions> {
   readonly #program: string;
   readonly #waiting = new Map<number, Waiting>();
   #child: ChildProcess | undefined;
-  /** One that was killed and has not ended yet. */
+  /** Killed, but not ended yet. */
   #killed: ChildProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
   #nextId = 1;
@@ -118,7 +118,7 @@ class HelperProcess<F extends Functions> {
     this.#program = program;
   }
 
-  /** @throws BridgeError `disk_failed` where the place does not answer, `stopped`, and what the function throws. */
+  /** @throws BridgeError `disk_failed` where the place does not answer, `stopped`, and what the function throws */
   async call<K extends keyof F & string>(
     name: K,
     options: HelperOptions,
@@ -134,7 +134,7 @@ class HelperProcess<F extends Functions> {
     return outcome.result as Result<F[K]>;
   }
 
-  /** The same for callers that cannot wait, as at a start: everything stands still meanwhile, but never for long. */
+  /** The same for callers that cannot wait, as at start. Blocks the whole program, but never for long. */
   callSync<K extends keyof F & string>(
     name: K,
     options: Pick<HelperOptions, "place" | "withinMs">,
@@ -163,7 +163,7 @@ class HelperProcess<F extends Functions> {
     return this.#child !== undefined;
   }
 
-  /** Ends the process; calls under way end with it. */
+  /** Ends the process; pending calls fail with `stopped`. */
   close(): void {
     clearTimeout(this.#idle);
     this.#kill(new BridgeError("stopped", m.platform.stoppedLooking));
@@ -176,7 +176,7 @@ class HelperProcess<F extends Functions> {
       this.#child.channel?.ref();
       return this.#child;
     }
-    // Nothing of our surroundings is handed on: they may hold the client secret.
+    // The environment is not passed on: it may hold the client secret.
     const child = fork(this.#program, [], {
       env: {},
       execArgv: FLAGS,
@@ -196,7 +196,7 @@ class HelperProcess<F extends Functions> {
       this.#endAll(new BridgeError("internal", m.platform.helperEnded({ why })));
     };
     child.once("error", (error) => gone((error as NodeJS.ErrnoException).code ?? error.message));
-    // After its last message.
+    // `close` comes after the child's last message.
     child.once("close", (code, signal) => gone(String(signal ?? code)));
     return child;
   }
@@ -244,7 +244,7 @@ class HelperProcess<F extends Functions> {
     for (const waiting of [...this.#waiting.values()]) waiting.settle(why);
   }
 
-  /** @throws BridgeError where the last process hangs in the kernel: another one would hang beside it. */
+  /** @throws BridgeError where the killed process hangs in the kernel: another one would hang too */
   async #ended(place: string): Promise<void> {
     const endMs = performance.now() + END_WITHIN_MS;
     while (this.#killed !== undefined) {
@@ -253,7 +253,7 @@ class HelperProcess<F extends Functions> {
     }
   }
 
-  /** The program ends without waiting for it. */
+  /** Lets the program end without waiting for the child. */
   #rest(isOpen: boolean): void {
     if (this.#child === undefined) return;
     letGo(this.#child);
@@ -268,7 +268,7 @@ function letGo(child: ChildProcess): void {
   child.channel?.unref();
 }
 
-/** Answers calls, in the process that {@link HelperProcess} starts, until its caller has ended. */
+/** Answers calls inside the process that {@link HelperProcess} starts, until the caller ends. */
 export function serveCalls(functions: Functions): void {
   const under = new Map<number, AbortController>();
   const run = async ({ id, name, args }: Request, progress: HelperCall["progress"]): Promise<Outcome> => {
@@ -298,11 +298,11 @@ export function serveCalls(functions: Functions): void {
     return undefined;
   });
   process.on("disconnect", () => process.exit(1));
-  // A terminal's Ctrl-C reaches every process of its group: who called decides what ends.
+  // A terminal's Ctrl-C reaches every process of its group: the caller decides what ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 }
 
-/** An error as plain data, for another process. */
+/** An error as plain data, to be sent to another process. */
 function packError(error: unknown): PackedError {
   const ours =
     error instanceof BridgeError ? { text: packed(error.text), hint: error.hint && packed(error.hint) } : undefined;

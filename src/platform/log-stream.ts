@@ -1,16 +1,16 @@
 /*
- * Standard error without waiting for it. A terminal whose output is stopped (Ctrl-S, a line that hangs), or a pipe that no program
- * reads, takes nothing for hours, and one thread does everything here: what finds no room waits in memory up to a limit, is
- * tried again, and beyond that is dropped and counted.
+ * Standard error without blocking. A stopped terminal (Ctrl-S, a line that hangs) or a pipe that no program reads may
+ * accept nothing for hours, and the program has one thread. What cannot be written waits in memory up to a limit and is
+ * retried; what exceeds the limit is dropped and counted.
  */
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
-/** Of lines that wait: a terminal that was stopped for a moment misses nothing. */
+/** Limit for waiting lines: a terminal that is stopped for a moment loses none. */
 const WAITING_BYTES_MAX = 256_000;
 const TRY_AGAIN_MS = 100;
 
-/** Writes as much as there is room for, and returns how much that was; throws EAGAIN where there is none. */
+/** Writes as much as fits and returns the number of bytes; throws EAGAIN where nothing fits. */
 export type WriteSome = (bytes: Uint8Array) => number;
 
 export class LogStream {
@@ -22,19 +22,19 @@ export class LogStream {
   #isRetrying = false;
   #sayDropped: (lines: number) => string;
 
-  /** @param retry calls back in a while */
+  /** @param retry calls back after a delay */
   constructor(writeSome: WriteSome, retry: (again: () => void) => void = retryLater) {
     this.#writeSome = writeSome;
     this.#retry = retry;
     this.#sayDropped = () => "";
   }
 
-  /** @param sayDropped the line that is written in the place of lines that found no room */
+  /** @param sayDropped makes the line that replaces dropped lines */
   onDropped(sayDropped: (lines: number) => string): void {
     this.#sayDropped = sayDropped;
   }
 
-  /** Returns at once, whatever the stream does. */
+  /** Never blocks. */
   write(line: string): void {
     const bytes = Buffer.from(line, "utf8");
     if (this.#waiting.length > 0) this.#drain();
@@ -71,7 +71,7 @@ export class LogStream {
     }
   }
 
-  /** Undefined where there is no room. What fails otherwise, as a closed terminal does, is as good as written. */
+  /** Bytes written; undefined where nothing fits. Any other failure, such as a closed terminal, discards the bytes. */
   #attempt(bytes: Uint8Array): number | undefined {
     try {
       return this.#writeSome(bytes);
@@ -91,13 +91,13 @@ export class LogStream {
 }
 
 function retryLater(again: () => void): void {
-  // Nothing that waits here keeps the program.
+  // Waiting lines must not keep the process alive.
   setTimeout(again, TRY_AGAIN_MS).unref();
 }
 
 let standardError: LogStream | undefined;
 
-/** One for the process: what waits comes before all that is written later. */
+/** One per process, so that lines keep their order. */
 export function standardErrorStream(): LogStream {
   standardError ??= new LogStream(writeTo(openWithoutWaiting()));
   return standardError;
@@ -108,20 +108,20 @@ function writeTo(descriptor: number): WriteSome {
 }
 
 /**
- * Standard error opened once more, because whether a descriptor waits is a matter of its opening: the shell's own stays as it is.
- * Sockets cannot be opened so, and Node has made them such that they do not wait; files take everything.
+ * Opens standard error a second time: `O_NONBLOCK` belongs to the open file description, and the shell shares the
+ * inherited one. Sockets cannot be opened this way, and Node has already made them non-blocking; files never block.
  */
 function openWithoutWaiting(): number {
   const stderr = 2;
   const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
   const isTerminal = isatty(stderr);
   if (!isTerminal && !isPipe(stderr)) return stderr;
-  // Of a terminal of another user, as under sudo, only the second one can be opened.
+  // Another user's terminal, as under sudo, can be opened only as `/dev/tty`.
   for (const file of ["/proc/self/fd/2", ...(isTerminal ? ["/dev/tty"] : [])]) {
     try {
       return openSync(file, flags);
     } catch {
-      // The next one.
+      // Try the next one.
     }
   }
   return stderr;

@@ -15,19 +15,22 @@ const LEVEL_NAMES: Record<number, LogLevel> = { 20: "debug", 30: "info", 40: "wa
 
 export interface LoggerOptions {
   level: LogLevel;
-  /** Applied to each finished line: whatever slipped into a message, no secret leaves the process. */
+  /** Applied to each finished line, so that no secret leaves the process inside a message. */
   hideSecrets: (text: string) => string;
-  /** Where lines go; standard error by default, which nothing waits for. Synchronous, so that the last line before a crash is there. */
+  /**
+   * Where lines go; by default standard error, without blocking. Synchronous, so that the last line before a crash is
+   * written.
+   */
   write?: (line: string) => void;
-  /** `journal`: `<N>` and the sentence first; `json`: one object a line; `text`: for a person at a terminal. */
+  /** `journal`: `<N>` and the message first; `json`: one object a line; `text`: for a terminal. */
   form: "journal" | "json" | "text";
-  /** Of the names of levels, in the form for a person. */
+  /** Colours names of levels in the `text` form. */
   paint?: Paint;
-  /** The words of a message in another language; fields, and lines for machines, stay as they are. */
+  /** Renders a message in the user's language; fields and `json` lines stay English. */
   say?: (text: string | Message) => string;
 }
 
-/** How lines should look here: under systemd with its priorities, on a terminal for people, else as JSON. */
+/** `journal` under systemd, `text` on a terminal, else `json`. */
 export function logForm(env: NodeJS.ProcessEnv, isTerminal: boolean): LoggerOptions["form"] {
   if (env["JOURNAL_STREAM"] !== undefined) return "journal";
   return isTerminal ? "text" : "json";
@@ -43,7 +46,7 @@ export function createLogger(options: LoggerOptions): Log {
       try {
         write(finished(line));
       } catch {
-        // A closed standard error must not end the program that keeps the orders.
+        // A closed standard error must not end the program.
       }
     },
   };
@@ -62,7 +65,7 @@ export function createLogger(options: LoggerOptions): Log {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** The fields, with the messages among them as text. */
+/** The fields, with messages among them rendered as text. */
 function inWords(fields: object, say: (message: Message) => string): object {
   const entries = Object.entries(fields);
   if (!entries.some(([, value]) => value instanceof Message)) return fields;
@@ -79,7 +82,7 @@ function shape(line: string, { form, paint = plain }: LoggerOptions): string {
     .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
   const lines = (details === "" ? msg : `${msg} (${details})`).split("\n").map(inert);
-  // journald reads a priority from each line of its own.
+  // journald reads a priority from each line.
   const head =
     form === "journal" ? `<${PRIORITY[name]}>` : `${paint("faint", time.slice(11, 19))} ${levelName(name, paint)} `;
   return lines.map((line) => `${head}${line}\n`).join("");
@@ -91,12 +94,15 @@ function levelName(level: LogLevel, paint: Paint): string {
   return style === undefined ? name : paint(style, name);
 }
 
-/** Foreign text may hold what moves a cursor, rings a bell or hides the rest of the line. */
+/**
+ * Replaces control and format characters: foreign text could move the cursor, ring the bell or hide the rest of the
+ * line.
+ */
 function inert(line: string): string {
   return line.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, " ");
 }
 
-/** For a command a person waits for: what happens goes to standard error, as text, from `warn` on. */
+/** For a command run by a person: `warn` and above, as text, on standard error. */
 export function createTerminalLog(
   config: { service: { client_id: string; client_secret: string } },
   terminal: { err(text: string, kind?: "as it is"): void; say?: LoggerOptions["say"] },

@@ -1,18 +1,21 @@
-/* What a failure of SQLite's or of the system's means. Pure; `database/sqlite-errors.ts` adds which file it was about. */
+/*
+ * Maps failures of SQLite and the system to error codes and messages. Pure; `database/sqlite-errors.ts` adds the file
+ * concerned.
+ */
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "./errors.ts";
 
-/** How deep a chain of causes is followed: drizzle wraps once, our own code at most once more. */
+/** How far `cause` is followed: drizzle wraps once, our own code at most once more. */
 const CAUSES_MAX = 5;
 
-/** What has the name of a file is none: a folder, a link, a pipe. */
+/** The name belongs to something that is not a file: a folder, a link, a pipe. */
 const OTHER_KIND = /^(EEXIST|EISDIR|ENOTEMPTY|ELOOP|ENOTSUP|ENXIO)$/;
 
-/** The process, or the machine, has as many files open as it may. */
+/** The process or the system has reached its limit of open files. */
 const TOO_MANY = /^E[MN]FILE$/;
 
-/** The SQLite result code (`SQLITE_FULL`) or system code (`ENOSPC`) of an error or of what it wraps. */
+/** The SQLite result code (`SQLITE_FULL`) or system code (`ENOSPC`) of an error or of one of its causes. */
 export function faultCodeOf(error: unknown): string | undefined {
   let current: unknown = error;
   for (let depth = 0; depth < CAUSES_MAX && current instanceof Error; depth += 1) {
@@ -23,9 +26,9 @@ export function faultCodeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** The fault of the machine that a code stands for; undefined for everything that is a mistake of the program. */
+/** The machine's fault that a code stands for; undefined where the code means a defect of the program. */
 export function errorCodeFor(fault: string): ErrorCode | undefined {
-  // The first write to a full disk is often the growth of the -shm file, which SQLite reports as an I/O error.
+  // The first write to a full disk often grows the -shm file, which SQLite reports as an I/O error.
   if (/^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(fault)) return "disk_full";
   if (fault.startsWith("SQLITE_IOERR") || fault === "EIO" || fault === "EFBIG" || TOO_MANY.test(fault))
     return "disk_failed";
@@ -36,7 +39,7 @@ export function errorCodeFor(fault: string): ErrorCode | undefined {
   return undefined;
 }
 
-/** @param place the database's folder, with its rights in words where they matter */
+/** @param place the database's folder, and a description of its permissions, made only where it is needed */
 export function wordsForFault(
   code: ErrorCode,
   fault: string,

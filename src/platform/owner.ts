@@ -1,12 +1,12 @@
-/** What a copy or an entry of a journal belongs to. */
+/** What a backup or a journal entry belongs to. */
 export interface Owner {
-  /** Address of the service and client id, as `meta.account` has them. */
+  /** Address of the service and client id, as in `meta.account`. */
   account: string | undefined;
-  /** The number that a database got when it was made; it stays with it wherever it is moved. */
+  /** The id that a database gets when it is created; it stays when the file moves. */
   database: string | undefined;
 }
 
-/** What names no owner was made by an older version, before folders could be shared. */
+/** An entry without an account comes from a version before folders could be shared, and counts as own. */
 export function isForeign(made: Owner, own: Owner): boolean {
   if (made.database !== undefined && made.database === own.database) return false;
   return made.account !== undefined && made.account !== own.account;

@@ -4,12 +4,12 @@ const FORMATS = { good: "green", warning: "yellow", error: "red", name: "bold", 
 
 export type Style = keyof typeof FORMATS;
 
-/** Colours a text for a terminal, or gives it back as it is. */
+/** Colours a text for a terminal, or returns it unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 export const plain: Paint = (_, text) => text;
 
-/** Colour where a person reads on a terminal that has it, unless it is unwanted (https://no-color.org). */
+/** Colours on a terminal that supports them, unless switched off (https://no-color.org). */
 export function paintFor(
   env: NodeJS.ProcessEnv,
   { isTerminal, isWanted = true }: { isTerminal: boolean; isWanted?: boolean },

@@ -15,11 +15,11 @@ import path from "node:path";
 import { createFile, freshName, giveTo, leftNames, removeName, syncFolder } from "./fresh-file.ts";
 
 /**
- * Writes a file so that it is there whole or not at all, with exactly these permission bits from the first byte on.
- * A file of that name is never written over: it stops everything, or with `keepOld` goes on under another name, and the
- * new one has its owner.
- * @returns where the old file is kept, if there was one
- * @throws what the file system throws; `EEXIST` where the file is there and `keepOld` is not given
+ * Creates a file that is either complete or absent, with exactly these permission bits from the first byte on. An
+ * existing file is never overwritten: it is an error, or with `keepOld` it is kept under that name and the new file
+ * gets its owner.
+ * @returns the name of the kept file, if there was one
+ * @throws errors of the file system; `EEXIST` where the file exists and `keepOld` is not given
  */
 export function placeFile(
   file: string,
@@ -49,7 +49,7 @@ export function placeFile(
   }
 }
 
-/** Makes missing folders for owner and group alone, which belong to whom the folder above belongs. */
+/** Creates missing folders with mode 0750, each with the owner of its parent. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));

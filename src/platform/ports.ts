@@ -1,11 +1,13 @@
 import type { Message } from "../messages/message.ts";
 
-/** What the core is handed instead of reaching for it: time, chance, sleep and a place to report to. */
+/** Time, randomness, sleep and logging, handed in so that tests control them. */
 
 export interface Clock {
-  /** Wall clock, milliseconds since 1970. May jump; only for what people read and for times kept across a restart. */
+  /**
+   * Wall clock, milliseconds since 1970. May jump; only for display and for times kept across a restart of the machine.
+   */
   nowMs(): number;
-  /** Never jumps, milliseconds from a start that all processes of the machine share until it is restarted. Every wait and deadline uses this one. */
+  /** Never jumps; milliseconds since the machine's start, shared by all its processes. For every wait and deadline. */
   monotonicMs(): number;
   /** Resolves after `ms`, or rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -13,7 +15,7 @@ export interface Clock {
   random(): number;
 }
 
-/** Structured logging: chosen fields only, then one sentence. */
+/** Structured logging: chosen fields, then one sentence. */
 export interface Log {
   debug(fields: object, message: string | Message): void;
   info(fields: object, message: Message): void;
@@ -21,7 +23,7 @@ export interface Log {
   error(fields: object, message: Message): void;
 }
 
-/** UTC ISO 8601 with milliseconds: the form of every time that the bridge writes. */
+/** UTC, ISO 8601 with milliseconds: the form of every time that the bridge writes. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

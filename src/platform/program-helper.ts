@@ -1,4 +1,7 @@
-/* Starts a program, in the process that its caller names: the program may lie on a disk that does not answer, and starting it waits for that. */
+/*
+ * Runs a program inside a helper process: the program may be on a disk that does not answer, and starting it would
+ * block.
+ */
 import { type HelperCall, serveCalls } from "./helper-process.ts";
 import { type ProgramCall, runProgram } from "./run-program.ts";
 

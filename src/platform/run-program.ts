@@ -5,20 +5,20 @@ import { BridgeError } from "./errors.ts";
 import { helperFor } from "./helper-process.ts";
 import type { ProgramFunctions } from "./program-helper.ts";
 
-/** A program that has not ended by then is stopped; after the grace it is killed, with whatever it started. */
+/** A program that runs longer gets SIGTERM; after the grace it is killed with its whole process group. */
 const LIMIT_MS = 30_000;
 const GRACE_MS = 2_000;
-/** Its own limit comes first, unless it cannot even be started. */
+/** Longer than the program's own limit, which then applies first unless the program cannot even be started. */
 const HELPER_WITHIN_MS = LIMIT_MS + 3 * GRACE_MS;
-/** Beside this file, in the sources and in the bundle alike. */
+/** Beside this file, both in the sources and in the bundle. */
 const HELPER = childProgram("program-helper", import.meta.url);
-/** All that a program is given of our surroundings: the rest may hold the client secret. */
+/** The only environment variables that are passed on: others may hold the client secret. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "SYSTEMROOT"];
 
 export interface ProgramCall {
-  /** The program and its arguments, as they are: no shell reads them. */
+  /** The program and its arguments; no shell is used. */
   command: readonly string[];
-  /** Text for its standard input. */
+  /** Text for standard input. */
   input: string;
   env: Readonly<Record<string, string>>;
   surroundings: NodeJS.ProcessEnv;
@@ -26,7 +26,10 @@ export interface ProgramCall {
   limitMs?: number;
 }
 
-/** Runs a program to its end. @throws BridgeError `request_refused`, `unreachable` or `timed_out` without its output */
+/**
+ * Runs a program to its end.
+ * @throws BridgeError `request_refused`, `unreachable`, `timed_out` or `stopped`, never with the program's output
+ */
 export function runProgram(call: ProgramCall): Promise<void> {
   const [program = "", ...args] = call.command;
   return new Promise((resolve, reject) => {
@@ -34,7 +37,7 @@ export function runProgram(call: ProgramCall): Promise<void> {
       env: { ...passedOn(call.surroundings), ...call.env },
       stdio: ["pipe", "ignore", "ignore"],
       shell: false,
-      // A group of its own, so that what it started ends with it.
+      // A process group of its own, so that its children end with it.
       detached: true,
     });
     let stoppedBy: "limit" | "signal" | undefined;
@@ -61,13 +64,13 @@ export function runProgram(call: ProgramCall): Promise<void> {
       if (stoppedBy !== undefined) endGroup(child.pid, "SIGKILL");
       settle(failureOf(stoppedBy, code, signal));
     });
-    // A program that does not read what it is given is no failure.
+    // A program that does not read its input has not failed.
     child.stdin.on("error", () => {});
     child.stdin.end(call.input);
   });
 }
 
-/** The same in a process of its own: the program may lie on a disk that does not answer. */
+/** The same in a helper process: the program may be on a disk that does not answer. */
 export async function runProgramAside({ signal, ...call }: ProgramCall): Promise<void> {
   const [place = ""] = call.command;
   const helper = helperFor<ProgramFunctions>(HELPER, place);

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 
-/** What the package writes beside the program when it is built: when that was, as an ISO date. */
+/** Written beside the bundle by the build: its date, in ISO 8601. */
 const BUILD_FILE = new URL("../build.json", import.meta.url);
-/** A Node that was chosen so long ago lacks security fixes. */
+/** A Node release this old lacks security fixes. */
 const MONTHS_MAX = 6;
 
-/** The first versions, by major, whose Brotli decoder is safe. */
+/** By major: the first version whose Brotli decoder is safe. */
 export const MENDED_IN: Readonly<Record<number, string>> = { 24: "24.22.1", 26: "26.12.1" };
 export const BROTLI_ADVISORY = "CVE-2026-111497";
 
-/** Whether a Node of this version is the first that is mended or a later one; a major that is not listed is not known to be. */
+/** Whether this version of Node has the fix. A major that is not listed counts as not fixed. */
 export function isMended(version: string): boolean {
   const floor = MENDED_IN[Number(version.split(".")[0])];
   return floor !== undefined && compareVersions(version, floor) >= 0;
@@ -34,7 +34,7 @@ export function loadBuildDate(file: URL = BUILD_FILE): string | undefined {
   }
 }
 
-/** Whole months since the package was built, where they are too many. */
+/** Age of the package in whole months, where it is too old; else undefined. */
 export function monthsTooOld(date: string, nowMs: number): number | undefined {
   const months = Math.floor((nowMs - Date.parse(date)) / (30.44 * 24 * 3_600_000));
   return months >= MONTHS_MAX ? months : undefined;

@@ -1,10 +1,10 @@
 import { scryptSync } from "node:crypto";
 
 /**
- * Replaces the Client Secret by `***` wherever it stands in foreign text (an answer, an error), because a service or a
- * proxy may echo what it was sent: as it is, in hex, and in base64 wherever in the encoded text it begins (the Basic
- * header among them, with its client id). Each of these is also found URL-encoded, JSON-escaped or written with HTML's
- * entities, however few or many of its characters are, and in two such writings one inside the other.
+ * Replaces the Client Secret by `***` in foreign text (an answer, an error), because a service or a proxy may echo its
+ * input: verbatim, in hex, and in base64 at any alignment (including the Basic header, with its client id). Each of
+ * these is also found where some or all characters are URL-encoded, JSON-escaped or HTML entities, and where two of
+ * these encodings are nested.
  */
 export function secretFilter(clientId: string, clientSecret: string): (text: string) => string {
   const forms = formsOf(clientId, clientSecret);
@@ -20,19 +20,19 @@ export function secretFilter(clientId: string, clientSecret: string): (text: str
   };
 }
 
-/** From, up to. */
+/** Start and end, the end exclusive. */
 type Range = readonly [number, number];
 
 interface Form {
   pattern: string;
-  /** What a cut may leave a beginning of. */
+  /** Complete forms, of which a cut text may hold a beginning. */
   texts: string[];
 }
 
-/** Shorter ones would blank out ordinary words; the configuration refuses shorter secrets. */
+/** Replacing shorter ones would blank out ordinary words; the configuration refuses shorter secrets. */
 const SECRET_MIN = 4;
 
-/** The longest first: where two begin at one place, the first that is named is taken. */
+/** Longest first: of alternatives that match at one place, the first wins. */
 function formsOf(clientId: string, clientSecret: string): Form[] {
   const pair = base64Form(Buffer.from(`${clientId}:${clientSecret}`, "utf8"), 0);
   const bytes = Buffer.from(clientSecret, "utf8");
@@ -53,7 +53,10 @@ function literally(text: string): string {
   return text.replace(/[^A-Za-z0-9]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The characters that the bytes decide alone where so many other bytes, modulo 3, stand before them, and those that they share. */
+/**
+ * The part of the base64 text that depends on `bytes` alone when `offset` bytes (modulo 3) precede them, with optional
+ * neighbours.
+ */
 function base64Form(bytes: Buffer, offset: number): Form {
   const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
   const shared = offset === 0 ? 0 : 1;
@@ -63,19 +66,19 @@ function base64Form(bytes: Buffer, offset: number): Form {
   return { pattern: `${shared === 0 ? "" : NEIGHBOUR}${pattern}${NEIGHBOUR}=*`, texts: [core, inUrl] };
 }
 
-/** A character that stands for bits of the secret and of what is beside it. */
+/** A character that encodes bits of the secret and of an adjacent byte. */
 const NEIGHBOUR = "[A-Za-z0-9+/_-]?";
-/** As base64 writes it, as addresses do, and as a form makes of the first where it is decoded. */
+/** In standard base64, in base64url, and as a space where a form decoder has replaced `+`. */
 const PLUS = "[-+ ]";
 const SLASH = "[/_]";
 
-/** A text read in one way or another, and where each of its characters stands in the text as it came. */
+/** A text after decoding, and where each of its characters is in the original. */
 interface View {
   text: string;
   rangeOf(at: number, length: number): Range;
 }
 
-/** Ways in which single characters are written, each with what may be left of one that was cut. */
+/** Encodings of single characters. `sign` starts an encoded character. */
 const WRITINGS: readonly { sign: string; pattern: RegExp; read(match: RegExpExecArray): string }[] = [
   { sign: "%", pattern: /%([0-9a-f]{2})/gi, read: ([, hex = ""]) => String.fromCharCode(Number.parseInt(hex, 16)) },
   {
@@ -108,11 +111,11 @@ function viewsOf(text: string): View[] {
   return views;
 }
 
-/** The text with these writings read; nothing where it has none of them. */
+/** The decoded text; empty where nothing in it is encoded in this way. */
 function readAs(view: View, { sign, pattern, read }: (typeof WRITINGS)[number]): View[] {
   if (!view.text.includes(sign)) return [];
   const parts: string[] = [];
-  // Where, in the text that is read, something was shorter than it was written; and by how much in all.
+  // Places in the decoded text behind an encoded character, and the total length lost up to there.
   const places: number[] = [];
   const shifts: number[] = [];
   let [end, length, shift] = [0, 0, 0];
@@ -127,7 +130,7 @@ function readAs(view: View, { sign, pattern, read }: (typeof WRITINGS)[number]):
   }
   if (parts.length === 0) return [];
   parts.push(view.text.slice(end));
-  // A character that was written with several ends where the next one begins.
+  // An encoded character ends where the next character begins.
   const placeOf = (at: number) => at + (shifts[lastAtMost(places, at)] ?? 0);
   return [
     {
@@ -140,7 +143,7 @@ function readAs(view: View, { sign, pattern, read }: (typeof WRITINGS)[number]):
   ];
 }
 
-/** The last of these rising numbers that is not more than `limit`; -1 where there is none. */
+/** Index of the last of these ascending numbers that is at most `limit`; -1 where there is none. */
 function lastAtMost(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -151,9 +154,9 @@ function lastAtMost(numbers: readonly number[], limit: number): number {
   return low - 1;
 }
 
-/** A preview ends in this sign where it was cut, perhaps in the middle of a secret. */
+/** Ends a preview that was cut, perhaps in the middle of a secret. */
 const CUT = "…";
-/** And perhaps in the middle of one character's writing. */
+/** An encoded character that was cut in the middle. */
 const CUT_CHARACTER = /(?:%[0-9a-f]?|\\(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?\w{0,7})$/i;
 
 function cutRanges(view: View, forms: readonly string[]): Range[] {
@@ -170,7 +173,7 @@ function cutRanges(view: View, forms: readonly string[]): Range[] {
   return ranges;
 }
 
-/** How much of the form's beginning stands before `end`. */
+/** How many characters of the form's beginning end at `end`. */
 function beginningAt(text: string, end: number, form: string): number {
   for (let length = Math.min(form.length, end); length >= SECRET_MIN; length--) {
     if (text.startsWith(form.slice(0, length), end - length)) return length;
@@ -183,14 +186,14 @@ function withHidden(text: string, hidden: Range[]): string {
   let shown = "";
   let end = -1;
   for (const [from, to] of hidden) {
-    // What touches what is hidden already is one with it.
+    // Ranges that overlap or touch become one.
     if (from > end) shown += `${text.slice(Math.max(0, end), from)}***`;
     end = Math.max(end, to);
   }
   return shown + text.slice(end);
 }
 
-/** Returns whether credentials are the same as before, and nothing else of them: `SALT:HASH`, hexadecimal. */
+/** A salted hash, `SALT:HASH` in hexadecimal: equal for equal credentials, and reveals nothing else about them. */
 export function credentialsMark(clientId: string, clientSecret: string, salt: string): string {
   const mark = scryptSync(JSON.stringify([clientId, clientSecret]), salt, 32, { N: 1024 });
   return `${salt}:${mark.toString("hex")}`;

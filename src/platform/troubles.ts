@@ -1,19 +1,22 @@
 /*
- * The daemon's own troubles: files that it may not write, a disk that is full, a reload that failed. It is kept in memory,
- * because what stands in the way of the database stands in the way of writing it down, and it comes first wherever
- * the state of the daemon is shown.
+ * Troubles of the daemon itself: files that it may not write, a full disk, a failed reload. They are kept in memory,
+ * because what blocks the database also blocks recording them, and they come first wherever the daemon's state is
+ * shown.
  */
 import type { Message } from "../messages/message.ts";
 import { withTexts } from "../messages/pack.ts";
 import type { BridgeError, ErrorCode } from "./errors.ts";
 
-/** Each ends by itself once the same succeeds. `files`: looks at the database's files; `secure`: what precedes a confirm. */
+/**
+ * Each ends when the same operation succeeds. `files`: checks of the database's files; `secure`: the flush before a
+ * confirm.
+ */
 export type TroubleOf = "files" | "write" | "secure" | "reload";
 
 export interface Trouble {
   of: TroubleOf;
   code: ErrorCode;
-  /** What `status` says of it as well, without the names of folders. */
+  /** Also shown by `status`; without paths of folders. */
   sentence: Message;
   /** UTC, ISO 8601. */
   since: string;
@@ -24,7 +27,7 @@ interface Standing extends Trouble {
   sinceMs: number;
 }
 
-/** An ERP may hold the write lock for its nightly rewrite: for so long that is no trouble. */
+/** An ERP may hold the write lock for this long during a nightly rewrite; that is no trouble. */
 const BUSY_MS = 30_000;
 
 export class Troubles {
@@ -35,10 +38,10 @@ export class Troubles {
     this.#nowMs = nowMs;
   }
 
-  /** @param folder of the database, which is not shown */
+  /** @param folder of the database; removed from the sentence */
   note(of: TroubleOf, error: BridgeError, folder?: string): void {
     const before = this.#standing.get(of);
-    // What fails a look fails the write that asked for it too.
+    // One error may fail both a check of the files and the write that requested it: it is listed once.
     if ([...this.#standing.values()].some((other) => other.error === error)) return;
     const sinceMs = before?.code === error.code ? before.sinceMs : this.#nowMs();
     const shown = withTexts(error.inFull, (words) => hideFolder(words, folder));
@@ -54,19 +57,19 @@ export class Troubles {
     return this.#standing.has(of);
   }
 
-  /** The oldest of what concerns the database, or else of the rest; undefined where nothing stands. */
+  /** The oldest trouble of the database, else the oldest of the others; undefined where there is none. */
   get first(): Trouble | undefined {
-    const told = [...this.#standing.values()].filter(
+    const reported = [...this.#standing.values()].filter(
       ({ code, sinceMs }) => code !== "database_busy" || this.#nowMs() - sinceMs >= BUSY_MS,
     );
-    const [first] = told.sort((a, b) => Number(isOfDatabase(b)) - Number(isOfDatabase(a)) || a.sinceMs - b.sinceMs);
+    const [first] = reported.sort((a, b) => Number(isOfDatabase(b)) - Number(isOfDatabase(a)) || a.sinceMs - b.sinceMs);
     if (first === undefined) return undefined;
     const { of, code, sentence, since } = first;
     return { of, code, sentence, since };
   }
 }
 
-/** Whether nothing is stored or confirmed while it stands. */
+/** Whether it prevents storing and confirming. */
 export function isOfDatabase({ of }: Pick<Trouble, "of">): boolean {
   return of !== "reload";
 }

@@ -1,10 +1,12 @@
 import type { Clock } from "./ports.ts";
 
 const REST_MIN_MS = 1_000;
-/** At most two per cent of the time goes into loading. */
+/** Limits loading to two per cent of the time. */
 const REST_PER_COST = 50;
 
-/** Keeps what `load` gave for a while, or for many times the processor time that it took, whichever is longer. */
+/**
+ * Caches the result of `load` for a minimum time, or for 50 times the processor time that it took, whichever is longer.
+ */
 export class TtlCache<T> {
   readonly #clock: Clock;
   readonly #load: () => T;
@@ -12,7 +14,7 @@ export class TtlCache<T> {
   readonly #everyMs: number;
   #value: { of: T; untilMs: number } | undefined;
 
-  /** @param times.everyMs reads come no more often: what is cheap at that rate is loaded each time */
+  /** @param times.everyMs interval between reads; what is cheap at that rate is loaded each time */
   constructor(clock: Clock, load: () => T, times: { restMinMs?: number; everyMs?: number } = {}) {
     this.#clock = clock;
     this.#load = load;

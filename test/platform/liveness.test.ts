@@ -50,12 +50,12 @@ describe("what hangs", () => {
     const orders = endless("orders", beating);
     const lookFor = schedule(clock, orders.runner);
     void orders.runner.runNow(SIGNAL);
-    for (const work of [beating.nowMs, () => beating.sleep(1), beating.monotonicMs, Liveness.beat]) {
+    for (const work of [beating.nowMs, () => beating.sleep(1), beating.monotonicMs, Liveness.touch]) {
       expect(lookFor(LIMIT_MS - LOOK_MS)).toBeUndefined();
       await orders.step(work);
     }
     expect(lookFor(LIMIT_MS + 2 * LOOK_MS)).toBe("orders");
-    await orders.step(Liveness.beat);
+    await orders.step(Liveness.touch);
     expect(lookFor(LOOK_MS)).toBeUndefined();
   });
 
@@ -68,7 +68,7 @@ describe("what hangs", () => {
     void orders.runner.runNow(SIGNAL);
     void stocks.runner.runNow(SIGNAL);
     lookFor(LIMIT_MS);
-    await stocks.step(Liveness.beat);
+    await stocks.step(Liveness.touch);
     beating.nowMs();
     expect(lookFor(2 * LOOK_MS)).toBe("orders");
   });
