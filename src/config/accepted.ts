@@ -1,6 +1,7 @@
 /*
- * What a command that only looks needs of the configuration, without a check of the whole: a daemon has accepted this very file
- * already, and its lock says so (`LockHolder.config`). Whatever is unusual leaves the file to the check, which says what is wrong.
+ * What a read-only command needs of the configuration, without validating the whole file: a running daemon has accepted
+ * this very version of it and recorded that in its lock (`LockHolder.config`). Anything unusual falls back to full
+ * validation, which reports what is wrong.
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -21,24 +22,24 @@ export interface SeenConfig {
   service: { client_id: string; client_secret: string };
 }
 
-/** A configuration has a tenth of it; the parser is quick with so many. */
+/** Ten times the size of a usual configuration; the parser is quick with it. */
 const FILE_BYTES_MAX = 100_000;
 
 function versionFor(file: string): string {
   return `${VERSION} ${file}`;
 }
 
-/** What a process that has checked its configuration says of it in its lock. */
+/** For the lock of a process that has validated its configuration; undefined where the file has no version. */
 export function acceptedConfig({ config, version }: LoadedConfig): AcceptedConfig | undefined {
   return version === null ? undefined : { version: versionFor(version), readWithinMs: config.erp.read_within };
 }
 
-/** Undefined where the file is not the one that was accepted, or holds what another process may read otherwise. */
+/** Undefined where the daemon accepted another version of the file, or the file depends on the environment. */
 export function findAccepted({ file, env }: { file: string; env: NodeJS.ProcessEnv }): SeenConfig | undefined {
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) return undefined;
   const text = read.bytes.toString("utf8");
-  // Variables and the mirror's address come from this process's own surroundings.
+  // Variables are expanded from this process's own environment, which may differ from the daemon's.
   if (text.includes("${")) return undefined;
   const { service = {}, database = {}, mirror, language } = valuesOf(text);
   if (mirror !== undefined || typeof database.path !== "string" || typeof service.client_id !== "string")
@@ -59,7 +60,7 @@ export function findAccepted({ file, env }: { file: string; env: NodeJS.ProcessE
 
 type Group = Partial<Record<string, unknown>>;
 
-/** As `readDocument` reads a file that is accepted; nothing where it is no such file. */
+/** Parses like `readDocument`; empty where the file is not valid. */
 function valuesOf(text: string): { service?: Group; database?: Group; mirror?: unknown; language?: unknown } {
   try {
     return parse(text, { version: "1.2", schema: "core", merge: false, uniqueKeys: false, logLevel: "silent" }) ?? {};

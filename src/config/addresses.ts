@@ -4,7 +4,10 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { refuse, saying, text, worded } from "./kinds.ts";
 
-/** Where requests go and where the program listens. Nothing here may lead a request to another host than the one named. */
+/**
+ * Addresses of the service and of the program's own listener. No value may redirect a request to a host other than the
+ * named one.
+ */
 
 export interface Listen {
   host: string;
@@ -43,7 +46,7 @@ export function baseUrl() {
   return worded(schema, m.kinds.httpsAddress);
 }
 
-/** An address of the administrator's own, called only with what the bridge says about itself. May hold a token. */
+/** An address of the administrator's own; it is sent only facts about the bridge itself. May hold a token. */
 export function outsideUrl() {
   const schema = text(2000).refine(
     (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
@@ -52,7 +55,7 @@ export function outsideUrl() {
   return worded(schema, m.kinds.httpAddress, "token-url");
 }
 
-/** `env`, or the address of a proxy, which may hold its credentials; null: none. */
+/** `env`, or the address of a proxy, which may hold credentials; null means no proxy. */
 export function proxy() {
   const schema = text(500)
     .refine((value) => value === "env" || /^https?:$/.test(parseUrl(value)?.protocol ?? ""), saying(m.config.notProxy))
@@ -62,7 +65,7 @@ export function proxy() {
 
 const REQUEST_PATH = /^\/(?!\/)[A-Za-z0-9._~!$&'()*+,;=:@%/{}-]*(\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;
 
-/** Steps that a server or a URL parser would climb up with, also in their percent-encoded forms. */
+/** Whether a step is `.` or contains `..`, percent-encoded or not: a server or a URL parser would resolve it. */
 function climbs(path: string): boolean {
   return path.split(/[/?]/).some((step) => step.replace(/%2e/gi, ".").includes("..") || /^(\.|%2e)$/i.test(step));
 }
@@ -73,7 +76,7 @@ function requestPathProblem(value: string): Message | null {
   return REQUEST_PATH.test(value) ? null : m.config.notRequestPath;
 }
 
-/** A path below `base_url`. `placeholders`: those it must name, each exactly once. */
+/** A path below `base_url`. Each of `placeholders` must occur exactly once. */
 export function requestPath(placeholders: readonly string[] = []) {
   const schema = text(500).superRefine((value, context) => {
     const problem = requestPathProblem(value) ?? placeholderProblem(value, placeholders);

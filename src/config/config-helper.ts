@@ -1,4 +1,7 @@
-/* Reads the configuration and the files that it names, in the process that `read-files` calls: they may lie on a disk that does not answer. */
+/*
+ * Reads the configuration and the files that it names, in a helper process started by `read-files`: they may be on a
+ * disk that does not answer.
+ */
 import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
 import { type Asked, readHere } from "./read-files.ts";
 import type { ReadFiles } from "./small-file.ts";

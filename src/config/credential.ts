@@ -4,18 +4,18 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { LoadedConfig } from "./load.ts";
 
-/** Where the units take the Client Secret from. */
+/** Where the systemd units load the Client Secret from. */
 const SERVICE_FOLDER = "/etc/erp-bridge";
-/** systemd's own copies are some instants younger than what they were made from. */
+/** systemd's copy is slightly younger than its source. */
 const CLOCK_STEP_MS = 1_000;
 
-/** The file that systemd took the secret from, and when it made its copy. */
+/** The file that systemd copied the secret from, and when. */
 export interface HandedOver {
   file: string;
   atMs: number;
 }
 
-/** Undefined where the secret of this process comes from elsewhere. */
+/** Undefined where this process has its secret from elsewhere. */
 export function handedOverSecret(
   { config }: Pick<LoadedConfig, "config">,
   env: NodeJS.ProcessEnv,
@@ -30,10 +30,10 @@ export function handedOverSecret(
 }
 
 /**
- * systemd hands a credential over when the service starts, and never again: after the secret's file was written, a reload
- * still reads the old copy. The file itself may be readable by root only; when it was written is seen by every user who
- * may look into its folder.
- * @returns what to do, where the file was written after its copy was made; undefined where the copy is current
+ * systemd passes a credential when the service starts and never again, so after the secret's file changes a reload
+ * still reads the old copy. The file itself may be readable by root only; its time of modification is visible to every
+ * user who may search its folder.
+ * @returns an error with the remedy where the file is newer than its copy; undefined where the copy is current
  */
 export function findStaleCredential(handedOver: HandedOver | undefined): BridgeError | undefined {
   if (handedOver === undefined) return undefined;

@@ -3,13 +3,15 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { readSmallFile } from "./small-file.ts";
 
-/* The Client Secret, and how what is as secret is read: from the one place where it was written. No message holds any part of it. */
+/*
+ * Resolves the Client Secret and other credentials from exactly one source. No message contains any part of one.
+ */
 
-/** Where one of them may stand; undefined where a key is not written. */
+/** Possible sources of a credential; undefined where a key is not set. */
 export interface CredentialSources {
   /** The value itself. */
   inline: string | undefined;
-  /** Value of the key that names a file, relative to the configuration file. */
+  /** The key that names a file, relative to the configuration file. */
   namedFile: string | undefined;
   configFile: string;
   env: NodeJS.ProcessEnv;
@@ -18,18 +20,18 @@ export interface CredentialSources {
 interface SecretProblem {
   key: "client_secret" | "client_secret_file" | null;
   problem: Message;
-  /** Another process may have it nevertheless: the file is another user's, or systemd hands it over. */
+  /** Another process may be able to read it: the file belongs to another user, or systemd passes it. */
   isElsewhere?: boolean;
 }
 
 export type Secret = { secret: string; file: string | null; warnings: Message[] } | SecretProblem;
 
 const FILE_BYTES_MAX = 16_384;
-/** Shorter ones could not be blanked out of foreign text without blanking out ordinary words. */
+/** Replacing shorter ones in foreign text would blank out ordinary words. */
 const LENGTH_MIN = 4;
 const LENGTH_MAX = 4000;
 
-/** The Client Secret. systemd hands it over as `LoadCredential=client-secret:…`. */
+/** Resolves the Client Secret. systemd passes it as `LoadCredential=client-secret:…`. */
 export function resolveSecret({ inline, ...sources }: CredentialSources): Secret {
   if (inline !== undefined && sources.namedFile !== undefined)
     return { key: "client_secret", problem: m.config.twoSecrets };
@@ -41,7 +43,7 @@ export function resolveSecret({ inline, ...sources }: CredentialSources): Secret
   const read = readCredential("client-secret", sources);
   if (read === undefined) return { key: null, isElsewhere: true, problem: m.config.noSecret };
   if ("problem" in read) return { key, isElsewhere: read.isForbidden, problem: read.problem };
-  // Editors end a file with a line break; whatever else surrounds the secret was put there on purpose or by mistake.
+  // Editors end a file with a line break. Other surrounding white space may be intended and is reported.
   const secret = read.text.replace(/[\r\n]+$/, "");
   const problem = secretProblem(secret);
   if (problem !== null) return { key, isElsewhere: false, problem: read.about(problem) };
@@ -59,14 +61,14 @@ function secretProblem(secret: string): Message | null {
 
 interface ReadCredential {
   text: string;
-  /** Null where systemd handed it over. */
+  /** Null where systemd passed it. */
   file: string | null;
-  /** Every user of this machine may read it. */
+  /** Readable by every user of this machine. */
   isOpen: boolean;
   about: (problem: Message) => Message;
 }
 
-/** From the file that is named, or from systemd's under this name; undefined where there is neither. */
+/** Reads the named file, or systemd's credential of this name; undefined where there is neither. */
 export function readCredential(
   credential: string,
   { namedFile, configFile, env }: Omit<CredentialSources, "inline">,

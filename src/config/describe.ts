@@ -4,13 +4,13 @@ import { wordingOf } from "./issues.ts";
 import { configSchema } from "./schema.ts";
 import { keysOf, nodeOf } from "./schema-walk.ts";
 
-/** One key of the file, as the reference, the example and editors show it. */
+/** One key of the file, for the reference, the example and editors. */
 export interface ConfigKey {
   /** Dotted, as in `orders.fields.number`. */
   path: string;
-  /** What may stand there, in words, limits included. */
+  /** The allowed values in words, limits included. */
   type: string;
-  /** In the notation of the file; undefined where there is none. */
+  /** In the file's notation; undefined where there is none. */
   default: unknown;
   /** One sentence. */
   meaning: string;

@@ -18,10 +18,10 @@ import { excessIn, syntaxProblems } from "./yaml-problems.ts";
 
 export type Path = readonly PropertyKey[];
 
-/** Where a value stands, as offsets into the text. */
+/** Position of a value, as offsets into the text. */
 interface Place {
   path: Path;
-  /** Its key, or the value itself where there is none. */
+  /** Of the key, or of the value itself where it has no key. */
   keyAt: number;
   valueAt: number;
   /** The value came from the environment, so no message may show it. */
@@ -41,15 +41,15 @@ export interface ReadDocument {
   source: Source;
 }
 
-/** The schema's description of a value, for the reader. */
+/** What the schema expects of a value, for the reader. */
 export interface Expectations {
-  /** Converts text from the environment where a number or a boolean is wanted. */
+  /** Converts text from an environment variable where the schema wants a number or a boolean. */
   convert(path: Path, text: string): unknown;
-  /** What an empty value (`orders:` and nothing more) stands for. */
+  /** The value of an empty node (`orders:` and nothing more). */
   empty(path: Path): unknown;
 }
 
-/** No configuration comes near; an alias bomb does at once. */
+/** Far above any configuration; an alias bomb reaches it at once. */
 const NODES_MAX = 20_000;
 const DEPTH_MAX = 40;
 
@@ -57,7 +57,10 @@ export function placeKey(path: Path): string {
   return JSON.stringify(path);
 }
 
-/** Reads YAML 1.2 into plain values, each with its place. Problems of syntax come alone, since nothing else is certain then. */
+/**
+ * Parses YAML 1.2 into plain values with their positions. Where there are syntax problems only those are returned,
+ * since nothing else is certain.
+ */
 export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expectations): ReadDocument {
   const lines = new LineCounter();
   const source = readSource(text, lines);
@@ -73,12 +76,13 @@ export function readDocument(text: string, env: NodeJS.ProcessEnv, expect: Expec
       version: "1.2",
       schema: "core",
       merge: false,
-      // The parser compares each key with all before it: seconds for the thousands of a hostile text. The reader finds them at
-      // once, by their letters (`1.0` and `"1.0"` are one key), and says where the first stands.
+      // The parser compares each key with all earlier ones: seconds for the thousands in a hostile text. The reader
+      // finds duplicates itself, by their source text (`1.0` and `"1.0"` are one key), and reports the line of the
+      // first.
       uniqueKeys: false,
       stringKeys: false,
       prettyErrors: false,
-      // At a lower level it would not report a second document.
+      // Lower levels do not report a second document.
       logLevel: "error",
       lineCounter: lines,
     });
@@ -103,11 +107,11 @@ interface ReaderOptions {
   source: Source;
 }
 
-/** Where the reader is. */
+/** The reader's position. */
 interface Spot {
   path: Path;
   keyAt: number;
-  /** The outermost alias through which it came here. */
+  /** The outermost alias that led here. */
   alias: number | null;
 }
 
@@ -115,7 +119,7 @@ class Reader {
   readonly places = new Map<string, Place>();
   readonly problems: DocumentProblem[] = [];
   readonly #options: ReaderOptions;
-  /** Kept while reading in the order of the text, because looking them up in the document costs a walk for each alias. */
+  /** Collected while reading in document order, because the parser's own lookup walks the document for each alias. */
   readonly #anchors = new Map<string, Node>();
   #nodes = 0;
 
@@ -175,7 +179,7 @@ class Reader {
     const target = this.#anchors.get(node.source);
     if (target === undefined) return this.#refuse(spot.path, at, m.config.unknownAnchor);
     if (this.#isSecret(spot.path)) this.#options.source.hide(target.range);
-    // What is wrong inside the target is reported at the alias: that is what stands under the key.
+    // Problems inside the target are reported at the alias, because that is the value of the key.
     return this.#read(target, { ...spot, alias: at });
   }
 
@@ -212,7 +216,7 @@ class Reader {
     return value;
   }
 
-  /** A key such as `1.0` means its letters, not the number. */
+  /** A key such as `1.0` is its source text, not a number. */
   #keyText(value: unknown, source: string | undefined): string {
     return typeof value === "string" ? value : (source ?? String(value));
   }

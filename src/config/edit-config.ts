@@ -3,18 +3,18 @@ import { isMap, isScalar, type Node, type Pair, parseDocument } from "yaml";
 import { inline } from "./example.ts";
 
 /*
- * Writes values into a person's configuration as a person would: a value that is there is replaced where it stands, a default
- * that stands commented out is uncommented, everything else is a line of its own. Comments and order stay. Pure.
+ * Writes values into a configuration as a person would: an existing value is replaced in place, a commented-out default
+ * is uncommented, anything else becomes a line of its own. Comments and order are kept. Pure.
  */
 
 interface Found {
-  /** The innermost pair on the way that is there; undefined: the file itself. */
+  /** The innermost existing pair on the path; undefined: the document itself. */
   pair: Pair<Node, Node | null> | undefined;
   /** How many steps of the path lead to it. */
   depth: number;
 }
 
-/** Lines, without their ends. */
+/** Changed lines, without line ends. */
 export interface Change {
   removed: string[];
   added: string[];
@@ -22,7 +22,7 @@ export interface Change {
 
 /**
  * @param keys by dotted path
- * @returns the edited text; undefined where the values cannot be written into it without changing anything else.
+ * @returns the edited text; undefined where a value cannot be written without changing anything else
  */
 export function editConfig(
   text: string,
@@ -44,7 +44,7 @@ export function editConfig(
   return { text: lines.map((line, at) => line + (at < lines.length - 1 ? (ends[at] ?? "\n") : "")).join(""), changes };
 }
 
-/** How each line ends: a file of Windows stays one, also where some of its lines were written elsewhere. */
+/** The end of each line, so that a file keeps its Windows or Unix line ends even where they are mixed. */
 function endsOf(text: string): string[] {
   return [...text.matchAll(/\r?\n/g)].map(([end]) => end);
 }
@@ -85,11 +85,11 @@ function findPair(text: string, steps: readonly string[]): Found {
 function replaceValue(text: string, old: Node, value: string): string | undefined {
   if (old.range == null) return undefined;
   const [start, end] = old.range;
-  // A list of lines reaches to the beginning of the next line.
+  // The range of a block list includes the line break behind it.
   return text.slice(0, start) + value + text.slice(start + text.slice(start, end).trimEnd().length);
 }
 
-/** `{ a: 1 }` */
+/** Adds to a flow mapping such as `{ a: 1 }`. */
 function addInFlow(text: string, map: Node & { items: unknown[] }, missing: readonly string[], value: unknown) {
   if (map.range == null) return undefined;
   const end = map.range[1] - 1;
@@ -98,7 +98,10 @@ function addInFlow(text: string, map: Node & { items: unknown[] }, missing: read
   return `${before}${map.items.length > 0 ? ", " : " "}${line} ${text.slice(end)}`;
 }
 
-/** The lines under a key: up to the next one that stands as far left. Blank lines and comments before that one are not of it. */
+/**
+ * The lines under a key, up to the next one that is indented as little. Excludes blank lines and comments before that
+ * one.
+ */
 function blockAfter(text: string, keyAt: number, indent: number): { start: number; end: number } {
   const start = lineAfter(text, keyAt);
   let end = start;
@@ -123,7 +126,7 @@ function indentOf(text: string, map: Node): number {
   return start - (text.lastIndexOf("\n", start - 1) + 1);
 }
 
-/** A default on one line, such as `#orders: $.orders`. */
+/** Replaces a commented-out default on one line, such as `#orders: $.orders`. */
 function uncomment(
   text: string,
   { start, end }: { start: number; end: number },
@@ -136,7 +139,7 @@ function uncomment(
   const before = `${" ".repeat(indent)}#${name}:`;
   for (let at = start; at < end; at = lineAfter(text, at)) {
     const line = text.slice(at, lineAfter(text, at));
-    // Where the default goes on in further lines they would be left behind.
+    // A default that continues on further lines is left alone: they would remain.
     if (!line.startsWith(`${before} `)) continue;
     return `${text.slice(0, at)}${linesOf([name], value, indent)}${text.slice(lineAfter(text, at))}`;
   }
@@ -154,7 +157,7 @@ function addLines(
   return `${before}${gap}${linesOf(missing, value, indent)}${text.slice(at)}`;
 }
 
-/** `a:`, then `b: value` further in. */
+/** The missing keys as lines: `a:`, then `b: value` indented below. */
 function linesOf(steps: readonly string[], value: unknown, indent: number): string {
   return steps
     .map((step, depth) => {
@@ -168,7 +171,7 @@ export function nested(steps: readonly string[], value: unknown): object {
   return steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as object;
 }
 
-/** Whether the second text says what the first did, and this value besides. */
+/** Whether the second text means the same as the first plus this value. */
 function isOnlyChange(before: string, after: string, steps: readonly string[], value: unknown): boolean {
   const [was, is] = [plain(before), plain(after)];
   return is !== undefined && was !== undefined && isDeepStrictEqual(withValue(was, steps, value), is);
@@ -185,7 +188,7 @@ function withValue(root: unknown, [step, ...rest]: readonly string[], value: unk
   return { ...group, [step]: withValue(group[step], rest, value) };
 }
 
-/** What stands between the lines that both texts begin and end with. */
+/** The lines between the common beginning and end of both texts. */
 function changeOf(before: string, after: string): Change & { head: number } {
   const [old, fresh] = [before.split("\n"), after.split("\n")];
   const most = Math.min(old.length, fresh.length);

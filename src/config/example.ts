@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { type ConfigKey, describeConfig } from "./describe.ts";
 
-/** Notes of the reference that a newcomer needs beside the key. */
+/** Notes from the reference that a newcomer needs beside the keys. */
 const HEAD = `# erp-bridge configuration.
 #
 # A line that begins with # and a letter is a key with its default: remove the # to change it. Only service must be
@@ -17,7 +17,10 @@ const STARTERS: Readonly<Record<string, unknown>> = {
   "service.client_secret_file": "client-secret",
 };
 
-/** Every key with a line of explanation, and its default as a comment. `values` are written instead, by dotted path. */
+/**
+ * Every key with a line of explanation and its default as a comment. `values`, by dotted path, are written as set
+ * instead.
+ */
 export function exampleConfig(values: Readonly<Record<string, unknown>> = {}): string {
   const active = { ...STARTERS, ...values };
   if ("service.client_secret" in values) delete active["service.client_secret_file"];
@@ -40,7 +43,7 @@ function linesOf(key: ConfigKey, active: Readonly<Record<string, unknown>>): str
   const gap = steps.length === 1 || (key.section && steps.length === 2 && steps[0] === "imports") ? [""] : [];
   if (key.section) return [...gap, comment, `${indent}${name}:`];
   const value = isWritten ? active[key.path] : key.default;
-  // A key without a default is explained only; as a line it would be one more decision to undo.
+  // A key without a default is only explained: a commented-out line would have no value to offer.
   if (value === undefined) return [...gap, comment.replace("# ", `# ${name}: `)];
   const mark = isWritten ? "" : "#";
   return [...gap, comment, ...inFlow(name, value).map((line) => `${indent}${mark}${line}`)];

@@ -9,27 +9,27 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
 /*
- * Where a record says how much can be sold, found by what stands there and not by a property's name, so that the guard
- * sees rows go to zero and a deleted row is taken off sale under any template.
+ * Finds the places of a record that say how much can be sold, by the columns they render and not by property names, so
+ * that the guard sees rows drop to zero, and a deleted row is taken off sale, under any template.
  */
 
-/** A value of the record that is one placeholder, perhaps with fixed text around it: `{available} pcs`. */
+/** A value of the record that is a single placeholder, perhaps with fixed text around it: `{available} pcs`. */
 export interface RecordPlace {
   readonly steps: readonly PathStep[];
   readonly before: string;
   readonly after: string;
 }
 
-/** How a deleted row is written: values set to "not for sale" where they stand, then whole properties replaced. */
+/** How a deleted row is written: values set to "not for sale" in place, then whole properties replaced. */
 export interface Deletion {
   readonly off: readonly (RecordPlace & {
-    /** What is written where the last record has no such value. */ text: string;
+    /** Written where the last record has no such value. */ text: string;
   })[];
   readonly properties: Template | null;
 }
 
 export interface RecordLevels {
-  /** Where the number that can be sold stands; none where the record has no such number. */
+  /** Places of the number that can be sold; empty where the record has none. */
   readonly levels: readonly RecordPlace[];
   /** null: a deleted row sends nothing. */
   readonly deletion: Deletion | null;
@@ -42,7 +42,7 @@ export interface LevelSettings {
   on_delete: unknown;
 }
 
-/** A default of `on_delete` means the value itself, wherever the record has it and whatever it is called there. */
+/** The default of `on_delete` applies to the value itself, whatever the record calls it. */
 const STANDARD: Readonly<Record<string, { column: string; on_delete: object; text: string } | undefined>> = {
   stocks: { column: "quantity", on_delete: { quantity: 0 }, text: "0" },
   catalog: { column: "active", on_delete: { active: false }, text: "false" },
@@ -70,7 +70,7 @@ export function readLevels(feed: string, settings: LevelSettings): RecordLevels 
   return { levels, deletion: { off: meant.map((place) => ({ ...place, text: standard.text })), properties: null } };
 }
 
-/** Why the guard or a deletion could not work under these settings; undefined where both do. */
+/** Why the guard or a deletion cannot work under these settings; undefined where both work. */
 export function levelProblem(
   feed: string,
   settings: LevelSettings & { scope: string },
@@ -91,7 +91,7 @@ export function levelProblem(
   };
 }
 
-/** Columns that raise the result: of `quantity - reserved` the first. */
+/** Columns that increase the result: of `quantity - reserved` only `quantity`. */
 function addedColumns(available: Expression): string[] {
   const base = parseDecimal(available.evaluate(() => "0"));
   return available.columns.filter((column) => {
@@ -115,7 +115,7 @@ export function placesOf(node: TemplateNode, names: readonly string[], steps: re
   return [{ steps, before, after }];
 }
 
-/** Values that `on_delete` sets to the number 0: that is where the level stands, whatever it is called. */
+/** Values that `on_delete` sets to the number 0 are levels, whatever their names. */
 function zeroedPlaces(
   record: TemplateNode,
   deletion: TemplateNode,
@@ -133,11 +133,11 @@ function zeroedPlaces(
   return placesOf(record, names.filter(isLevel), steps);
 }
 
-/** The largest number at these places, as its literal; undefined where the record has none. null is no stock. */
+/** The largest number at these places, as a JSON literal; undefined where the record has none. null counts as 0. */
 export function highestLevel(levels: readonly RecordPlace[], record: string): string | undefined {
   if (levels.length === 0) return undefined;
   const bytes = Buffer.from(record, "utf8");
-  // Rendered by the bridge itself: valid, with nothing around it.
+  // Rendered by the bridge itself, so it is valid JSON without surrounding space.
   const root: Span = { start: 0, end: bytes.length };
   const found = levels.flatMap((place) => levelAt(bytes, root, place) ?? []);
   if (found.length <= 1) return found[0];
@@ -174,13 +174,13 @@ function isAboveZero(level: string): boolean {
 }
 
 /**
- * The record of a row that is gone: the last one with what makes it something to buy taken away.
- * @param former where the level stood under earlier templates, for a record that was rendered with one of them
+ * The record to send for a deleted row: the last one, taken off sale.
+ * @param former places of the level under earlier templates, because the record may have been rendered with one of them
  */
 export function applyDeletion(deletion: Deletion, last: string, former: readonly RecordPlace[]): string {
   const stale = former.filter((place) => hasPlace(last, place)).map((place) => ({ ...place, text: "0" }));
   const isCurrent = deletion.off.some((place) => hasPlace(last, place));
-  // A place that only the present template has is added only where nothing else takes the record off sale.
+  // A place that only the current template has is added only where nothing else takes the record off sale.
   const off = isCurrent || stale.length === 0 ? [...deletion.off, ...stale] : stale;
   const switched = off.reduce((record, place) => setOff(record, place), last);
   return deletion.properties === null ? switched : withProperties(switched, deletion.properties);
@@ -212,7 +212,7 @@ function setOff(record: string, place: Deletion["off"][number]): string {
   return write(scanJson(bytes), place.steps);
 }
 
-/** "Not for sale" in the type that the value had. */
+/** "Not for sale" in the type of the old value. */
 function offText(bytes: Buffer, span: Span | undefined, { before, after, text }: Deletion["off"][number]): string {
   if (before !== "" || after !== "") return JSON.stringify(`${before}0${after}`);
   if (span === undefined) return text;
@@ -248,7 +248,10 @@ function isSameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Where the level stood under the template of a signature; see `FeedRules.signature`. */
+/**
+ * Places of the level under the template in a stored signature; see `FeedRules.signature`. Empty where it cannot be
+ * read.
+ */
 export function levelsOfSignature(feed: string, signature: string): readonly RecordPlace[] {
   try {
     const [, key, available, record, onDelete] = JSON.parse(signature) as [

@@ -4,7 +4,7 @@ import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./feed-names.ts";
 import { bytes, type Json, key, name, oneOf, place, refuse, saying, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
 
-/** What only the images feed has: where its files are, and how they are sent. */
+/** Keys of the images feed alone: where its files are, and how they are sent. */
 
 const ASK = "ask the service";
 
@@ -36,7 +36,7 @@ export const imageKeys = {
   }),
 } as const;
 
-/** A settled feed of images, as far as these rules look at it. */
+/** The parsed settings that these rules need. */
 interface Images {
   scope: string;
   record: Json;
@@ -45,10 +45,10 @@ interface Images {
   multipart: { file: string };
 }
 
-/** Only literal text and the type may stand beside the bytes: what the ERP wrote could be taken for them. */
+/** Only literal text and the type may surround the bytes: text from the ERP could be mistaken for part of them. */
 const BYTES_ALONE = /^[^{}]*(\{file\.type\}[^{}]*)?\{file\.base64\}[^{}]*$/;
 
-/** Keys that do not go together. `standard` is the record of a feed that sends addresses. */
+/** Refuses keys that do not go together. `standard` is the default record, of a feed that sends addresses. */
 export function refuseImages(value: Images, context: z.core.$RefinementCtx, standard: Json): void {
   const { send, record } = value;
   const uses = textsOf(record).map(([path, part]) => ({ path: ["record", ...path], part, names: namesIn(part) }));

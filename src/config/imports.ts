@@ -64,7 +64,7 @@ const result = worded(
   m.kinds.pathsOrNull,
 );
 
-/** Where the rows come from. */
+/** Source of the rows. */
 function sourceKeys(d: FeedDefaults) {
   return {
     table: key(name(m.kinds.table).prefault(d.table), m.keys.feedTable),
@@ -75,7 +75,7 @@ function sourceKeys(d: FeedDefaults) {
   };
 }
 
-/** Where the rows come from and what a request looks like. */
+/** Source of the rows and form of a request. */
 function requestKeys(d: FeedDefaults) {
   const unseen = d.path === null;
   return {
@@ -112,7 +112,7 @@ function requestKeys(d: FeedDefaults) {
   };
 }
 
-/** What happens to rows that go away and to answers that name single records. */
+/** Deleted rows, the guard, and answers that name single records. */
 function outcomeKeys(d: FeedDefaults) {
   return {
     delete_after: key(duration("0s", "30d").prefault("2m"), m.keys.feedDeleteAfter),
@@ -143,7 +143,7 @@ function feed(defaults: FeedDefaults) {
   return schema.meta({ ...sectionMeta(defaults.meaning) });
 }
 
-/** The feed whose rows may stand for files. */
+/** The feed whose rows may name files. */
 function imageFeed(defaults: FeedDefaults) {
   const schema = z
     .strictObject({ ...requestKeys(defaults), ...imageKeys, ...outcomeKeys(defaults) })
@@ -155,7 +155,7 @@ function imageFeed(defaults: FeedDefaults) {
   return schema.meta({ ...sectionMeta(defaults.meaning) });
 }
 
-/** Keys of a feed that do not go together. */
+/** Refuses keys that do not go together. */
 function refuseFeed(
   feedName: FeedName,
   value: {

@@ -6,24 +6,24 @@ import type { Refusal } from "./kinds.ts";
 import { nearest } from "./problems.ts";
 import { keysOf, nodeOf, schemaAt } from "./schema-walk.ts";
 
-/** One finding of the schema, in words. */
+/** One problem that the schema found, as a message. */
 export interface Finding {
   path: Path;
   problem: Message;
-  /** Words of a small language's parser; they may quote the value. */
+  /** From the parser of a small language; may quote the value. */
   detail: Message | null;
-  /** The value is not there. */
+  /** The value is missing. */
   isMissing?: boolean;
   /** The key itself is wrong, not its value. */
   aboutKey: boolean;
-  /** Whose meaning helps: the key itself, or the known key that was probably meant. */
+  /** The key whose meaning is shown: this one, or the known key that was probably meant. */
   meaningOf: Path;
 }
 
-/** Suggestions cost time, and more are not read. */
+/** Suggestions cost time, and nobody reads more. */
 const SUGGESTIONS_MAX = 60;
 
-/** Translates what zod found. Only paths, keys and the schema's own words are used, never a value. */
+/** Translates zod's issues. Uses only paths, keys and the schema's own words, never a value. */
 export function findingsOf(schema: z.core.$ZodType, issues: readonly z.core.$ZodIssue[]): Finding[] {
   return issues.flatMap((issue) => findings(schema, issue, []));
 }
@@ -51,7 +51,7 @@ function findings(root: z.core.$ZodType, issue: z.core.$ZodIssue, above: Path): 
   return [{ ...plain, ...expectation(root, path, issue) }];
 }
 
-/** The one alternative whose shape the value has: the others fail at the top, by type. */
+/** The one alternative that the value has the shape of: all others fail by type at the top. */
 function unionBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | null {
   const shaped = branches.filter((issues) =>
     issues.every(({ path, code }) => path.length > 0 || (code !== "invalid_type" && code !== "invalid_value")),
@@ -85,7 +85,7 @@ export function wordingOf(schema: z.core.$ZodType): Message | undefined {
   return nullable && meta.wording !== m.kinds.pathsOrNull ? m.kinds.orNull({ kind: meta.wording }) : meta.wording;
 }
 
-/** Null where there is nothing. */
+/** Null where the value is undefined. */
 function nounOf(value: unknown): Message | null {
   if (value === undefined) return null;
   if (value === null) return m.kinds.empty;
@@ -124,7 +124,7 @@ function unknownKey({ root, group, key, suggest }: UnknownKey): Finding {
   return { ...finding, problem: keys.length === 0 ? m.config.unknownKey : m.config.unknownKeyKnown({ keys }) };
 }
 
-/** A key of exactly this name in another group. */
+/** Path of a key with exactly this name in another group. */
 function findKey(schema: z.core.$ZodType, key: string, above: readonly string[]): string[] | null {
   for (const [name, child] of keysOf(schema)) {
     const path = [...above, name];

@@ -7,8 +7,8 @@ import { expressionProblem, pathProblem, templateKeyProblem, templateProblem } f
 import { BYTES, DURATION, formatBytes, formatDuration, parseBytes, parseDuration } from "./units.ts";
 
 /**
- * The kinds of values in the configuration. Each carries its `wording` ("a duration from 1s to 1h"), from
- * which every message and the reference are made, and a `kind` where it is needed to format a value again.
+ * The kinds of values in the configuration. Each has a `wording` ("a duration from 1s to 1h"), used in every message
+ * and the reference, and a `kind` where a value must be formatted again.
  */
 export type Kind = "text" | "command" | "duration" | "bytes" | "secret" | "listen" | "token-url" | "section";
 
@@ -25,7 +25,7 @@ export interface KeyMeta {
   kind?: Kind | undefined;
 }
 
-/** Gives a key its meaning and, where its default is a guess about the service, how to find out. */
+/** Gives a key its meaning and, where its default assumes something about the service, how to find out. */
 export function key<S extends z.ZodType>(schema: S, meaning: Message, assumption?: string): S {
   const meta: KeyMeta = { ...meaningMeta(meaning), ...(assumption === undefined ? {} : { assumption }) };
   return schema.meta({ ...meta });
@@ -39,7 +39,7 @@ export function sectionMeta(meaning: Message): KeyMeta {
   return { ...meaningMeta(meaning), kind: "section", wording: m.kinds.group };
 }
 
-/** A group of keys. Absent, empty or without keys it stands for its defaults. */
+/** A group of keys. Absent or empty, it stands for its defaults. */
 export function section<S extends z.ZodRawShape>(meaning: Message, shape: S) {
   return z
     .strictObject(shape)
@@ -48,7 +48,7 @@ export function section<S extends z.ZodRawShape>(meaning: Message, shape: S) {
 }
 
 export function worded<S extends z.ZodType>(schema: S, wording: Message, kind?: Kind): S {
-  // Said also where there is none: the kind of what is inside would count otherwise.
+  // `kind` is set even where it is undefined: otherwise the kind of the inner schema would apply.
   const meta: KeyMeta = { wording, kind };
   return schema.meta({ ...meta });
 }
@@ -79,7 +79,7 @@ export function isName(value: string): boolean {
   return IDENTIFIER.test(value);
 }
 
-/** A place on disk. */
+/** A path in the file system. */
 export function place(wording: Message) {
   const schema = text(1000)
     .refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), saying(m.config.notPlace))
@@ -88,7 +88,7 @@ export function place(wording: Message) {
   return worded(schema, wording);
 }
 
-/** A statement that only reads; SQLite itself judges it where it is used. */
+/** A statement that only reads; SQLite itself checks it where it is used. */
 export function select() {
   const schema = z
     .string()
@@ -102,7 +102,7 @@ export function select() {
   return worded(schema, m.kinds.select);
 }
 
-/** A word of the service or the ERP; a code written as a number is taken as its digits. */
+/** A text of the service or the ERP, such as a status; a number is taken as its digits. */
 export function word() {
   return worded(
     z.union([text(200), z.int()]).transform((value) => String(value)),
@@ -164,7 +164,7 @@ function limited(
   return worded(schema, wording, kind);
 }
 
-/** Cron of five or six fields, in `timezone`. */
+/** Cron with five or six fields, in `timezone`. */
 export function schedule() {
   const schema = text(200).refine((value) => /^\S+( +\S+){4,5}$/.test(value) && isCron(value), {
     ...saying(m.config.notSchedule),
@@ -186,7 +186,7 @@ export function timezone() {
   return worded(schema, m.kinds.timezone);
 }
 
-/** A check of a small language: what it says may quote the value, so it travels apart from the message. */
+/** A refused value. `detail` may quote the value, so it is kept apart from the message. */
 export interface Refusal {
   what: Message;
   detail?: Message;
@@ -199,7 +199,7 @@ export function refuse(context: z.core.$RefinementCtx, { what, path = [], ...par
   context.addIssue({ code: "custom", message: String(what), params: { what, ...params }, path });
 }
 
-/** The same for `refine`: the message travels beside the text that zod keeps. */
+/** The same for `refine`: carries the message beside zod's text. */
 export function saying(what: Message): { error: string; params: { what: Message } } {
   return { error: String(what), params: { what } };
 }
@@ -237,7 +237,7 @@ export function template(names?: readonly string[]) {
   return worded(schema as unknown as z.ZodType<Template, Template>, m.kinds.templates);
 }
 
-/** Every text inside a template, with the way to it. */
+/** Every text inside a template, with its path. */
 export function textsOf(value: Json, path: PropertyKey[] = []): [PropertyKey[], string][] {
   if (typeof value === "string") return [[path, value]];
   return partsOf(value).flatMap(([step, part]) => textsOf(part, [...path, step]));

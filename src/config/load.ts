@@ -26,21 +26,23 @@ export interface LoadedConfig {
   config: Config;
   /** Absolute. */
   file: string;
-  /** That of the file, where it was read. */
+  /** Version of the file (see {@link SmallFile}); null where the text was given. */
   version: string | null;
-  /** Dotted paths of the keys that stand in the file: what they say must match, a default may be absent. */
+  /**
+   * Dotted paths of the keys that are set in the file. An answer path that is set must match; a default may be absent.
+   */
   written: ReadonlySet<string>;
-  /** Why the mirror's address could not be read: the mirror stands still, and nothing else does. */
+  /** Why the mirror's address could not be read. The mirror stops; nothing else does. */
   mirrorTrouble: Message | undefined;
-  /** Sentences for the administrator; nothing here stops the program. */
+  /** For the administrator; none of them stops the program. */
   warnings: Message[];
-  /** `line:column` of a value that stands in the file, or of what is nearest around it. */
+  /** `line:column` of a value in the file, or of its nearest parent. */
   positionOf(at: Path): string | null;
 }
 
 const FILE_BYTES_MAX = 1_000_000;
 
-/** @throws ConfigError (`config_invalid`) with everything that is wrong, at once. */
+/** @throws ConfigError (`config_invalid`) with all problems at once */
 export function loadConfig({
   file,
   env,
@@ -88,7 +90,7 @@ function about(problem: Message): ConfigProblem {
 
 export interface ConfigText {
   text: string;
-  /** For messages, and the folder that relative places start from. */
+  /** For messages; relative paths start from its folder. */
   file: string;
   env: NodeJS.ProcessEnv;
   /** Permission bits of the file. */
@@ -98,12 +100,12 @@ export interface ConfigText {
 }
 
 /**
- * `needed`: it is an error where the Client Secret is not found. `optional`: it stays empty where only another process
- * may read it, as the service does. `none`: it is not looked for. Without it the service cannot be asked.
+ * `needed`: a missing Client Secret is an error. `optional`: it stays empty where only another process, such as the
+ * service, may read it. `none`: it is not looked for. Without it no request can be made.
  */
 export type SecretNeed = "needed" | "optional" | "none";
 
-/** The same from text that was read already. Reads nothing but the secret's file. */
+/** Parses text that was read already. Reads only the files of the secret and of the mirror's address. */
 export function parseConfig({ text, file, env, mode = 0, version, need = "needed" }: ConfigText): LoadedConfig {
   const document = readDocument(text, env, EXPECTATIONS);
   if (document.problems.some((problem) => problem.path.length === 0)) throw refusal(file, document, []);
@@ -150,12 +152,12 @@ export function parseConfig({ text, file, env, mode = 0, version, need = "needed
       ...mirror.warnings,
       ...ignoredVariables(env),
       ...(isBare ? [m.config.openConfiguration] : []),
-      ...untoldKeys(config),
+      ...partialKeyWarnings(config),
     ],
   };
 }
 
-/** A folder of such a name would stand where SQLite looks for a file of its own. */
+/** Refuses a folder whose name SQLite would take for a file of the database. */
 function foldersOfDatabase({ backup, database }: Config): Finding[] {
   return (["dir", "journal"] as const).flatMap((key) => {
     const folder = backup[key];
@@ -174,25 +176,25 @@ function foldersOfDatabase({ backup, database }: Config): Finding[] {
 }
 
 /**
- * Feeds whose record has a part of the key alone: rows that only the rest tells apart are one article for the service. A key that is in the
- * record nowhere is a number of the ERP's own.
+ * Feeds whose record contains only a part of the key: the service cannot distinguish rows that differ only in the rest.
+ * A key that the record does not contain at all is an internal number of the ERP's and is not reported.
  */
-function untoldKeys({ imports }: Config): Message[] {
+function partialKeyWarnings({ imports }: Config): Message[] {
   return (["stocks", "prices", "catalog"] as const).flatMap((feed) => {
     const { path: importPath, key, record } = imports[feed];
     const named = textsOf(record).flatMap(([, part]) => namesIn(part));
-    const untold = key.filter((column) => !named.includes(column));
-    const isTold = importPath === null || untold.length === 0 || untold.length === key.length;
-    return isTold ? [] : [m.config.untoldKey({ feed, columns: untold })];
+    const missing = key.filter((column) => !named.includes(column));
+    const isPartial = missing.length > 0 && missing.length < key.length;
+    return importPath !== null && isPartial ? [m.config.untoldKey({ feed, columns: missing })] : [];
   });
 }
 
-/** What would weaken the program if it were followed. */
+/** Variables that would weaken the program if they were obeyed. */
 function ignoredVariables(env: NodeJS.ProcessEnv): Message[] {
   return env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0" ? [m.config.unverifiedTlsIgnored] : [];
 }
 
-/** Once in a process: writing code for each part of the schema first, as zod does, takes longer than reading it so. */
+/** `jitless`, because each process parses once: generating code for the schema takes longer than interpreting it. */
 const READING = { reportInput: true, jitless: true };
 
 const EXPECTATIONS: Expectations = {
@@ -213,7 +215,7 @@ const EXPECTATIONS: Expectations = {
   },
 };
 
-/** A value that the reader refused is missing for the schema, and for what is said of the group around it; it was reported already. */
+/** A value that the reader refused is missing for the schema, which reports it, or the group around it, again. */
 function isEcho({ path: at, isMissing, aboutKey }: Finding, document: ReadDocument): boolean {
   const isAbout = (refused: Path) =>
     isMissing === true
@@ -250,7 +252,7 @@ const NO_MIRROR: ResolvedMirror = { url: null, file: null, warnings: [] };
 type ResolvedMirror = Exclude<MirrorUrl, { problem: Message }>;
 
 function mirrorOf(document: ReadDocument, configFile: string, env: NodeJS.ProcessEnv, need: SecretNeed): MirrorUrl {
-  // What is wrong with a key of the group is reported already.
+  // Problems with a key of this group are reported already.
   if (document.problems.some(({ path: at }) => at[0] === "mirror")) return NO_MIRROR;
   const { mirror } = document.value as { mirror?: Record<string, unknown> | null };
   const textAt = (key: string) => (typeof mirror?.[key] === "string" ? mirror[key] : undefined);
@@ -288,7 +290,7 @@ function effective(
   const { service, database, backup } = parsed;
   return {
     ...parsed,
-    // What is written wins over the surroundings, and they over the default.
+    // A value in the file precedes the environment, which precedes the default.
     language: written.has("language") ? parsed.language : localeLanguage(env),
     service: {
       ...service,
@@ -306,7 +308,7 @@ function effective(
     },
     backup: {
       ...backup,
-      // Beside the database wherever that is: for the default of both it comes to the same.
+      // Beside the database by default; for the defaults of both keys the result is the same.
       dir: written.has("backup.dir")
         ? absolute(backup.dir)
         : path.join(path.dirname(absolute(database.path)), "backups"),
@@ -348,7 +350,7 @@ function findingOf({ path: at, problem }: DocumentProblem): Finding {
   return { path: at, problem: words, detail: null, aboutKey: false, meaningOf: at };
 }
 
-/** Where the value stands, or the innermost group around it that is there; null where there is none. */
+/** Offset of the value, or of its innermost existing parent; null where there is none. */
 function offsetOf({ places }: ReadDocument, { path: at, aboutKey }: Pick<Finding, "path" | "aboutKey">): number | null {
   const place = places.get(placeKey(at));
   if (place !== undefined) return aboutKey ? place.keyAt : place.valueAt;
@@ -372,7 +374,7 @@ function problemAt({ source, places }: ReadDocument, at: number | null, finding:
   };
 }
 
-/** The meaning of the key, or of the nearest key around it that has one. */
+/** The meaning of the key, or of its nearest parent that has one. */
 function meaningOf(at: Path): Message | null {
   for (let depth = at.length; depth > 0; depth--) {
     const schema = schemaAt(configSchema, at.slice(0, depth));

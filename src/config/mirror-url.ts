@@ -9,11 +9,13 @@ export type MirrorUrl =
       key: "shop" | "url" | "url_file" | null;
       problem: Message;
       isElsewhere: boolean;
-      /** Not the configuration is wrong, but the file that it names, which another administrator hands out. */
+      /** The fault is in the named file, which another administrator provides, not in the configuration. */
       isOfFile?: boolean;
     };
 
-/** The mirror's address, which holds a password, handed over as `mirror-url`; null where there is no mirror. */
+/**
+ * Resolves the mirror's address, which holds a password; the credential is `mirror-url`. Null where there is no mirror.
+ */
 export function resolveMirrorUrl({
   shop,
   inline,

@@ -4,7 +4,7 @@ import { m } from "../messages/messages.ts";
 import { isLoopback } from "./addresses.ts";
 import { duration, key, schedule, section, text, worded } from "./kinds.ts";
 
-/** A shop's key in the head office's PostgreSQL, and the name of a schema there: both also stand in names of roles. */
+/** A shop's key in the head office's PostgreSQL, and the name of a schema there; both are part of names of roles. */
 const SHOP = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/;
 
@@ -27,35 +27,35 @@ export function isSchemaName(value: string): boolean {
   return SCHEMA.test(value);
 }
 
-/** Where a PostgreSQL is. */
+/** Location and login of a PostgreSQL database. */
 export interface MirrorTarget {
-  /** A name, an address, or the folder of a socket. */
+  /** A host name, an address, or the folder of a socket. */
   host: string;
   port: number;
   user: string;
   password: string | undefined;
   database: string;
-  /** Always verified. */
+  /** Where true, the certificate is always verified. */
   tls: boolean;
 }
 
-/** An `@` ends the password and stands nowhere else: what follows the first one of a password is no host. */
+/** The password ends at the first `@` and cannot contain one, so that no part of it is taken for the host. */
 const URL_FORM =
   /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?(\[[^\]]+\]|[^:@/?]*)(?::(\d{1,5}))?\/([^@?/]+)(?:\?(.*))?$/;
 const PORT = 5432;
 const PARAMETERS = new Set(["host", "port", "user", "password", "sslmode"]);
-/** Words of libpq's: whatever asks for TLS, or would take it, has it verified here. */
+/** libpq's modes: each one that allows TLS means verified TLS here. */
 const SSL_MODES = new Set(["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]);
 
 /**
- * `postgres://user:password@host/database`, or `postgres://user@/database?host=/run/postgresql`. TLS is left out on sockets, and
- * on loopback where `sslmode=disable` says so.
+ * Parses `postgres://user:password@host/database` or `postgres://user@/database?host=/run/postgresql`. TLS is off on
+ * sockets, and on loopback with `sslmode=disable`.
  */
 export function readMirrorUrl(url: string): MirrorTarget | { problem: Message } {
   try {
     return readParts(url);
   } catch {
-    // A percent sign that begins nothing.
+    // An invalid percent escape.
     return { problem: m.config.notPostgresUrl };
   }
 }

@@ -23,7 +23,7 @@ function path(standard: string, meaning: Message, assumption?: string) {
   return key(answerPath().prefault(standard), meaning, assumption);
 }
 
-/** Names that the views have already; an extra column must not hide them. */
+/** Columns that the views have already; an extra column must not replace one. */
 const TAKEN = {
   orders_wide: `order_id number status is_cancelled is_open service_created_at service_updated_at currency total payload
     revision erp_revision received_at changed_at removed_at total_num`.split(/\s+/),

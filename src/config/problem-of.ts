@@ -5,10 +5,10 @@ import { exampleConfig } from "./example.ts";
 import { parseConfig } from "./load.ts";
 import { ConfigError } from "./problems.ts";
 
-/** Stands in for the secret while another value is looked at. */
+/** Placeholder for the secret while another value is checked. */
 const NEUTRAL = { "service.client_secret": "stand-in" };
 
-/** What would be wrong with one value in the file, in the words of the reader; null where it may stand there. */
+/** What is wrong with one value, as the loader reports it; null where it is valid. */
 export function problemOf(key: string, value: unknown, env: NodeJS.ProcessEnv): Message | null {
   const text = exampleConfig({ ...NEUTRAL, [key]: value });
   try {
@@ -20,13 +20,13 @@ export function problemOf(key: string, value: unknown, env: NodeJS.ProcessEnv): 
   }
 }
 
-/** The same of a client secret. */
+/** The same for a client secret. */
 export function secretProblemOf(secret: string): Message | null {
   const found = resolveSecret({ inline: secret, namedFile: undefined, configFile: "/config.yaml", env: {} });
   return "problem" in found ? found.problem : null;
 }
 
-/** The secret that a file holds, or what is wrong with it. */
+/** The secret in a file, or what is wrong with it. */
 export function readSecretFile(file: string): { secret: string } | { problem: Message } {
   const found = resolveSecret({ inline: undefined, namedFile: file, configFile: "/config.yaml", env: {} });
   return "problem" in found ? { problem: found.problem } : { secret: found.secret };

@@ -2,21 +2,21 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 
-/** One thing that is wrong with the file. Lines and columns count from 1; null where there is no place. */
+/** One problem with the file. Lines and columns count from 1; null where there is no position. */
 export interface ConfigProblem {
   line: number | null;
   column: number | null;
   /** Dotted, as in `orders.fields.number`; empty where no key is concerned. */
   key: string;
-  /** What is wrong. Never holds a value. */
+  /** Never holds a value. */
   problem: Message;
-  /** The line of the file, with whatever may be secret blanked out. */
+  /** The line of the file, with possible secrets blanked out. */
   source: string | null;
   /** The meaning of the key. */
   meaning: Message | null;
 }
 
-/** Everything that is wrong with a configuration, at once. */
+/** All problems with a configuration at once. */
 export class ConfigError extends BridgeError {
   readonly problems: readonly ConfigProblem[];
   readonly #file: string;
@@ -30,18 +30,18 @@ export class ConfigError extends BridgeError {
     this.#options = options;
   }
 
-  /** The same, its advice with the option for the file as it was given. */
+  /** The same error, with the commands in its advice as they are typed for this file. */
   asTyped(typed: (command: string) => string): ConfigError {
     return new ConfigError(this.#file, this.problems, { ...this.#options, typed });
   }
 }
 
 interface ConfigErrorOptions {
-  /** How many more there are than `problems` holds. */
+  /** How many problems are left out of `problems`. */
   unlisted?: number;
-  /** There is no such file, or this user may not read it. */
+  /** The file does not exist, or this user may not read it. */
   file?: "missing" | "forbidden";
-  /** A command as it is to be typed for this file. */
+  /** A command as it is typed for this file. */
   typed?: (command: string) => string;
 }
 
@@ -51,10 +51,10 @@ function adviceOf({ file, typed = (command) => command }: ConfigErrorOptions): M
   return m.config.correctFile({ check: typed("erp-bridge check") });
 }
 
-/** More than a person corrects in one go; a file of another kind would fill the screen. */
+/** More than a person corrects in one go; a file of another format would fill the screen. */
 export const PROBLEMS_MAX = 50;
 
-/** Places, keys and the lines of the file are the same in each language. */
+/** Positions, keys and lines of the file are the same in every language. */
 function textOf(file: string, problems: readonly ConfigProblem[], unlisted: number): Message {
   const shown = problems.map((problem) => problemText(file, problem));
   return m.common.lines({ lines: [...shown, ...(unlisted > 0 ? [m.config.more({ count: unlisted })] : [])] });
@@ -71,7 +71,7 @@ function problemText(file: string, { line, column, key, problem, source, meaning
   return m.common.lines({ lines });
 }
 
-/** Control characters would move a terminal's cursor or forge a line. */
+/** Replaces control characters, which could move a terminal's cursor or forge a line. */
 export function printable(text: string): string {
   return text
     .toWellFormed()
@@ -81,7 +81,7 @@ export function printable(text: string): string {
 
 const PLAIN_KEY = /^[\p{L}\p{N}_-]{1,100}$/u;
 
-/** `imports.stocks.key[0]`; names that are no plain words stand in quotes. */
+/** `imports.stocks.key[0]`; names that are not plain words are quoted. */
 export function dotted(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "number") return `${text}[${step}]`;
@@ -91,7 +91,7 @@ export function dotted(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/** The candidate that a mistyped word most likely meant, or null if none is near. */
+/** The candidate that a mistyped word most likely means; null where none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   const wanted = plainForm(word.slice(0, 60));
   const rated = candidates
@@ -106,7 +106,7 @@ function plainForm(word: string): string {
   return word.toLowerCase().replaceAll(/[-_ ]/g, "");
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. */
+/** Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

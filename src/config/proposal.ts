@@ -3,7 +3,7 @@ import { exampleConfig } from "./example.ts";
 import { parseConfig } from "./load.ts";
 import { ConfigError } from "./problems.ts";
 
-/** Lines for the configuration that say these values; empty where there are none. */
+/** YAML lines that set these values; empty where there are none. */
 export function proposalLines(keys: Readonly<Record<string, unknown>>): string {
   const root: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(keys)) {
@@ -18,7 +18,7 @@ export function proposalLines(keys: Readonly<Record<string, unknown>>): string {
   return Object.keys(root).length === 0 ? "" : stringify(root, { lineWidth: 0 }).trimEnd();
 }
 
-/** The values that a configuration would take; what it would not is left out rather than proposed. */
+/** The values that a configuration accepts; others are left out rather than proposed. */
 export function loadable(keys: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(keys).filter(([key, value]) => loads({ [key]: value })));
 }

@@ -1,6 +1,6 @@
 /*
- * What a configuration consists of: its file, the Client Secret's and that of the authorities. A daemon that reads them again
- * has a process of its own do it.
+ * The files of a configuration: its own, the Client Secret's and the certificate authorities'. On a reload the daemon
+ * has a helper process read them.
  */
 import path from "node:path";
 import { childProgram } from "../platform/child-program.ts";
@@ -10,7 +10,7 @@ import { loadConfig } from "./load.ts";
 import { mirrorRouteOf, routeOf } from "./route.ts";
 import { noteReads, type ReadFiles } from "./small-file.ts";
 
-/** Beside this file, in the sources and in the bundle alike. */
+/** Beside this file, both in the sources and in the bundle. */
 const HELPER = childProgram("config-helper", import.meta.url);
 
 export interface Asked {
@@ -18,7 +18,7 @@ export interface Asked {
   env: NodeJS.ProcessEnv;
 }
 
-/** Whatever is wrong with them is reported when they are used. */
+/** Reads all files. Problems with them are ignored here, and reported when the files are used. */
 export function readHere(asked: Asked): ReadFiles {
   return noteReads(() => {
     try {
@@ -26,12 +26,12 @@ export function readHere(asked: Asked): ReadFiles {
       routeOf(config);
       mirrorRouteOf(config);
     } catch {
-      // As above.
+      // Ignored, as above.
     }
   });
 }
 
-/** @throws BridgeError `disk_failed` where they do not answer, `stopped` */
+/** @throws BridgeError `disk_failed` where the disk does not answer, `stopped` */
 export async function readAside(asked: Asked, isStopping: () => boolean): Promise<ReadFiles> {
   const place = path.dirname(path.resolve(asked.file));
   return await helperFor<ConfigFunctions>(HELPER, place).call("read", { place, isStopping }, asked);

@@ -6,16 +6,17 @@ import type { Config } from "./schema.ts";
 import { readSmallFile } from "./small-file.ts";
 
 /**
- * How the service is reached, and whose certificates are trusted there beside the usual ones.
- * @throws BridgeError `config_invalid` where service.ca_file is none
+ * How the service is reached, and which certificate authorities are trusted in addition to the usual ones.
+ * @throws BridgeError `config_invalid` where service.ca_file holds no certificates
  */
 export function routeOf({ service }: Pick<Config, "service">): { proxy: string | null; authorities: string[] } {
   return { proxy: service.proxy, authorities: authoritiesOf(service.ca_file) };
 }
 
 /**
- * Where the mirror is and whose certificates are trusted there beside the usual ones; undefined where there is none.
- * @throws BridgeError `config_invalid` where mirror.ca_file is none
+ * Where the mirror is, and which certificate authorities are trusted in addition to the usual ones; undefined where
+ * there is no mirror.
+ * @throws BridgeError `config_invalid` where mirror.ca_file holds no certificates
  */
 export function mirrorRouteOf({
   mirror,
@@ -30,8 +31,9 @@ const CA_BYTES_MAX = 1_000_000;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * How the service is reached, and whose certificates are trusted there beside the usual ones.
- * @throws BridgeError `config_invalid` where the file cannot be read or holds no certificate. */
+ * The certificates in a PEM file; empty where none is named.
+ * @throws BridgeError `config_invalid` where the file cannot be read or holds no certificate
+ */
 export function authoritiesOf(file: string | null): string[] {
   if (file === null) return [];
   const read = readSmallFile(file, CA_BYTES_MAX);

@@ -1,14 +1,14 @@
 import * as z from "zod";
 import type { KeyMeta } from "./kinds.ts";
 
-/** What a schema says about one key, seen through its wrappers. */
+/** The schema of one key, without its wrappers. */
 export interface SchemaNode {
-  /** The schema below defaults, null and transformations. */
+  /** The schema inside defaults, null and transformations. */
   core: z.core.$ZodTypes;
   meta: KeyMeta;
-  /** In the notation of the file; undefined where there is none. */
+  /** In the file's notation; undefined where there is none. */
   default: unknown;
-  /** The key must be written. */
+  /** The key must be set. */
   required: boolean;
   nullable: boolean;
 }
@@ -22,7 +22,7 @@ export function nodeOf(schema: z.core.$ZodType): SchemaNode {
     nullable: false,
   };
   for (;;) {
-    // An outer schema describes the key, an inner one only its kind, so what was said first stays.
+    // An outer schema describes the key, an inner one only the kind of its value, so outer properties win.
     node.meta = { ...(z.globalRegistry.get(node.core) as KeyMeta | undefined), ...node.meta };
     const def = node.core._zod.def;
     switch (def.type) {
@@ -46,7 +46,7 @@ export function nodeOf(schema: z.core.$ZodType): SchemaNode {
   }
 }
 
-/** The schema of the value at `step` inside values of `schema`, if any is known. */
+/** The schema of the value at `step` inside values of `schema`; undefined where there is none. */
 export function childOf(schema: z.core.$ZodType, step: PropertyKey): z.core.$ZodType | undefined {
   const def = nodeOf(schema).core._zod.def;
   switch (def.type) {
@@ -67,7 +67,7 @@ export function schemaAt(schema: z.core.$ZodType, path: readonly PropertyKey[]):
   return path.reduce<z.core.$ZodType | undefined>((at, step) => at && childOf(at, step), schema);
 }
 
-/** The fixed keys of a group, none where keys are free. */
+/** The fixed keys of a group; empty where keys are free. */
 export function keysOf(schema: z.core.$ZodType): [string, z.core.$ZodType][] {
   const def = nodeOf(schema).core._zod.def;
   if (def.type === "object") return Object.entries(def.shape);

@@ -119,7 +119,10 @@ const timezone = key(zone().nullable().prefault(null), m.keys.timezone);
 
 const language = key(oneOf(["en", "ru"]).prefault("en"), m.keys.language);
 
-/** The whole file: every key with its default, its limits and its meaning. Messages, reference and example are made from it. */
+/**
+ * The whole file: every key with its default, limits and meaning. The messages, the reference and the example are made
+ * from it.
+ */
 export const configSchema = z.strictObject({
   service,
   database,
@@ -142,17 +145,20 @@ export const configSchema = z.strictObject({
 
 type Parsed = z.output<typeof configSchema>;
 
-/** The effective configuration under the file's own names: durations in milliseconds, sizes in bytes, places absolute, the secret resolved. */
+/**
+ * The effective configuration, with the file's key names: durations in milliseconds, sizes in bytes, paths absolute,
+ * the secret resolved.
+ */
 export type Config = Omit<Parsed, "service" | "mirror"> & {
   mirror: Omit<Parsed["mirror"], "url" | "url_file"> & {
-    /** Null: there is no mirror, or its address is not for this process to read. */
+    /** Null where there is no mirror, or this process may not read its address. */
     url: string | null;
-    /** Where the address was read from, if a file was named. */
+    /** The file that the address was read from; null where it is inline. */
     url_file: string | null;
   };
   service: Omit<Parsed["service"], "client_secret" | "client_secret_file"> & {
     client_secret: string;
-    /** Where the secret was read from, if a file was named. */
+    /** The file that the secret was read from; null where it is inline. */
     client_secret_file: string | null;
   };
 };

@@ -9,10 +9,10 @@ import { formatBytes, formatDuration } from "./units.ts";
 
 const HIDDEN = "***";
 
-/** The effective configuration in the notation of the file, without anything secret. */
+/** The effective configuration in the file's notation, without secrets. */
 export function showConfig({ config }: LoadedConfig): string {
   const { client_secret_file: file, ...service } = config.service;
-  // The file and the secret are never written both, so only the one that was read is shown.
+  // The file and the inline secret exclude each other; only the one in use is shown.
   const { client_secret: _, ...withFile } = { ...service, client_secret_file: file };
   const { url, url_file: urlFile, ...mirror } = config.mirror;
   const address = urlFile !== null ? { url_file: urlFile } : url !== null ? { url } : {};
@@ -20,7 +20,7 @@ export function showConfig({ config }: LoadedConfig): string {
   return stringify(written(configSchema, shown), { lineWidth: 120 });
 }
 
-/** The value as it would be written in the file. */
+/** The value in the file's notation. */
 function written(schema: z.core.$ZodType | undefined, value: unknown): unknown {
   if (value === undefined || schema === undefined) return value;
   const special = notation(nodeOf(schema).meta, value);
@@ -37,17 +37,17 @@ function notation({ kind }: KeyMeta, value: unknown): string | string[] | undefi
   if (kind === "duration") return formatDuration(Number(value));
   if (kind === "bytes") return formatBytes(Number(value));
   if (kind === "secret") return HIDDEN;
-  // An argument is often a token or a chat's number, and none looks like one for certain.
+  // Arguments often are tokens or ids of chats, and none can be recognised for certain.
   if (kind === "command") return (value as string[]).map((part, index) => (index === 0 ? part : HIDDEN));
   return kind === "token-url" ? withoutToken(String(value)) : undefined;
 }
 
-/** Such an address often carries its token in the path or the query. */
+/** Such an address often holds its token in the path or the query. */
 function withoutToken(address: string): string {
   return URL.canParse(address) ? `${new URL(address).origin}/${HIDDEN}` : address;
 }
 
-/** JSON Schema (draft 7, which editors read) of the file as it is written. */
+/** JSON Schema (draft 7, which editors read) of the file. */
 export function configJsonSchema(): object {
   const schema = z.toJSONSchema(configSchema, {
     target: "draft-7",
@@ -61,7 +61,7 @@ interface JsonSchema extends KeyMeta {
   [name: string]: unknown;
 }
 
-/** Folds our own notes into what editors show. A group may be empty, which YAML reads as null. */
+/** Turns our own metadata into what editors show. A group may be empty, which YAML reads as null. */
 function tidy(schema: JsonSchema): void {
   const { assumption, kind, description } = schema;
   if (assumption !== undefined) schema.description = `${description ?? ""} Assumption: ${assumption}`;

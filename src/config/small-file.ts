@@ -4,48 +4,48 @@ import { m } from "../messages/messages.ts";
 
 export interface SmallFile {
   bytes: Buffer;
-  /** Permission bits as `stat` gives them. */
+  /** Permission bits, as from `stat`. */
   mode: number;
-  /** Another one once anything was written to the file, or another file has its name. */
+  /** Changes when the file is written or replaced. */
   version: string;
 }
 
 type ReadFile = SmallFile | { code: string };
-/** Files by their names, as they were read. */
+/** Results of reading, by path. */
 export type ReadFiles = ReadonlyMap<string, ReadFile>;
 
-let given: ReadFiles | undefined;
-let noted: Map<string, ReadFile> | undefined;
+let replayed: ReadFiles | undefined;
+let recorded: Map<string, ReadFile> | undefined;
 
-/** What `work` reads, so that it can be done again without a disk. */
+/** Records the files that `work` reads, so that it can be repeated without the disk. */
 export function noteReads(work: () => void): ReadFiles {
   const files = new Map<string, ReadFile>();
-  noted = files;
+  recorded = files;
   try {
     work();
   } finally {
-    noted = undefined;
+    recorded = undefined;
   }
   return files;
 }
 
-/** Does `work` with files that were read before. */
+/** Runs `work` with recorded files. */
 export function withReads<T>(files: ReadFiles, work: () => T): T {
-  given = files;
+  replayed = files;
   try {
     return work();
   } finally {
-    given = undefined;
+    replayed = undefined;
   }
 }
 
 /**
- * Reads a regular file of at most `bytesMax`; what is wrong with it as a sentence's end ("does not exist"). A pipe or a
- * device could block for ever or never end, so the kind is asked before anything is read, and opening does not wait.
+ * Reads a regular file of at most `bytesMax`; `problem` is the end of a sentence ("does not exist"). A pipe or a device
+ * could block or never end, so opening does not wait, and the kind is checked before reading.
  */
 export function readSmallFile(file: string, bytesMax: number): SmallFile | { problem: Message; code: string } {
-  const read = given?.get(file) ?? readNow(file, bytesMax);
-  noted?.set(file, read);
+  const read = replayed?.get(file) ?? readNow(file, bytesMax);
+  recorded?.set(file, read);
   if ("bytes" in read) return read;
   const { code } = read;
   if (code === "EFBIG") return { problem: m.config.tooLarge({ bytesMax }), code };
@@ -87,7 +87,7 @@ function reasonOf(code: string): Message {
   }
 }
 
-/** Text as people's editors should have saved it: UTF-8 without a byte order mark. */
+/** Decodes UTF-8 without a byte order mark, or returns what is wrong and where. */
 export function decodeText(bytes: Buffer): { text: string } | { problem: Message; line: number; column: number } {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return { problem: m.config.byteOrderMark, line: 1, column: 1 };
@@ -102,7 +102,7 @@ export function decodeText(bytes: Buffer): { text: string } | { problem: Message
   }
 }
 
-/** The first character that does not survive decoding and encoding again. */
+/** Position of the first character that is not valid UTF-8. */
 function firstBad(bytes: Buffer): { line: number; column: number } {
   const text = bytes.toString("utf8");
   let offset = 0;

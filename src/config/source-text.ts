@@ -1,8 +1,8 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-/** What of the ERP's may be named as the source of a feed, as far as its text alone shows. */
+/** Which tables and queries may be the source of a feed, as far as the text alone shows. */
 
-/** Tables and views that the bridge made for itself and for the ERP to read; those of the feeds are the ERP's to write. */
+/** Tables and views of the bridge. Those of the feeds are missing here, because the ERP writes them. */
 export const OWN_NAMES: ReadonlySet<string> = new Set([
   ...[
     "__drizzle_migrations",
@@ -37,14 +37,14 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
   ...["order_events", "order_lines", "order_lines_wide", "kept_bodies"],
 ]);
 
-/** What is wrong with a table's name as a source; null where nothing is. */
+/** Why the table cannot be a source; null where it can. */
 export function tableProblem(table: string, isOwnFile: boolean): Message | null {
   if (/^(sqlite|pragma)_/i.test(table)) return m.config.tableOfSqlite;
   if (isOwnFile && OWN_NAMES.has(table.toLowerCase())) return m.config.tableOfBridge;
   return null;
 }
 
-/** What is wrong with a SELECT before SQLite has looked at it; null where nothing is. */
+/** What is wrong with a SELECT before SQLite has checked it; null where nothing is. */
 export function queryProblem(query: string): Message | null {
   let hasEnded = false;
   let word = "";
@@ -58,6 +58,6 @@ export function queryProblem(query: string): Message | null {
   return null;
 }
 
-/** As SQLite reads a statement; whatever does not end goes on to the end of the text. */
+/** Tokens as SQLite reads them; an unterminated one extends to the end of the text. */
 export const SQL_TOKENS =
   /\s+|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`(?:[^`]|``)*(?:`|$)|\[[^\]]*(?:\]|$)|[\w$\u0080-\uffff]+|[\s\S]/g;

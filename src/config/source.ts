@@ -3,28 +3,28 @@ import { printable } from "./problems.ts";
 
 type Range = readonly [number, number, ...number[]];
 
-/** The text of the file, line by line, for showing; what may be secret is blanked out first. */
+/** The text of the file, line by line, for display; possible secrets are blanked out. */
 export interface Source {
   placeOf(offset: number): { line: number; column: number };
-  /** The line as it may be shown; null where it is safer not to. */
+  /** The line as it may be shown; null where showing it could reveal a secret. */
   lineAt(line: number): string | null;
   hide(range: Range | null | undefined): void;
   /**
-   * Without knowing the structure: from the first line on that seems to hold a secret, no line is shown.
-   * @param upTo nothing is shown from here on either
+   * Works without the structure of the text: hides every line from the first one on that may hold a secret.
+   * @param upTo offset from which everything is hidden in any case
    */
   hideBlindly(upTo?: number): void;
 }
 
 const SHOWN_MAX = 160;
-/** No file has such a line, and blanking out is certain only for a whole one. */
+/** No real file has such a line, and a secret can be blanked out reliably only in a whole line. */
 const LINE_MAX = 2000;
-/** `https://user:password@host`, refused where it matters and never shown anywhere. */
+/** `https://user:password@host`: refused by the schema, and never shown. */
 const USERINFO = /(:\/\/)[^\s"']*@/g;
-/** A bare reference does not show the value. */
+/** A reference to a variable does not reveal its value. */
 const REFERENCE_ONLY = /^["']?\$\{\w+\}["']?$/;
 
-/** A value under such a key is never shown, also when the key is mistyped or stands in the wrong place. */
+/** A value under such a key is never shown, even where the key is mistyped or misplaced. */
 const SECRET_KEY = /secret|passw|token|api_?key|credential|webhook|heartbeat/i;
 const WORD = /[\p{L}\w-]+/gu;
 const NAMED_FILE = /[\w-]+_file["']?\s*:\s*[^\s,}]+/gi;
@@ -34,7 +34,7 @@ export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key) && !/_file$/i.test(key);
 }
 
-/** Also without a colon, which may be just what the author forgot. */
+/** Also matches without a colon, because a missing colon may be the error that is reported. */
 function seemsSecret(line: string): boolean {
   const bare = line.trimStart().startsWith("#") ? "" : line.replace(NAMED_FILE, "");
   return [...bare.matchAll(WORD)].some(

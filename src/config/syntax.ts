@@ -6,7 +6,10 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type LevelSettings, levelProblem } from "./feed-level.ts";
 
-/** The small languages inside values. Gives what is wrong, or null; the words may quote the value, which must be no secret. */
+/**
+ * Checks of the small languages inside values. Return what is wrong, or null; the message may quote the value, so never
+ * use them on a secret.
+ */
 
 export function pathProblem(text: string): Message | null {
   return wordsOf(() => parsePath(text));
@@ -16,7 +19,7 @@ export function expressionProblem(text: string): Message | null {
   return wordsOf(() => parseExpression(text));
 }
 
-/** `names`: the only placeholders that mean something here; undefined where any column may be named. */
+/** `names`: the only placeholders allowed; undefined where any column may be named. */
 export function templateProblem(text: string, names: readonly string[] | undefined): Message | null {
   return wordsOf(() => parseTemplate(text)) ?? unknownName(text, names);
 }
@@ -27,12 +30,12 @@ function unknownName(text: string, names: readonly string[] | undefined): Messag
   return unknown === undefined ? null : m.config.unknownPlaceholder({ name: unknown, names });
 }
 
-/** The keys of a template hold no placeholders; a brace in one is written twice. */
+/** The keys of a template hold no placeholders; a literal brace is doubled. */
 export function templateKeyProblem(key: string): Message | null {
   return wordsOf(() => parseTemplate({ [key]: null }));
 }
 
-/** The placeholders of one text of a template, none if it cannot be read. */
+/** The placeholders in one text of a template; empty where it cannot be parsed. */
 export function namesIn(text: string): readonly string[] {
   try {
     return placeholdersOf(parseTemplate(text));
@@ -41,7 +44,7 @@ export function namesIn(text: string): readonly string[] {
   }
 }
 
-/** Why a feed's guard or its deletions could not work; null where they can, or where a part cannot be read at all. */
+/** Why a feed's guard or deletions cannot work; null where they can, or where a part cannot be parsed. */
 export function deletionProblem(
   feed: string,
   settings: LevelSettings & { scope: string },

@@ -1,4 +1,4 @@
-/** How durations and sizes are written in the file: a whole number and its unit, without a space. */
+/** Durations and sizes in the file: a whole number and its unit, without a space. */
 
 const MS_BY_UNIT = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, y: 31_536_000_000 } as const;
 const BYTES_BY_UNIT = {

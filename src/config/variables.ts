@@ -1,7 +1,9 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
-/** `${VAR}` and `${VAR:-default}` inside a value, after parsing, so that a variable never changes the structure. */
+/**
+ * Expands `${VAR}` and `${VAR:-default}` inside a value, after parsing, so that a variable never changes the structure.
+ */
 
 const REFERENCE = /\$\{([^}]*)(\}|$)/g;
 const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
@@ -12,7 +14,7 @@ export function hasReference(text: string): boolean {
   return text.includes("${");
 }
 
-/** A variable that is unset, or empty where a default is given, takes the default. Messages name it, never its value. */
+/** The default replaces an unset or empty variable. Messages name the variable, never its value. */
 export function expandVariables(text: string, env: NodeJS.ProcessEnv): Expansion {
   const problems = new Map<string, Message>();
   const expanded = text.replace(REFERENCE, (_, inside: string, end: string) => {

@@ -3,18 +3,20 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { DocumentProblem } from "./document.ts";
 
-/* Why a text cannot be read as YAML: what keeps the parser from it, and what the parser reports. */
+/*
+ * Why a text cannot be read as YAML: limits that are checked before parsing, and the parser's errors.
+ */
 
-/** Each level of a configuration is one or two of these: its own and that of the value behind a key. */
+/** One level of a configuration takes one or two of these: its own, and one for the value of a key. */
 const LEVELS_MAX = 100;
-/** No configuration comes near; the parser takes seconds for so many. */
+/** Far above any configuration; the parser takes seconds for so many. */
 const TOKENS_MAX = 80_000;
-/** Of one word or text; the parser takes a tenth of a second for ten times as many. */
+/** Of one token; the parser takes a tenth of a second for ten times as many. */
 const TOKEN_CHARS_MAX = 65_536;
 
 /**
- * What in a text would keep the parser busy for long: levels without end, or too many words and signs. Looks at the
- * tokens alone, each once, and stops at the first that is too much; null where the text may be parsed.
+ * Finds what would keep the parser busy for long: too many levels or tokens. Runs only the lexer and stops at the first
+ * excess; null where the text may be parsed.
  */
 export function excessIn(text: string): { at: number; problem: Message } | null {
   const levels = new Levels();
@@ -25,23 +27,23 @@ export function excessIn(text: string): { at: number; problem: Message } | null 
     if (tokens > TOKENS_MAX) return { at, problem: m.config.tooManyTokens({ tokensMax: TOKENS_MAX }) };
     if (token.length > TOKEN_CHARS_MAX) return { at, problem: m.config.textTooLong({ charsMax: TOKEN_CHARS_MAX }) };
     if (levels.depthAfter(token) > LEVELS_MAX) return { at, problem: m.config.tooDeep };
-    // A sign of the lexer's own stands for no text.
+    // A control token of the lexer does not occur in the text.
     if (!isOwnSign(token)) at += token.length;
   }
   return null;
 }
 
-/** The lexer's signs for a byte order mark, a document, the rest of a flow and a scalar that follows. */
+/** The lexer's control tokens: byte order mark, document, end of flow, scalar. */
 function isOwnSign(token: string): boolean {
   return token === "\u0002" || token === "\u0018" || token === "\u001f";
 }
 
-/** Brackets and braces, and the columns at which blocks within blocks begin. */
+/** Tracks nesting: open brackets, and the columns at which nested blocks begin. */
 class Levels {
   #flow = 0;
   readonly #columns: number[] = [];
   #column = 0;
-  /** Whether what comes next begins a block of its own: at a line's beginning, and behind `-`, `?` and `:`. */
+  /** Whether the next token starts a block: at the start of a line, and after `-`, `?` and `:`. */
   #isBlockNext = true;
 
   depthAfter(token: string): number {
@@ -73,7 +75,7 @@ class Levels {
   }
 }
 
-/** In our words, because the parser's quote the text, which may be a secret. */
+/** Our own messages, because the parser's quote the text, which may be a secret. */
 const WORDS: Readonly<Record<string, Message>> = {
   TAB_AS_INDENT: m.config.tabIndent,
   BAD_INDENT: m.config.badIndent,
@@ -96,10 +98,10 @@ const WORDS: Readonly<Record<string, Message>> = {
   BAD_COLLECTION_TYPE: m.config.misfitTag,
 };
 
-/** A value that begins with `*`, as schedules do: YAML reads an alias there. */
+/** A value that begins with `*`, as cron schedules do; YAML reads an alias there. */
 const BARE_STAR = /^[^#"']*?:[ \t]+\*/;
 
-/** One in each line, the most telling: a character that is missing is the cause of what else is wrong there. */
+/** One problem per line. A missing character wins, because it causes the others on its line. */
 export function syntaxProblems(document: Document, text: string): DocumentProblem[] {
   const byLine = new Map<number, DocumentProblem>();
   for (const { pos, code } of [...document.errors, ...document.warnings]) {
