@@ -42,7 +42,7 @@ export async function main(argv: readonly string[], plain: PlainTerminal = proce
     const named = isUsage ? new BridgeError("usage", usageMessage(error)) : asError(error);
     const { code, message, text, hint } = named;
     if (argv.includes("--json")) terminal.out(jsonLine({ error: { code, message, hint: hint ?? null } }));
-    // Where no command is named, the help was shown instead.
+    // Without a command the help was printed already.
     if (isUsage && error.code !== "commander.help") terminal.err(m.help.error({ text }));
     if (!isUsage) terminal.err(m.common.about({ subject: "erp-bridge", text }));
     if (hint !== undefined) terminal.err(m.common.indented({ text: hint }));
@@ -51,7 +51,7 @@ export async function main(argv: readonly string[], plain: PlainTerminal = proce
 }
 
 type Add = (parent: Command, usage: string, summary: Message, example: string) => Command;
-/** A command is read only when it is called: none waits for the others. */
+/** Imports a command's module only when it runs, so that no command waits for the others to load. */
 type Act = <Options>(load: () => Promise<BridgeCommand<Options>>, common: Common, options: Options) => Promise<void>;
 
 interface Tools {
@@ -60,7 +60,7 @@ interface Tools {
   act: Act;
 }
 
-/** All commands, with their help in the terminal's language. `done` is called with the exit code of the one that runs. */
+/** All commands, with their help in the user's language. `done` is called with the exit code of the command that ran. */
 export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
   const say = terminal.say ?? String;
   const program = speakHelp(new Command("erp-bridge"), say)
@@ -70,7 +70,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd(), "as it is"),
       writeErr: (text) => terminal.err(text.trimEnd(), "as it is"),
-      // Written by `main`, in the reader's language.
+      // `main` prints errors, in the user's language.
       outputError: () => {},
     })
     .addHelpText("after", exampleText(say, "init --config config.yaml"))
@@ -156,7 +156,7 @@ export function buildProgram(terminal: Terminal, done: (exitCode: number) => voi
   return program;
 }
 
-/** What looks into what is stored and puts it right. */
+/** Commands that inspect and correct stored data. */
 function addRepairs(program: Command, { say, add, act }: Tools): void {
   add(program, "order", m.help.order, "order 1001")
     .argument("<name>", say(m.help.orderName))
@@ -204,7 +204,7 @@ function addRepairs(program: Command, { say, add, act }: Tools): void {
     );
 }
 
-/** The PostgreSQL that many shops share. */
+/** Commands for the PostgreSQL that many shops share. */
 function addMirror(program: Command, { say, add, act }: Tools): void {
   add(program, "takeover", m.help.takeover, "takeover")
     .option("--from <file>", say(m.help.takeoverFrom))
@@ -239,7 +239,7 @@ function addMirror(program: Command, { say, add, act }: Tools): void {
     );
 }
 
-/** What a newcomer needs before anything runs. */
+/** Commands for the first set-up. */
 function addBeginnings(program: Command, { say, add, act }: Tools): void {
   add(program, "init", m.help.init, "init --config config.yaml")
     .option("--base-url <url>", say(m.help.initBaseUrl))
@@ -278,7 +278,7 @@ function addSandbox(program: Command, terminal: Terminal, done: (exitCode: numbe
     .action(async (options) => done(await (await import("./cli/sandbox.ts")).sandbox(terminal, options)));
 }
 
-/** A command that only leads to others. */
+/** A command that only has subcommands. */
 function addGroup(program: Command, say: Say, name: string, summary: Message, example: string): Command {
   return program.command(name).description(say(summary)).addHelpText("after", exampleText(say, example));
 }

@@ -15,12 +15,12 @@ import { openExisting } from "./open-existing.ts";
 import { isSwitchedOn, switchedOff } from "./switched-off.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** A person's decision about the rows that were sent under a former key and that nothing names. */
+/** What a person can decide about rows that were sent under a former key and match no present row. */
 const DECISIONS = ["list", "gone", "keep"] as const;
 
 /**
- * Lets the rows go on that a feed's guard holds back, or decides about those of a former key. What the guard holds goes only as far as it was
- * shown: as many rows as `shown` says, or as a person is asked about.
+ * Releases the rows that a feed's guard holds back, or decides about those of a former key. Releases at most as many
+ * guarded rows as the person has seen: `shown`, or the number named in the question.
  */
 export const approve: Command<{ feed: string; former: string | undefined; shown: number | undefined }> = async (
   call,
@@ -43,8 +43,8 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   using store = openExisting(loaded);
   const count = () =>
     decision === undefined ? countGuarded(store, name) : countFormerWaiting(store, { feedId: FEED_IDS[name] });
-  const unsaid = () => (decision === undefined ? askAbout(call, name, count()) : Number.POSITIVE_INFINITY);
-  const atMost = shown ?? (await unsaid());
+  const confirmed = () => (decision === undefined ? askAbout(call, name, count()) : Number.POSITIVE_INFINITY);
+  const atMost = shown ?? (await confirmed());
   let more = 0;
   const rows = store.write(() => {
     const waiting = count();
@@ -63,7 +63,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   return more > 0 ? EXIT.attention : EXIT.ok;
 };
 
-/** As many rows as a person at a terminal lets go; 0 where nobody can be asked. */
+/** How many rows a person at a terminal releases; 0 where nobody can be asked. */
 async function askAbout({ terminal, json }: Call, name: FeedName, rows: number): Promise<number> {
   if (rows === 0 || json || terminal.input?.isInteractive !== true) return 0;
   const answer = await terminal.input.ask(m.command.letGo({ name, rows }));
@@ -83,7 +83,10 @@ function notShown(
 
 const MIRROR = "mirror";
 
-/** What a restored PostgreSQL lacks goes here as well, with the mirror's next pass. */
+/**
+ * Approves the mirror's pending deletions: rows that a restored PostgreSQL lacks are removed here too, with the
+ * mirror's next pass.
+ */
 async function approveDeletions(call: Call): Promise<ExitCode> {
   using store = openExisting(await load(call));
   const rows = store.write(() => {

@@ -4,7 +4,7 @@ import type { JobName } from "../pass/job-names.ts";
 import { saveSyncRequest } from "../pass/sync-request-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 
-/** Asks a running daemon to run these jobs soon. False where none is running. */
+/** Requests these jobs from a running daemon; it starts them soon. False where no daemon runs. */
 export function askDaemon(store: Store, jobs: readonly JobName[]): boolean {
   if (jobs.length === 0 || isLocked(store.path) === undefined) return false;
   store.write(() => saveSyncRequest(store, { jobs, at: isoTime(Date.now()) }));

@@ -14,11 +14,11 @@ import { requestBackfill } from "../updates/backfill.ts";
 import type { Call } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 
-/** What is to be read although nothing announced it. */
+/** What to read without a notice from the service. */
 export interface BackfillOptions {
   /** Changes from this time on. */
   since?: string;
-  /** A file of ids or numbers, one a line. */
+  /** Path of a file with ids or numbers of orders, one a line. */
   orders?: string;
 }
 
@@ -27,9 +27,9 @@ const ROWS_PER_COMMIT = 1_000;
 const NAMES_SHOWN = 5;
 
 /**
- * Asks for older changes, or for single orders, before the pass of `updates` that reads them. What was asked for stays until it is
- * read, also over a stop.
- * @returns false where some names are no order that can be asked for
+ * Requests older changes or single orders; the next pass of `updates` reads them. Requests are stored until they are
+ * done, so a stop loses none.
+ * @returns false where some names match no order that can be read
  */
 export function requestOlder(call: Call, loaded: LoadedConfig, options: BackfillOptions): boolean {
   const from = options.since === undefined ? undefined : readTime(options.since, loaded.config.service.timezone);
@@ -61,7 +61,7 @@ function readNames(file: string): string[] {
   return [...new Set(names)];
 }
 
-/** An id may be of an order that is not stored; a number says which order is meant only where one is stored. */
+/** An id may be of an order that is not stored; a number is resolved only through stored orders. */
 function requestOrders({ terminal }: Call, store: Store, names: readonly string[]): boolean {
   const unknown: string[] = [];
   const at = isoTime(systemClock.nowMs());

@@ -16,7 +16,7 @@ import { jsonLine } from "./terminal.ts";
 
 const BYTES_PER_MB = 1_000_000;
 
-/** A consistent, verified copy, also while the daemon runs, with the effective configuration beside it. */
+/** Makes a consistent, verified copy, even while the daemon runs, with the effective configuration beside it. */
 export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   const loaded = await load(call);
   requireDatabase(loaded);
@@ -24,7 +24,7 @@ export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   const source = resolveDatabasePath(loaded.config.database.path);
   checkDatabaseFile(source, "read");
   refuseOwnName(path.resolve(file), source);
-  let far: CopyProgress = { step: "copying", share: 0 };
+  let current: CopyProgress = { step: "copying", share: 0 };
   const copying = () =>
     copyDatabase({
       source,
@@ -33,10 +33,10 @@ export const backup = withProgress<{ file: string }>(async (call, { file }) => {
       configText: showConfig(loaded),
       signal: stop.signal,
       onProgress: (progress) => {
-        far = progress;
+        current = progress;
       },
     });
-  const made = await call.progress.during(() => stepOf(far, statSync(source).size), copying);
+  const made = await call.progress.during(() => stepOf(current, statSync(source).size), copying);
   if (call.json) call.terminal.out(jsonLine(made));
   else call.terminal.out(m.restore.copyMade({ file: made.file, size: sizeOf(made.bytes) }));
   if (!call.json && made.skipped.length > 0) {
@@ -48,7 +48,10 @@ export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   return EXIT.ok;
 });
 
-/** SQLite would take such a copy for its own, and destroy it or the database. */
+/**
+ * Refuses names that SQLite uses beside the database: SQLite would treat the copy as its own file and destroy one or
+ * the other.
+ */
 function refuseOwnName(target: string, database: string): void {
   const folder = path.dirname(target);
   const real = path.join(existsSync(folder) ? realpathSync(folder) : folder, path.basename(target));

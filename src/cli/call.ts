@@ -5,12 +5,14 @@ import { BridgeError } from "../platform/errors.ts";
 import { secretFilter } from "../platform/secrets.ts";
 import type { Call } from "./command.ts";
 
-/* How a command was called, and how others are to be typed in the same place. */
+/*
+ * The configuration that a command is called with, and how other commands are typed for it.
+ */
 
 const FOLDER = "/etc/erp-bridge";
 const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** The configuration file that a call means. */
+/** The configuration file of a call. */
 export function configFileOf(options: { config?: string; instance?: string }, env: NodeJS.ProcessEnv): string {
   if (options.config !== undefined && options.instance !== undefined) {
     throw new BridgeError("usage", m.command.configOrInstance);
@@ -23,7 +25,7 @@ export function configFileOf(options: { config?: string; instance?: string }, en
   return env["ERP_BRIDGE_CONFIG"] ?? `${FOLDER}/config.yaml`;
 }
 
-/** From here on in the configuration's language, and without its secret. */
+/** Switches the terminal to the configuration's language, and hides its secret in all output. */
 export function speakAs({ terminal }: Call, { language, service }: Pick<SeenConfig, "language" | "service">): void {
   terminal.speak?.(language);
   terminal.hide?.(secretFilter(service.client_id, service.client_secret));
@@ -31,7 +33,7 @@ export function speakAs({ terminal }: Call, { language, service }: Pick<SeenConf
 
 const INSTANCE_FILE = new RegExp(`^${FOLDER}/([A-Za-z0-9][A-Za-z0-9._-]*)\\.yaml$`);
 
-/** The option for a file as it is typed in a shell; nothing for the place that is looked at by itself. */
+/** The option that selects a file, quoted for a shell; empty for the default file. */
 export function configFlag(file: string): string {
   if (file === `${FOLDER}/config.yaml`) return "";
   const [, instance] = INSTANCE_FILE.exec(file) ?? [];
@@ -39,12 +41,12 @@ export function configFlag(file: string): string {
   return ` --config ${/^[\w./@%+=:,-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** The units read what lies in one folder; with another file the daemon was, and is, started by hand. */
+/** Whether the daemon is started by hand: the systemd units read configurations of one folder only. */
 export function isByHand({ configFile, terminal }: Pick<Call, "configFile" | "terminal">): boolean {
   return terminal.env["ERP_BRIDGE_CONFIG"] !== configFile && path.dirname(path.resolve(configFile)) !== FOLDER;
 }
 
-/** A command as it is to be typed for the configuration of this call: with its option, or for the unit of its instance. */
+/** A command as it is typed for the configuration of this call: with its option, or for its instance's unit. */
 export function asTyped(command: string, call: Pick<Call, "configFile" | "terminal">): string {
   const { configFile, terminal } = call;
   if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;

@@ -7,7 +7,7 @@ import { m } from "../messages/messages.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
-/** What two instances of one machine must not share, and what comes of it. */
+/** A setting that two instances of one machine must not share. */
 interface Shared {
   of: (config: LoadedConfig["config"]) => string | null;
   problem: (value: string, file: string) => Message;
@@ -38,13 +38,16 @@ const NOT_SHARED: readonly Shared[] = [
   },
 ];
 
-/** What lies beside a copy of the database is this shop's own configuration once more. */
+/** A copy of the database has the shop's own configuration beside it; that is no other instance. */
 function isOfCopy(folder: string, name: string): boolean {
   const copy = /^(.+)\.config\.yaml$/.exec(name)?.[1];
   return copy !== undefined && existsSync(path.join(folder, copy));
 }
 
-/** The configurations that lie beside this one, as those of other instances do. Files that are none are left out, and links to it. */
+/**
+ * The configurations in the same folder, which belong to other instances. Leaves out invalid files and links to this
+ * one.
+ */
 export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConfig[] {
   const folder = path.dirname(path.resolve(file));
   const own = realPath(path.resolve(file));
@@ -59,7 +62,7 @@ export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConf
     .sort()
     .flatMap((name) => {
       try {
-        // Its secret is none of this instance's business, and may not be readable.
+        // The other instance's secret is not needed and may be unreadable.
         return [loadConfig({ file: path.join(folder, name), env, secret: "none" })];
       } catch {
         return [];
@@ -67,7 +70,7 @@ export function loadNeighbours(file: string, env: NodeJS.ProcessEnv): LoadedConf
     });
 }
 
-/** Whether another instance has what only one may have. */
+/** Whether another instance shares what only one may use. */
 export function checkInstances(loaded: LoadedConfig, env: NodeJS.ProcessEnv): CheckResult[] {
   const others = loadNeighbours(loaded.file, env);
   if (others.length === 0) return [];
@@ -82,7 +85,7 @@ export function checkInstances(loaded: LoadedConfig, env: NodeJS.ProcessEnv): Ch
   return [passed("instances", m.check.nothingShared({ names: others.map(({ file }) => path.basename(file)) }))];
 }
 
-/** Links resolved as far as the place is there. */
+/** Resolves links in the existing part of a path. */
 function realPath(place: string): string {
   if (existsSync(place)) return realpathSync(place);
   const folder = path.dirname(place);

@@ -6,7 +6,10 @@ import { loadPageSilent } from "../health/notices.ts";
 import { m } from "../messages/messages.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
-/** Whether the page can be reached where the configuration says. Without a daemon the port is taken for an instant. */
+/**
+ * Whether the page answers at the configured address; without a daemon, whether the port is free (it is bound for a
+ * moment).
+ */
 export async function checkListen(loaded: LoadedConfig): Promise<CheckResult> {
   const { listen } = loaded.config.http;
   if (listen === null) return passed("http", m.check.pageOff);
@@ -21,7 +24,7 @@ export async function checkListen(loaded: LoadedConfig): Promise<CheckResult> {
   return failed("http", m.check.pageSilent({ address: silence.address, error: silence.error }));
 }
 
-/** What else is unknown of the lock is reported by the check of the database. */
+/** An unreadable lock is reported by the check of the database. */
 function isDaemonRunning({ config }: LoadedConfig): boolean {
   try {
     return isLocked(config.database.path)?.holder?.command === "run";
@@ -30,7 +33,10 @@ function isDaemonRunning({ config }: LoadedConfig): boolean {
   }
 }
 
-/** A database that cannot be opened is reported by its own check. */
+/**
+ * Undefined where the daemon has reported no failure to listen. A database that cannot be opened is reported by its own
+ * check.
+ */
 function loadSilence(loaded: LoadedConfig): ReturnType<typeof loadPageSilent> {
   try {
     using store = openReadOnly(loaded.config.database.path);

@@ -7,7 +7,10 @@ import { verifySchema } from "../mirror/schema-version.ts";
 import { asError, EXIT, exitCodeOf } from "../platform/errors.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
-/** Whether PostgreSQL lets the bridge in, its schema is this program's, and the shop is known there. Changes nothing. */
+/**
+ * Whether PostgreSQL accepts the login, its schema has this program's version, and the shop is known there. Changes
+ * nothing.
+ */
 export async function checkMirror({ config }: LoadedConfig): Promise<CheckResult[]> {
   const route = mirrorRouteOf(config);
   if (route === undefined) return [];

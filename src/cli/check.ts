@@ -28,10 +28,10 @@ import { readableSources } from "./preview.ts";
 import { type LongCall, withProgress } from "./progress.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** Looking through a database of this size takes longer than a person waits without a word. */
+/** From this size on, checking the database takes longer than a person waits without a message. */
 const LONG_FROM_BYTES = 256_000_000;
 
-/** Configuration, database, permissions, disk; `--online` adds credentials, subscription and clocks. */
+/** Checks configuration, database, permissions and disk; with `--online` also credentials, subscription and clocks. */
 export const check = withProgress<{ online?: boolean }>(async (call, { online }) => {
   const loaded = await load(call);
   const results: CheckResult[] = [
@@ -67,13 +67,16 @@ function checkDatabase({ progress }: LongCall, loaded: LoadedConfig): CheckResul
   }
 }
 
-/** Nothing is asked for a shop that another machine has. */
+/** No request is sent for a shop that another machine works for. */
 function fencedCheck(thrown: unknown): CheckResult[] {
   if (!(thrown instanceof Fenced)) throw thrown;
   return [failed("service", thrown.inFull, exitCodeOf(thrown))];
 }
 
-/** What the ERP has put on the bridge's tables, and what it has taken from them. What else is wrong with the database is reported by its own check. */
+/**
+ * Objects that the ERP has put on the bridge's tables, and changes to the bridge's own. Other faults of the database
+ * are reported by its own check.
+ */
 function checkObjects(loaded: LoadedConfig): CheckResult[] {
   try {
     using store = openReadOnly(loaded.config.database.path);
@@ -88,7 +91,7 @@ function checkObjects(loaded: LoadedConfig): CheckResult[] {
   }
 }
 
-/** Whether a bridge could work on it: it may be written, is sound, and belongs to this account. Changes nothing. */
+/** Whether the bridge can use the database: it is writable, sound, and belongs to this account. Changes nothing. */
 function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
   const file = resolveDatabasePath(loaded.config.database.path);
   const bytes = checkDatabaseFile(file, "write");
@@ -107,7 +110,7 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
   return [sound, m.database.erpComplaints({ found: inertText(erpComplaints.join("; ")) })];
 }
 
-/** Whether what feeds read is there, with every column that they name, and ends. */
+/** Whether the source of each feed exists, has every named column, and can be read to its end. */
 async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
   const isThere = existsSync(loaded.config.database.path);
   const looks = await readableSources(loaded, isThere ? null : newDatabaseStatements());
@@ -118,7 +121,7 @@ async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
   });
 }
 
-/** Fixes of Node reach an installation with newer packages only. */
+/** Fixes of Node reach an installation only with newer packages. */
 function checkRuntime(): CheckResult {
   const { node } = process.versions;
   const built = loadBuildDate();
@@ -143,7 +146,7 @@ function checkDisk(loaded: LoadedConfig): CheckResult {
   }
 }
 
-/** Whether copies and the journal can be written where they are to stand; a folder that is not there yet is made by the daemon. */
+/** Whether backups and the journal can be written to their folders; the daemon creates missing folders. */
 function checkCopies({ config: { backup } }: LoadedConfig): CheckResult[] {
   return [backup.dir, backup.journal].flatMap((folder) => {
     if (folder === null) return [];
@@ -165,7 +168,7 @@ function whyUnwritable(folder: string): Message | undefined {
   }
 }
 
-/** The folder of the images, where the feed reads files: its absence stops that feed alone. */
+/** The images' folder, where the feed reads files. A missing folder stops that feed alone. */
 function checkImages({ config }: LoadedConfig): CheckResult[] {
   const { path: importPath, send, folder } = config.imports.images;
   if (importPath === null || send === "url" || folder === null) return [];

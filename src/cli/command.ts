@@ -12,24 +12,24 @@ import type { Paint } from "../platform/paint.ts";
 import { asTyped, speakAs } from "./call.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every command is handed. */
+/** Context of every command. */
 export interface Call {
   terminal: Terminal;
-  /** `--config`, `--instance` or neither, resolved to a file. */
+  /** The file that `--config`, `--instance` or the default selects. */
   configFile: string;
   json: boolean;
-  /** Of results, for standard output. */
+  /** For results on standard output. */
   paint: Paint;
-  /** Of messages and the log, for standard error. */
+  /** For messages and the log on standard error. */
   paintErr: Paint;
 }
 
 export type Command<Options = object> = (call: Call, options: Options) => Promise<ExitCode> | ExitCode;
 
 /**
- * The one way to the configuration, and so to the database: after it the process is not root any more where the
- * database's folder is not root's.
- * @throws ConfigError with everything that is wrong, at once
+ * Loads the configuration. Every command that uses the database must start here: afterwards the process is no longer
+ * root where the database's folder belongs to another user.
+ * @throws ConfigError with all problems at once
  */
 export async function load(call: Call, secret: SecretNeed = "needed"): Promise<LoadedConfig> {
   const loaded = await loadAsCaller(call, secret);
@@ -37,7 +37,10 @@ export async function load(call: Call, secret: SecretNeed = "needed"): Promise<L
   return loaded;
 }
 
-/** The same for a command that writes the configuration, which may be root's: it goes near the database as its owner only. */
+/**
+ * The same without giving up root, for a command that writes the configuration. It must become the owner of the
+ * database's folder for each access there.
+ */
 export async function loadAsCaller(call: Call, secret: SecretNeed = "needed"): Promise<LoadedConfig> {
   const loaded = loadTyped(call, secret);
   speakAs(call, loaded.config);
@@ -52,7 +55,7 @@ function loadTyped(call: Call, secret: SecretNeed): LoadedConfig {
   }
 }
 
-/** @throws BridgeError where there is no database to look into yet. */
+/** @throws BridgeError `database_refused` where the database does not exist yet */
 export function requireDatabase(loaded: LoadedConfig): void {
   const file = loaded.config.database.path;
   if (!existsSync(file)) {
@@ -60,18 +63,18 @@ export function requireDatabase(loaded: LoadedConfig): void {
   }
 }
 
-/** The database, which has to be there, for a command that only looks. */
+/** Opens the existing database read-only. */
 export function readExisting(loaded: LoadedConfig): Store {
   requireDatabase(loaded);
   return openReadOnly(loaded.config.database.path);
 }
 
-/** The exit code of a command that came to several ends: the first that applies, in the documented order. */
+/** The exit code with the highest precedence (see {@link EXIT}); `ok` for none. */
 export function worstOf(codes: readonly ExitCode[]): ExitCode {
   return Object.values(EXIT).find((code) => codes.includes(code)) ?? EXIT.ok;
 }
 
-/** A word on the command line that is none of those that are known. */
+/** The error for an unknown word on the command line, with a suggestion. */
 export function unknownWord(what: Message, word: string, known: readonly string[]): BridgeError {
   const near = nearest(word, known);
   return new BridgeError("usage", m.command.unknownWord({ what, word: printable(word) }), {

@@ -9,10 +9,10 @@ import { EXIT } from "../platform/errors.ts";
 import { type Command, load, requireDatabase } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** systemd's name of the daemon's process, for what ExecReload= starts: there is a daemon, and so a database. */
+/** Set by systemd for `ExecReload=`, to the daemon's process. A daemon then exists, and so must the database. */
 const RELOADED = "MAINPID";
 
-/** The effective configuration, defaults included, without secrets. */
+/** Shows the effective configuration, defaults included, without secrets. */
 export const configShow: Command = async (call) => {
   const loaded = await load(call);
   const text = showConfig(loaded);
@@ -21,9 +21,9 @@ export const configShow: Command = async (call) => {
 };
 
 /**
- * Whether a running daemon would take this configuration over: the file, and the account of the database. Looks at nothing
- * that takes long, so that a reload can wait for it. The secret is the daemon's: systemd hands it over to no program that
- * a reload starts.
+ * Whether a running daemon would accept this configuration: the file, and the account of the database. Skips everything
+ * slow, so that a reload can wait for it. The secret is optional, because systemd passes it to the daemon and not to a
+ * program that a reload starts.
  */
 export const configCheck: Command = async (call) => {
   const loaded = await load(call, "optional");
@@ -42,7 +42,7 @@ export const configCheck: Command = async (call) => {
   return EXIT.ok;
 };
 
-/** JSON Schema of the configuration file, for editors. */
+/** Prints the JSON Schema of the configuration file, for editors. */
 export const configSchemaCommand: Command = (call) => {
   const schema = configJsonSchema();
   call.terminal.out(call.json ? jsonLine({ schema }) : JSON.stringify(schema, null, 2), "as it is");

@@ -17,22 +17,22 @@ export interface InitOptions {
   force?: boolean;
 }
 
-/** Everything that the configuration is made from. Places are absolute. */
+/** Everything that the configuration is made from. Paths are absolute. */
 export interface Answers {
   baseUrl: string;
   clientId: string;
   secret: string;
   secretFile: string;
-  /** The secret was found in its file, which stays as it is. */
+  /** The secret's file exists and stays unchanged. */
   isSecretThere: boolean;
   database: string;
   webhook: string | null;
   command: string | null;
-  /** Of the status page; null: the default. */
+  /** Address of the status page; null: the default. */
   listen: string | null;
 }
 
-/** Places that are proposed; each instance beside another one gets its own. */
+/** Proposed paths; each further instance gets its own. */
 export interface Places {
   secretFile: string;
   database: string;
@@ -42,10 +42,10 @@ export interface Places {
 export const SECRET_VARIABLE = "ERP_BRIDGE_CLIENT_SECRET";
 const SECRET_BYTES_MAX = 16_384;
 const STDIN_WITHIN_MS = 10_000;
-/** A person who cannot answer by then needs to look something up first. */
+/** Attempts per question, so that an endless input ends. */
 const TRIES_MAX = 10;
 
-/** Where an installed service keeps its configuration and its data; the units name the same places. */
+/** Where an installed service keeps its configuration and data, as in the systemd units. */
 export const SERVICE_CONFIG = "/etc/erp-bridge";
 const SERVICE_DATA = "/var/lib/erp-bridge";
 
@@ -56,17 +56,17 @@ export function proposedPlaces(configFile: string): Omit<Places, "listen"> {
   const secretFile = path.join(folder, isMain ? "client-secret" : `${name}-client-secret`);
   if (folder !== SERVICE_CONFIG)
     return { secretFile, database: path.join(folder, isMain ? "bridge.db" : `${name}.db`) };
-  // An instance of the service may write to a folder of its own and to nothing else.
+  // An instance of the service may write to its own folder only.
   return { secretFile, database: path.join(SERVICE_DATA, isMain ? "" : name, "bridge.db") };
 }
 
-/** Answers that the service did not like, and which of them are asked for again. */
+/** Answers that the service refused, and which of them are asked again. */
 export interface Retry {
   before: Answers;
   again: "address" | "credentials";
 }
 
-/** Asks on a terminal for whatever the options leave open, and again where an answer is wrong. */
+/** Asks on a terminal for what the options leave open, and repeats a question after an invalid answer. */
 export async function askAnswers(
   terminal: Terminal,
   input: Input,
@@ -132,25 +132,26 @@ function alertProblem(value: string, env: NodeJS.ProcessEnv): Message | null {
 }
 
 /**
- * The same without questions: from options, the environment and standard input alone.
+ * The same without questions, from options, the environment and standard input.
  * @throws BridgeError `usage` with everything that is missing or wrong, at once
  */
 export async function readAnswers(terminal: Terminal, options: InitOptions, places: Places): Promise<Answers> {
   const { env } = terminal;
   const wrong: Message[] = [];
-  const take = (flag: string, value: string | undefined, problem: (value: string) => Message | null) => {
+  const checkOption = (flag: string, value: string | undefined, problem: (value: string) => Message | null) => {
     const what = value === undefined ? m.init.missing : problem(value);
     if (what !== null) wrong.push(m.init.optionProblem({ option: flag, problem: what }));
     return value ?? "";
   };
-  const baseUrl = take("--base-url", options.baseUrl, (value) => problemOf("service.base_url", value, env));
-  const clientId = take("--client-id", options.clientId, (value) => problemOf("service.client_id", value, env));
-  const database = take("--database", options.database ?? places.database, (value) =>
+  const baseUrl = checkOption("--base-url", options.baseUrl, (value) => problemOf("service.base_url", value, env));
+  const clientId = checkOption("--client-id", options.clientId, (value) => problemOf("service.client_id", value, env));
+  const database = checkOption("--database", options.database ?? places.database, (value) =>
     problemOf("database.path", value, env),
   );
   const { alertWebhook: webhook, alertCommand: command } = options;
-  if (webhook !== undefined) take("--alert-webhook", webhook, (value) => problemOf("alerts.webhook", value, env));
-  if (command !== undefined) take("--alert-command", command, (value) => alertProblem(value, env));
+  if (webhook !== undefined)
+    checkOption("--alert-webhook", webhook, (value) => problemOf("alerts.webhook", value, env));
+  if (command !== undefined) checkOption("--alert-command", command, (value) => alertProblem(value, env));
   const secretFile = path.resolve(options.clientSecretFile ?? places.secretFile);
   const found = await findSecret(terminal, secretFile);
   if ("problem" in found) wrong.push(found.problem);
@@ -196,10 +197,10 @@ function checked(secret: string, where: string | Message): FoundSecret {
 
 interface Question {
   question: Message;
-  /** From the command line: taken without a question where it is right. */
+  /** From the command line; used without a question where it is valid. */
   given?: string | undefined;
   problem: (answer: string) => Message | null;
-  /** What an empty answer stands for. */
+  /** Used for an empty answer. */
   standard?: string | undefined;
 }
 
@@ -224,7 +225,7 @@ class Asker {
     throw tooOften();
   }
 
-  /** From its file or the environment where it is there already. What is typed is never shown again. */
+  /** Takes the secret from the environment, or offers to keep the one in its file. Typed text is never shown. */
   async secret(
     options: InitOptions,
     places: Places,

@@ -33,14 +33,14 @@ import { jsonLine } from "./terminal.ts";
 import { timestampInName } from "./timestamp-in-name.ts";
 
 const SECRET_MODE = 0o600;
-/** The file may hold a receiver's token, and the service's user reads it through its group. */
+/** The file may hold an alert receiver's token; the service's user reads it through its group. */
 const CONFIG_MODE = 0o640;
-/** How often credentials that the service refuses may be typed again. */
+/** Rounds of questions until the address and the credentials work. */
 const ROUNDS_MAX = 3;
-/** Of the status page, where nothing else is written. */
+/** Default port of the status page. */
 const DEFAULT_PORT = 9469;
 
-/** Makes a configuration, the secret's file and an empty database, and tries at once whether they work. */
+/** Creates a configuration, the secret's file and an empty database, and checks at once that they work. */
 export const init = withProgress<InitOptions>(async (call, options) => {
   const file = path.resolve(call.configFile);
   refuseExisting(file, options);
@@ -75,7 +75,10 @@ interface Decision {
   checks: CheckResult[];
 }
 
-/** The answers, tried at the service before anything is written. On a terminal refused credentials are asked for again. */
+/**
+ * Collects the answers and tries them at the service before anything is written. On a terminal, refused credentials are
+ * asked again.
+ */
 async function decide(call: LongCall, file: string, given: InitOptions, places: Places): Promise<Decision> {
   const { terminal } = call;
   const { input } = terminal;
@@ -96,8 +99,8 @@ async function decide(call: LongCall, file: string, given: InitOptions, places: 
     );
     const failed = checks.filter(({ ok }) => !ok);
     const isRefused = failed.some(({ exitCode }) => exitCode === EXIT.credentials);
-    const isFar = failed.some(({ exitCode }) => exitCode === EXIT.unreachable);
-    if (!isAsking || round >= ROUNDS_MAX || !(isRefused || isFar)) return { answers, loaded, checks };
+    const isUnreachable = failed.some(({ exitCode }) => exitCode === EXIT.unreachable);
+    if (!isAsking || round >= ROUNDS_MAX || !(isRefused || isUnreachable)) return { answers, loaded, checks };
     for (const { check, message } of failed)
       terminal.err(m.common.indented({ text: m.common.about({ subject: check, text: message }) }));
     const again = await input.ask(isRefused ? m.init.credentialsAgain : m.init.addressAgain);
@@ -106,10 +109,10 @@ async function decide(call: LongCall, file: string, given: InitOptions, places: 
   }
 }
 
-/** Values for the configuration by dotted path, as the service's answers show them. */
+/** Values for the configuration by dotted path, found in the service's answers. */
 type Found = Readonly<Record<string, unknown>>;
 
-/** Where the service lets the bridge in, the harmless part of the probe says where its answers keep what. */
+/** Where the service accepts the credentials, the harmless part of the probe finds the paths in its answers. */
 async function fitToService(call: LongCall, file: string, decision: Decision): Promise<Decision & { found: Found }> {
   const { answers, checks } = decision;
   const isLetIn = checks.every(({ ok, exitCode }) => ok || exitCode === EXIT.attention);
@@ -130,7 +133,7 @@ async function fitToService(call: LongCall, file: string, decision: Decision): P
   return { answers, loaded, found, checks: await during(() => probeService(loaded, systemClock)) };
 }
 
-/** @param inline the secret itself, where the file that will hold it is not there yet */
+/** @param inline the secret itself, while its file does not exist yet */
 function configText(file: string, { answers, found }: { answers: Answers; found: Found }, inline?: string): string {
   const folder = path.dirname(file);
   const secret =
@@ -150,19 +153,21 @@ function configText(file: string, { answers, found }: { answers: Answers; found:
   });
 }
 
-/** An installed service may not read the file itself: systemd hands it a copy, and only commands of root read the file. */
+/**
+ * The service's user may not read the file itself: systemd passes a copy, and only root's commands read the original.
+ */
 function secretPlace(folder: string, file: string): string {
   if (path.dirname(file) !== SERVICE_CONFIG) return near(folder, file);
   return `\${CREDENTIALS_DIRECTORY:-${SERVICE_CONFIG}}/${path.basename(file)}`;
 }
 
-/** Relative to the configuration where it lies below it, so that the folder can be moved as a whole. */
+/** Relative where the path is below the configuration's folder, so that the folder can be moved as a whole. */
 function near(folder: string, place: string): string {
   const relative = path.relative(folder, place);
   return relative === "" || relative.startsWith("..") || path.isAbsolute(relative) ? place : relative;
 }
 
-/** Where another instance has the port of the status page, the next one that none has; null: the default is free. */
+/** Where another instance uses the default port, the next port that none uses; null: the default is free. */
 function freeListen(file: string, { terminal }: Call): string | null {
   const taken = new Set(loadNeighbours(file, terminal.env).map(({ config }) => config.http.listen?.port));
   if (!taken.has(DEFAULT_PORT)) return null;
@@ -171,19 +176,21 @@ function freeListen(file: string, { terminal }: Call): string | null {
   return `127.0.0.1:${port}`;
 }
 
-/** True where it was made now; one that is there is only looked at, and must belong to this account. */
+/** Creates the database and returns true; an existing one is only checked, and must belong to this account. */
 function makeDatabase(loaded: LoadedConfig): boolean {
   const file = loaded.config.database.path;
   const isNew = !existsSync(file);
   makeFolder(path.dirname(file));
   using store = openDatabase(loaded, "command");
-  // One that is begun anew on purpose is not what became of the former one.
+  // The progress note of a former database does not apply to a new one.
   if (isNew) removeNote(store.path);
   checkAccount(store, loaded);
   return isNew;
 }
 
-/** The secret first: a configuration that is there is complete. Gives where old files are kept. */
+/**
+ * Writes the secret first, so that an existing configuration is always complete. Returns the names of kept old files.
+ */
 function writeFiles(file: string, made: { answers: Answers; found: Found }, { force }: InitOptions): string[] {
   const { answers } = made;
   const timestamp = timestampInName();

@@ -1,11 +1,10 @@
-/** Options that every command takes; those with a value. */
+/** Options of every command that take a value. */
 const WITH_VALUE = /^(-c|--config|-i|--instance)$/;
 const JOINED = /^(--(config|instance)=|-[ci].)/;
 const FLAGS: ReadonlySet<string> = new Set(["--json", "--no-color"]);
 
 /**
- * The arguments with what stands before the command behind it, where it is looked for.
- *
+ * Moves options in front of the command behind it, because commander looks for them there.
  * @example
  * withLeadingOptions(["--no-color", "-c", "a.yaml", "quarantine", "list"]);
  * // ["quarantine", "list", "--no-color", "-c", "a.yaml"]
@@ -20,9 +19,9 @@ export function withLeadingOptions(argv: readonly string[]): string[] {
   }
   const rest = argv.slice(at);
   const [command = "-"] = rest;
-  // No command is named: the help, the version, or a word that is refused.
+  // No command: the help, the version, or a word that is refused.
   if (command.startsWith("-")) return rest.length === 0 ? [...argv] : rest;
-  // Behind `--` every word is an argument.
+  // After `--` every word is an argument.
   const end = rest.indexOf("--");
   const places = end === -1 ? rest.length : end;
   return [...rest.slice(0, places), ...argv.slice(0, at), ...rest.slice(places)];

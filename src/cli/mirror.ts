@@ -23,10 +23,13 @@ export interface MirrorInitOptions extends Place {
 
 export type MirrorRemoveOptions = Place & { shop: string };
 
-/** An index over a large table takes its time. */
+/** Creating an index on a large table is slow. */
 const STATEMENT_MS = 10 * 60_000;
 
-/** Makes or upgrades the schema of the mirror; of a shop that it makes known, the address to be written into its configuration. */
+/**
+ * Creates or upgrades the mirror's schema; with `--shop` also registers the shop and prints the address for its
+ * configuration.
+ */
 export const mirrorInit: Command<MirrorInitOptions> = async (call, options) => {
   const link = linkOf(call, options);
   const { shop, erp, reader } = options;
@@ -47,7 +50,7 @@ export const mirrorInit: Command<MirrorInitOptions> = async (call, options) => {
   return EXIT.ok;
 };
 
-/** Takes a shop that is gone for ever out of the mirror. */
+/** Removes a shop from the mirror for good. */
 export const mirrorRemove: Command<MirrorRemoveOptions> = async (call, options) => {
   const { shop } = options;
   const rows = await removeShop({ ...linkOf(call, options), shop });
@@ -67,7 +70,7 @@ function linkOf(call: Call, { url, shop, schema = "erp_bridge", caFile }: Place)
   return { target: { ...target, password }, authorities, schema, timeoutMs: STATEMENT_MS };
 }
 
-/** The same place for another role. Of a role that was there before, the password is not known. */
+/** The same address for another role; null for an existing role, whose password is not known. */
 function addressOf(url: string, { role, password }: LoginRole): string | null {
   if (password === undefined) return null;
   const [, scheme = "", rest = ""] = /^(\w+:\/\/)(?:[^@/?]*@)?(.*)$/.exec(url.trim()) ?? [];

@@ -12,9 +12,9 @@ import { BridgeError } from "../platform/errors.ts";
 import { proveSourceOf } from "./preview.ts";
 
 /**
- * The name, as the quarantine writes it, of the one row that a person means: keys may hold the "/" that joins them.
- * Undefined where no row is there under any reading.
- * @throws BridgeError `usage` where there are several
+ * The name, as in the quarantine, of the one row that `only` means; it may have several readings, because keys may
+ * contain the "/" that joins their parts. Undefined where no reading matches a row.
+ * @throws BridgeError `usage` where several do
  */
 export async function findOnlyRow(
   store: Store,

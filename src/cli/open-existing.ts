@@ -3,7 +3,7 @@ import type { Store } from "../database/store.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { requireDatabase } from "./command.ts";
 
-/** The database, which has to be there, for a command that writes beside a daemon. */
+/** Opens the existing database for writing, beside a daemon that may be running. */
 export function openExisting(loaded: LoadedConfig): Store {
   requireDatabase(loaded);
   return openDatabase(loaded, "command");

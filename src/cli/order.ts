@@ -6,10 +6,10 @@ import { BridgeError, EXIT } from "../platform/errors.ts";
 import { type Command, load, readExisting } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** A number need not be unique; more than these are of no use. */
+/** A number need not be unique; a longer list is of no use. */
 const ORDERS_MAX = 10;
 
-/** One order's story: received, stored, confirmed, changed, taken by the ERP, status sent. */
+/** Shows the history of one order: received, stored, confirmed, changed, read by the ERP, status sent. */
 export const order: Command<{ name: string }> = async (call, { name }) => {
   const loaded = await load(call);
   using store = readExisting(loaded);

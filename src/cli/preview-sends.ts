@@ -1,6 +1,6 @@
 /*
- * What the next passes would send, from the database alone: no request is made and nothing is written, so that it may run
- * beside a daemon and as often as one likes. The decisions are the same pure functions that the jobs use.
+ * What the next passes would send, from the database alone. Makes no request and writes nothing, so it may run beside a
+ * daemon at any time. Uses the same pure decisions as the jobs.
  */
 
 import { hasUnjournaled } from "../batches/batch-rows.ts";
@@ -22,22 +22,22 @@ import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
 import { loadCancelledSince, loadRequestedOrder } from "../statuses/requested-order-rows.ts";
 import { loadNextRequests } from "../statuses/status-rows.ts";
 
-/** Rows or keys that are read at once. */
+/** Rows or keys per read. */
 const ROWS_PER_READ = 1_000;
 
 export interface PreviewRow {
   key: string;
-  /** What the service has, as JSON text; null where it has nothing that is known. */
+  /** What the service has, as JSON text; null where nothing is known to be there. */
   old: string | null;
-  /** What would be sent, as JSON text; null where nothing would. */
+  /** What would be sent, as JSON text; null where nothing would be. */
   new: string | null;
   why: Message;
-  /** A row that goes to zero or away: what the guard counts. */
+  /** The level drops to zero or the row is deleted, which the guard counts. */
   isDrop: boolean;
 }
 
 /**
- * @param onRow called with each row of the source, also where it differs in nothing
+ * @param onRow called for each row of the source, unchanged ones too
  * @throws BridgeError `table_missing`, `database_busy`
  */
 export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void): Generator<PreviewRow> {
@@ -66,7 +66,7 @@ export function* previewFeed(store: Store, rules: FeedRules, onRow?: () => void)
       for (const padded of known) {
         const key = padded.slice(0, rules.keys.length);
         const isThere = isTracked ? loadSourceRows(store, rules, key).length > 0 : seen.has(JSON.stringify(key));
-        // A key that is both acknowledged and waiting stands in both lists.
+        // A key that is both acknowledged and in the outbox is in both lists.
         if (isThere || (table === "feed_outbox" && loadKeyState(store, rules, key).sent?.gone === false)) continue;
         yield* previewRow(store, rules, key, { kind: "absent" });
       }
@@ -113,15 +113,15 @@ function* previewRow(
     why,
     isDrop,
   });
-  if (plan.kind === "send") yield row(plan.record, whyOwed(plan, known), plan.isDrop);
+  if (plan.kind === "send") yield row(plan.record, whySent(plan, known), plan.isDrop);
   if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: plan.reason }));
   const { outbox } = known;
   if (plan.kind !== "keep" || outbox === undefined) return;
   if (outbox.state === "refused") yield row(null, m.sync.refused({ why: store.messageOf(outbox.lastError ?? "") }));
-  else yield row(outbox.record, whyOwed({ gone: outbox.gone }, known));
+  else yield row(outbox.record, whySent({ gone: outbox.gone }, known));
 }
 
-function whyOwed({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, outbox }: FeedKeyState): Message {
+function whySent({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, outbox }: FeedKeyState): Message {
   if ((outbox?.flightRecord ?? null) !== null) return m.sync.answerUnknown;
   if (gone) return m.sync.gone;
   if (sent === undefined || sent.gone) return m.sync.new;
@@ -149,7 +149,7 @@ export function* previewStatuses(store: Store, rules: StatusRules, limit: number
   }
 }
 
-/** Batches that are stored and not confirmed; none while a body must still go to the journal. */
+/** Batches that are stored and not confirmed; none while a body is still to be journaled. */
 export function* previewConfirms(store: Store, limit: number): Generator<PreviewRow> {
   if (hasUnjournaled(store)) return;
   for (const batch of loadUnconfirmed(store, { account: loadMeta(store, "account") ?? "", limit })) {

@@ -21,18 +21,18 @@ import { compileStatusRules } from "../statuses/plan-status.ts";
 import { type PreviewRow, previewConfirms, previewFeed, previewStatuses } from "./preview-sends.ts";
 
 /*
- * What commands look at beside the daemon and leave as it is: what would be sent, where a key stands, and whether what
- * feeds read from elsewhere can be read.
+ * Read-only work of commands beside the daemon: what would be sent, the state of one key, and whether feeds' sources
+ * can be read.
  */
 
 export type { PreviewRow };
 
-/** Rows of one kind that a preview shows at most: more of them say no more. */
+/** Limit for the rows of one kind in a preview. */
 const PREVIEWED_MAX = 100_000;
 
 /**
- * What a pass of this job would send, from the database alone; and whether the feed's guard would hold rows back.
- * @param onRow called with each row of a feed that was looked at
+ * What a pass of this job would send, from the database alone.
+ * @param onRow called for each row of a feed that was compared
  */
 export function* previewSends(
   store: Store,
@@ -54,7 +54,7 @@ export function* previewSends(
   if (rules !== undefined) yield* previewFeed(store, rules, onRow);
 }
 
-/** How many rows a guard would keep from going to zero or away, if these went now; 0 where it would let them. */
+/** How many rows the guard would hold back if these drops were sent now; 0 where it would let them pass. */
 export function countGuarded(store: Store, loaded: LoadedConfig, job: JobName, drops: number): number {
   const rules = feedRulesOf(loaded).get(job as FeedName);
   if (rules === undefined) return 0;
@@ -62,7 +62,7 @@ export function countGuarded(store: Store, loaded: LoadedConfig, job: JobName, d
   return isGuarded(rules.guard, { pending: drops, recent: 0, live: liveCount }) ? drops : 0;
 }
 
-/** Where a key of a feed stands; undefined where neither its table nor the service has it. */
+/** The state of one key of a feed; undefined where neither its table nor the service has it. */
 export function describeKey(
   store: Store,
   loaded: LoadedConfig,
@@ -74,7 +74,7 @@ export function describeKey(
 }
 
 /**
- * Runs the SELECT behind a feed to its end, in a process that is stopped when it takes too long.
+ * Runs a feed's SELECT to its end, in a process that is stopped when it takes too long.
  * @throws BridgeError `table_missing`, `database_busy`
  */
 export async function proveSourceOf(loaded: LoadedConfig, job: JobName): Promise<void> {
@@ -90,8 +90,8 @@ export interface SourceLook {
 }
 
 /**
- * Looks at what feeds read: whether it is there, has every column that is named, and ends. Of the rows nothing is kept.
- * @param statements what a new database is made with, where there is none yet; null: there is one
+ * Checks the sources of feeds: each exists, has every named column, and can be read to its end. Keeps no rows.
+ * @param statements that create a new database, where there is none yet; null: it exists
  */
 export async function readableSources(
   loaded: LoadedConfig,
@@ -102,7 +102,7 @@ export async function readableSources(
     const look: SourceLook = { feed: feed.name, source: sourceOf(feed), makesWritersWait: false, error: undefined };
     try {
       if (feed.file === null && statements !== null) {
-        // A query may read tables that the ERP will make.
+        // A query may read tables that the ERP will create.
         if (feed.query === null && checkNewTable(feed, statements)) looks.push(look);
         continue;
       }
@@ -124,7 +124,7 @@ async function lookAt(rules: FeedRules, { config }: LoadedConfig): Promise<Sourc
   return reader;
 }
 
-/** The same error with the place in the file that names the column, and the column that was probably meant. */
+/** Adds the place in the file that names the column, and the column that was probably meant. */
 function placed(loaded: LoadedConfig, feed: FeedName, { missing, there, text, hint }: MissingColumns): BridgeError {
   const settings = loaded.config.imports[feed];
   const places = missing.map((column) => {

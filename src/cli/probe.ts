@@ -15,13 +15,13 @@ import { jsonLine } from "./terminal.ts";
 import { type WrittenProposal, writeProposal } from "./write-proposal.ts";
 
 export interface ProbeCommandOptions {
-  /** Yes to every request that could have an effect. */
+  /** Consent to every request that could have an effect. */
   yes?: boolean;
-  /** Puts what was found into the configuration. */
+  /** Writes the findings into the configuration. */
   write?: boolean;
 }
 
-/** Finds out, as harmlessly as it can be done, what the interface document leaves open. */
+/** Answers the questions that the interface document leaves open, with as few effects as possible. */
 export const probe: Command<ProbeCommandOptions> = async (call, { yes, write }) => {
   const { terminal, json } = call;
   const loaded = write === true ? await loadAsCaller(call) : await load(call);
@@ -44,7 +44,7 @@ export const probe: Command<ProbeCommandOptions> = async (call, { yes, write }) 
   return findings.some(({ state }) => state === "needs you" || state === "skipped") ? EXIT.attention : EXIT.ok;
 };
 
-/** Only a person says yes, on a terminal or with --yes; silence is no. */
+/** Consent needs a person at a terminal or --yes; no answer means no. */
 async function consent(
   { terminal, json }: Call,
   { yes, isAsked }: { yes: boolean; isAsked: boolean },
@@ -87,14 +87,14 @@ function report(
     for (const fact of facts) terminal.out(`${INDENT}- ${printable(say(fact)).slice(0, FACT_MAX)}`, "as it is");
   }
   terminal.out("");
-  if (written !== undefined) tellWritten(call, written);
+  if (written !== undefined) reportWritten(call, written);
   else if (proposal === "") terminal.out(m.probe.nothingToChange);
   else terminal.out(m.probe.proposed({ lines: proposal, command: asTyped("erp-bridge probe --write", call) }));
   if (choices !== "") terminal.out(m.probe.yours({ lines: choices }));
   terminal.err(m.probe.requestsMade({ requests: probed.requests }));
 }
 
-function tellWritten(call: Call, { file, kept, changes, reload }: WrittenProposal): void {
+function reportWritten(call: Call, { file, kept, changes, reload }: WrittenProposal): void {
   const { terminal } = call;
   terminal.out(m.probe.written({ file }));
   for (const { removed, added } of changes) {

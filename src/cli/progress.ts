@@ -5,13 +5,13 @@ import type { Clock } from "../platform/ports.ts";
 import type { Call, Command } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What is over sooner needs no progress. */
+/** Shorter work shows no progress. */
 const QUIET_MS = 2_000;
 const DRAW_EVERY_MS = 250;
-/** Looking takes a twentieth of the time at most, however long one look takes. */
+/** Looking takes at most a twentieth of the time, however long one look takes. */
 const LOOK_SHARE = 20;
 
-/** What is counted. */
+/** Names of what is counted. */
 const UNITS = {
   orders: () => m.progress.orders,
   ordersToRead: () => m.progress.ordersToRead,
@@ -24,7 +24,7 @@ const UNITS = {
   MB: () => m.progress.megabytes,
 } as const;
 
-/** How far something is. Counts that are not known are left out. */
+/** State of a piece of work. Unknown counts are left out. */
 export interface Step {
   what: Message | string;
   unit?: keyof typeof UNITS;
@@ -33,12 +33,12 @@ export interface Step {
 }
 
 /**
- * One line on standard error with the progress of a long command, for a person who waits: redrawn in its place, a few
- * times a second at most, only after two seconds, and gone before anything else is written. Without a terminal, or where
- * results are for machines, it does nothing at all.
+ * Shows the progress of a long command in one line on standard error. The line is redrawn in place, a few times a
+ * second at most, only after two seconds, and removed before anything else is written. Does nothing without a terminal
+ * or where results are for machines.
  */
 export class Progress {
-  /** The terminal to write to: it takes the line away first. */
+  /** Removes the line before it writes. */
   readonly terminal: Terminal;
   readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
   readonly #draw: ((line: Message | string) => void) | undefined;
@@ -77,7 +77,10 @@ export class Progress {
     this.#draw(describeStep(step, { from: this.#first.done, elapsedMs: nowMs - this.#first.atMs }));
   }
 
-  /** Says at once what comes next, where that stops the whole process: nothing could be drawn while it lasts. Gives whether it is shown. */
+  /**
+   * Shows at once what comes next, where that blocks the process and nothing could be drawn meanwhile. Returns whether
+   * it is shown.
+   */
   announce(what: Message): boolean {
     if (this.#draw === undefined) return false;
     this.#isDrawn = true;
@@ -85,7 +88,7 @@ export class Progress {
     return true;
   }
 
-  /** Looks again and again how far it is while `work` is under way. A look that fails shows nothing and harms nothing. */
+  /** Polls the state while `work` runs. A failing poll shows nothing and is ignored. */
   async during<T>(look: () => Step | undefined, work: () => Promise<T>): Promise<T> {
     if (this.#draw === undefined) return await work();
     const over = new AbortController();
@@ -99,7 +102,7 @@ export class Progress {
     }
   }
 
-  /** Takes the line away; what comes next begins with its own two seconds. */
+  /** Removes the line; the next work has its own two quiet seconds. */
   end(): void {
     this.#clear();
     this.#begunMs = undefined;
@@ -116,7 +119,7 @@ export class Progress {
         await this.#clock.sleep(Math.max(DRAW_EVERY_MS, LOOK_SHARE * tookMs), signal);
       }
     } catch {
-      // The work is over.
+      // The work has ended.
     }
   }
 
@@ -129,7 +132,7 @@ export class Progress {
 /** The call of a command that may take longer than two seconds. */
 export type LongCall = Call & { progress: Progress };
 
-/** A command that shows its progress, which is over when the command is. */
+/** Adds progress to a command; the line is removed when the command ends. */
 export function withProgress<Options>(
   command: (call: LongCall, options: Options) => ReturnType<Command<Options>>,
 ): Command<Options> {
@@ -147,7 +150,7 @@ function quietly(look: () => Step | undefined): Step | undefined {
   try {
     return look();
   } catch {
-    return undefined; // the database is being closed, or locked
+    return undefined; // the database is closing, or locked
   }
 }
 

@@ -13,10 +13,11 @@ export async function ask({ stdin, stderr }: Streams, question: string): Promise
   return await answerOf(createInterface({ input: stdin, output: stderr, historySize: 0 }), question);
 }
 
-/** The same; nothing of the answer is shown. */
+/** The same without showing the answer. */
 export async function askSecret({ stdin, stderr }: Streams, question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Made first: it takes the terminal's own echo away, and what is typed as soon as the question stands is unseen.
+  // Created before the question is written: it turns off the terminal's echo, so nothing typed after the question is
+  // visible.
   const lines = createInterface({ input: stdin, output: silent, terminal: true, historySize: 0 });
   stderr.write(question);
   try {

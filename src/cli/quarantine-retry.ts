@@ -11,13 +11,16 @@ import { askDaemon } from "./ask-daemon.ts";
 import { type Call, load } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 import { type LongCall, withProgress } from "./progress.ts";
-import { parseName, recordOf, told, unknownRecord } from "./quarantine.ts";
+import { parseName, recordOf, shownReason, unknownRecord } from "./quarantine.ts";
 import { jsonLine } from "./terminal.ts";
 
 const RECORDS_PER_COMMIT = 100;
 const BATCHES_MAX = 1_000;
 
-/** Reads quarantined records again with the present mapping; feed rows wait again; unread batches are tried again. */
+/**
+ * Reads quarantined records again with the present mapping, and marks rows of feeds and unread batches to be tried
+ * again.
+ */
 export const quarantineRetry = withProgress<{ names: readonly string[]; all?: boolean }>(
   async (call, { names, all = false }) => {
     if (all === names.length > 0) {
@@ -83,7 +86,7 @@ function report(
   for (const one of retried) {
     const [id, record, outcome] = [one.id, recordOf(one), OUTCOMES[one.outcome]];
     if (one.reason === null) terminal.out(m.quarantine.retried({ id, record, outcome }));
-    else terminal.out(m.quarantine.retriedBecause({ id, record, outcome, reason: told(one.reason) }));
+    else terminal.out(m.quarantine.retriedBecause({ id, record, outcome, reason: shownReason(one.reason) }));
   }
   for (const id of batches) terminal.out(m.quarantine.batchAgain({ id }));
   if (jobs.length === 0) return;

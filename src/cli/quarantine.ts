@@ -15,13 +15,13 @@ import { openExisting } from "./open-existing.ts";
 import { jsonLine } from "./terminal.ts";
 
 const SHOWN_MAX = 1_000;
-/** Of a payload on a terminal; `--json` has all of it. */
+/** Limit for a payload on a terminal; `--json` has all of it. */
 const PAYLOAD_SHOWN_MAX = 20_000;
 
-/** A row of the quarantine by its number, or a batch that could not be read, written `batch:ID`. */
+/** The number of a quarantined record, or `batch:ID` for a batch that could not be read. */
 export type RecordName = { kind: "record" | "batch"; id: number; text: string };
 
-/** Records that could not be used, and batches that could not be read, with the reason. */
+/** Lists records that could not be used and batches that could not be read, with the reason. */
 export const quarantineList: Command = async (call) => {
   using store = readExisting(await load(call));
   const records = loadQuarantine(store, SHOWN_MAX);
@@ -35,16 +35,18 @@ export const quarantineList: Command = async (call) => {
   if (call.json) return isEmpty ? EXIT.ok : EXIT.attention;
   for (const row of records) {
     const { id, firstSeenAt: since, times } = row;
-    call.terminal.out(m.quarantine.record({ id, record: recordOf(row), reason: told(row.reason), since, times }));
+    call.terminal.out(
+      m.quarantine.record({ id, record: recordOf(row), reason: shownReason(row.reason), since, times }),
+    );
   }
   for (const { id, bytes, lastError, receivedAt } of batches) {
-    const why = lastError === null ? m.quarantine.beingStored : told(lastError);
+    const why = lastError === null ? m.quarantine.beingStored : shownReason(lastError);
     call.terminal.out(m.quarantine.unreadBatch({ id, bytes, why, at: receivedAt }));
   }
   return isEmpty ? EXIT.ok : EXIT.attention;
 };
 
-/** One record with its payload. */
+/** Shows one record with its payload. */
 export const quarantineShow: Command<{ name: string }> = async (call, { name }) => {
   using store = readExisting(await load(call));
   const named = parseName(name);
@@ -67,12 +69,15 @@ export const quarantineShow: Command<{ name: string }> = async (call, { name }) 
   return EXIT.ok;
 };
 
-/** Takes records out of the way. They stay in the table, with the state `dropped`, and are not held again; rows of a feed until the row changes or is accepted. */
+/**
+ * Dismisses records. They stay in the table with the state `dropped` and are not held again; a feed's row only until it
+ * changes or is accepted.
+ */
 export const quarantineDrop: Command<{ names: readonly string[] }> = async (call, { names }) => {
   using store = openExisting(await load(call));
   const named = names.map(parseName);
   const at = isoTime(Date.now());
-  // Before the lock is taken: a large body takes a while.
+  // Before the write lock: hashing a large body is slow.
   const hashes = named.map((each) => (each.kind === "batch" ? hashOfBatch(store, each.id) : undefined));
   const dropped = store.write(() =>
     named.map((each, index) => {
@@ -102,12 +107,12 @@ export const quarantineDrop: Command<{ names: readonly string[] }> = async (call
   return EXIT.ok;
 };
 
-/** What is stored with a record, in one line. */
-export function told(reason: Message): Message {
+/** A stored reason in one line, without control characters. */
+export function shownReason(reason: Message): Message {
   return withTexts(reason, shortWords);
 }
 
-/** `order A-1`: what a record is, as far as that is known. */
+/** Kind and name of a record: `order A-1`; the kind alone where the name is unknown. */
 export function recordOf({ kind, reference }: { kind: string; reference: string | null }): string {
   return reference === null ? kind : `${kind} ${shortWords(reference)}`;
 }

@@ -16,7 +16,7 @@ import { jsonLine } from "./terminal.ts";
 
 const CHANGES_SHOWN = 4;
 
-/** Derives columns and lines of all stored orders again from their payloads, without asking the service. */
+/** Derives columns and lines of all stored orders again from their payloads, without any request. */
 export const remapCommand = withProgress<{ dryRun?: boolean }>(async (call, { dryRun = false }) => {
   const loaded = await load(call);
   using store = dryRun ? readExisting(loaded) : openExisting(loaded);

@@ -1,9 +1,9 @@
 import { m } from "../messages/messages.ts";
 /*
- * Puts a copy back in the database's place. Keeps the guarantee that nothing that either file holds is lost: everything
- * happens on a new file, DATABASE.RANDOM.restoring, and only when that is complete, checked and flushed do the names change. The
- * replaced file is kept under another name. A crash before that leaves the old state and a file that the next restore
- * removes; a crash while the names change is finished by the next start.
+ * Puts a copy in the database's place without losing anything that either file holds: everything happens in a new file,
+ * DATABASE.RANDOM.restoring, and the names change only when that is complete, checked and flushed. The replaced file is
+ * kept under another name. After a crash before the change the old state stands, and the next restore removes the new
+ * file; a crash during the change is completed by the next start.
  */
 
 import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
@@ -60,17 +60,20 @@ export interface RestoreOptions {
   migrationsFolder: string;
   clock: Clock;
   log: Log;
-  /** Asked once everything is known and nothing has changed; false ends it. */
+  /** Called when everything is known and nothing has changed; false cancels the restore. */
   agree: (plan: RestorePlan) => Promise<boolean>;
-  /** One line for each longer step. */
+  /** Called with one line for each longer step. */
   onStep: (step: Message) => void;
-  /** Orders of the mirror follow under the numbers that they have there: what comes from the journal has lower ones. */
+  /**
+   * Orders from the mirror are added afterwards with their numbers there, which are higher than those of orders from
+   * the journal.
+   */
   isFollowedByMirror?: boolean;
 }
 
 export interface RestorePlan {
   copy: CopyFacts;
-  /** A copy in `backup.dir` that has more, where the replaced file does not have that as well. */
+  /** A copy in `backup.dir` that has more, unless the replaced file has that too. */
   newer: string | undefined;
   database: string;
   replaced:
@@ -80,7 +83,7 @@ export interface RestorePlan {
         continues: boolean;
         orders: number | null;
         activeAt: string | null;
-        /** SQLite's words for what is wrong with it. */
+        /** SQLite's description of the damage. */
         damage: string | null;
       };
 }
@@ -90,20 +93,23 @@ export interface RestoreReport {
   copiedAt: string | null;
   /** The new name of the replaced file; null where there was none. */
   replaced: string | null;
-  /** Everything was brought over: nothing is missing and no outcome is unknown. */
+  /** Nothing is missing and no outcome is unknown. */
   complete: boolean;
   carried: Record<string, number>;
   journal: JournalReport;
-  /** What a person should know, in whole sentences. */
+  /** Messages for the person, in whole sentences. */
   notes: (Message | string)[];
-  /** What could not be brought back; null where nothing is missing. */
+  /** What could not be restored; null where nothing is missing. */
   gap: Message | null;
 }
 
 /** `DATABASE.RANDOM.restoring` is the restored file until it takes the database's place. */
 const RESTORING = "restoring";
 
-/** Undefined: the person said no. Throws instance_running, database_…, account_changed, disk_full, usage. */
+/**
+ * Undefined where the person declined.
+ * @throws BridgeError `instance_running`, `database_…`, `account_changed`, `disk_full`, `usage`
+ */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoreReport | undefined> {
   const { loaded, clock } = options;
   const database = resolveDatabasePath(loaded.config.database.path);
@@ -112,10 +118,10 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
   let replaced: Replaced | undefined;
   try {
     finishSwap(database);
-    checkDatabaseFile(database, "read"); // what this user may not read is not gone
-    setJournalAside(database); // otherwise nothing could be read of what is replaced
+    checkDatabaseFile(database, "read"); // an unreadable file is not a missing one
+    setJournalAside(database); // else nothing could be read from the replaced file
     refuseOpen(database);
-    const copy = takeCopy(options, database, work);
+    const copy = duplicateCopy(options, database, work);
     const store = openWork(work, options.migrationsFolder, clock);
     try {
       refuseAccount(copy, loaded);
@@ -134,8 +140,8 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
   }
 }
 
-/** A duplicate, because looking into a copy may write beside it, and bringing it up to date writes into it. */
-function takeCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
+/** Works on a duplicate, because reading a copy may create files beside it, and migrating writes to it. */
+function duplicateCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
   if (!existsSync(file)) throw new BridgeError("usage", m.restore.noFile({ file }), { hint: m.restore.copiesLie });
   const stat = statSync(file);
   if (!stat.isFile()) throw new BridgeError("usage", m.restore.notFile({ file }), { hint: m.restore.copiesLie });
@@ -162,7 +168,7 @@ function takeCopy({ file, onStep }: RestoreOptions, database: string, work: stri
   return examineCopy(work, file);
 }
 
-/** Brings it up to this version. The copy that a migration makes is not needed: there is the one that was named. */
+/** Migrates the file to this version. The backup that a migration makes is not needed: the named copy is one. */
 function openWork(work: string, migrationsFolder: string, clock: Clock): Store {
   const store = openStore({ path: work, migrationsFolder, mode: "command", now: () => clock.nowMs() });
   if (store.migrated.backup !== undefined) rmSync(store.migrated.backup, { force: true });
@@ -177,7 +183,7 @@ function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
   });
 }
 
-/** The name of a copy, and the time in it, are the word of a clock: by what they hold. */
+/** Compares contents, because the names of copies and the times in them depend on a clock. */
 function findNewerCopy({ file, loaded }: RestoreOptions): string | undefined {
   const own = readProgress(file);
   const newest = own === undefined ? undefined : lookAtNewestCopy(loaded.config.backup.dir, own.database);
@@ -207,7 +213,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const versionBefore = replaced.state === "there" ? dataVersion(replaced) : 0;
   const copied = numbersOfCopy(store);
   const note = readNote(options.database);
-  // Before anything is brought over under a number of its own: what is lost has had those that follow the copy.
+  // Before any row gets a new number: the numbers that follow the copy's belonged to rows that are lost.
   const isRaised = (replaced.state !== "there" || !replaced.continues) && options.isFollowedByMirror !== true;
   if (isRaised) raise({ store, replaced, report, note }, false);
   if (replaced.state === "there") {
@@ -227,7 +233,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     report.damagedOrders.length === 0 &&
     lack.length === 0;
   raise({ store, replaced, report, note }, hasOurs || isRaised);
-  // What an earlier restore or a start could not find stays a condition until a person has looked.
+  // A gap that an earlier restore or start reported stays a condition until a person has resumed.
   const open = loadHoldsOf(store, "orders").find(({ reason }) => reason === "restored")?.detail ?? null;
   forgetPassing(store);
   const isWhole = hasOurs && report.damaged.size === 0 && journal.damaged === 0;
@@ -240,7 +246,7 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     doubtRequests(store, loaded.config.statuses.map);
     loseDelivery(store, at);
   }
-  // What may be missing is reported now: the next start does not compare with the note, which is of the replaced database.
+  // Reported by this restore, because the next start does not compare with the note of the replaced database.
   const elsewhere = lookElsewhere(store, loaded);
   store.write(() => {
     markSettled(store.db, note);
@@ -273,7 +279,7 @@ function isErps(name: string): boolean {
   return (RULES[name] ?? "erp") === "erp" && !name.startsWith("sqlite_");
 }
 
-/** Where the numbers of the replaced file cannot be read, those of the copy and of the note count. */
+/** Where the numbers of the replaced file cannot be read, those of the copy and of the note are used. */
 function raise(
   {
     store,
@@ -292,20 +298,23 @@ function raise(
   if (isDone === undefined) raiseNumbers(store, undefined, { isComplete: false, note });
 }
 
-/** The restored database was verified. Where this fails, the next start verifies it once more. */
+/**
+ * Clears the suspicion of damage, since the restored database was verified. Where this fails, the next start verifies
+ * it once more.
+ */
 function forgetSuspicion(database: string): void {
   const beside = new ProgressNote(database);
   try {
-    // Only then: what was settled is settled beside the note as it stands.
+    // Only where there is one: settled positions refer to the note as it is.
     if (beside.last !== undefined && beside.last.suspect !== null) beside.write(beside.last, null);
   } catch {
-    // A full disk.
+    // The disk may be full.
   } finally {
     beside.close();
   }
 }
 
-/** What was acknowledged and what the ERP wrote came over in full: then no outcome is unknown. */
+/** Everything acknowledged and everything the ERP wrote came over, so no outcome is unknown. */
 function areFeedsWhole(replaced: Replaced, report: CarryReport): boolean {
   return (
     replaced.state === "there" && replaced.continues && [...report.damaged].every((table) => RULES[table] === "own")
@@ -318,19 +327,19 @@ function verifyResult(store: Store): void {
   throw new BridgeError("database_corrupt", m.restore.resultDamaged({ found }), { hint: m.restore.checkMachine });
 }
 
-/** What another program writes into the file that it has open would stay behind in the replaced one. */
+/** A program that has the file open would go on writing to the replaced file. */
 function refuseOpen(database: string): void {
   const openers = listOpeners(database).map(({ pid, name }) => m.restore.opener({ name, pid }));
   if (openers.length === 0) return;
   throw new BridgeError("instance_running", m.restore.open({ database, openers }), { hint: m.restore.stopIt });
 }
 
-/** Changes with every write of another program to the database that is replaced. */
+/** Changes with every write of another connection to the replaced database. */
 function dataVersion({ db }: Replaced & { state: "there" }): number {
   return db.pragma("data_version", { simple: true }) as number;
 }
 
-/** What was written after it was read would stay behind in the replaced file. */
+/** A write after the file was read would be lost with the replaced file. */
 function refuseWritten(replaced: Replaced & { state: "there" }, before: number, database: string): void {
   const isWritten = wasWritten(replaced, before);
   replaced.db.close();
@@ -338,7 +347,10 @@ function refuseWritten(replaced: Replaced & { state: "there" }, before: number, 
   throw new BridgeError("database_busy", m.restore.writtenMeanwhile({ database }), { hint: m.restore.stopErp });
 }
 
-/** It opens for whom the replaced file did: it gets that file's mode and, as far as this user may give it, its owner and group. */
+/**
+ * Gives the new file the mode of the replaced one and, as far as this user may, its owner and group, so that the same
+ * programs can open it.
+ */
 function handOver(work: string, database: string): void {
   const before = statSync(database, { throwIfNoEntry: false });
   const { uid, gid } = before ?? statSync(path.dirname(database));
@@ -348,7 +360,7 @@ function handOver(work: string, database: string): void {
     try {
       fchownSync(descriptor, self === 0 ? uid : self, gid);
     } catch {
-      // A group that this user is not in.
+      // This user is not in that group.
     }
     fchmodSync(descriptor, before === undefined ? 0o660 : before.mode & 0o777);
   } finally {
@@ -366,7 +378,7 @@ function wasWritten(replaced: Replaced & { state: "there" }, before: number): bo
   }
 }
 
-/** What this restore, or one that died, has begun. Only one at a time holds the instance lock. */
+/** Removes files of this restore or of one that crashed; the instance lock excludes another one at work. */
 function removeWork(database: string): void {
   for (const left of leftNames(database, RESTORING)) removeName(left);
 }

@@ -1,4 +1,6 @@
-/* What a restore could not bring back, in words. Pure. */
+/*
+ * Describes what a restore could not bring back. Pure.
+ */
 import type { CopyFacts, Replaced } from "../backup/examine.ts";
 import type { CarryReport } from "../backup/rows.ts";
 import type { Message } from "../messages/message.ts";
@@ -13,10 +15,10 @@ interface Gap {
   report: CarryReport;
   lack: readonly Message[];
   journal: JournalReport;
-  /** What an earlier gap said that is open. */
+  /** The text of an earlier gap that is still open. */
   open: Message | null;
   at: string;
-  /** The bridge's own tables came over whole. */
+  /** The bridge's own tables came over completely. */
   hasOurs: boolean;
 }
 
@@ -41,7 +43,7 @@ export function describeGap({ copy, replaced, report, lack, journal, open, at, h
   return m.restore.gapAndSteps({ gap: m.common.sentences({ parts }), steps });
 }
 
-/** What is to be done stands once where an earlier gap is still open. */
+/** An earlier gap without its steps, which are listed once. */
 function gapAlone(open: Message): Message {
   const gap = open.id === "restore.gapAndSteps" ? (open.params["gap"] as Message) : open;
   const text = String(gap);

@@ -1,4 +1,6 @@
-/* What a restore brings back from the journal. Nothing is asked of the service. */
+/*
+ * Restores batches from the journal. Makes no request.
+ */
 import { existsSync } from "node:fs";
 import { type FoundDamage, settleDamaged } from "../backup/damaged-entries.ts";
 import { readJournal } from "../backup/journal-files.ts";
@@ -15,16 +17,19 @@ import { isForeign } from "../platform/owner.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { RestoreOptions } from "./restore-bridge.ts";
 
-/** `torn`: ends of files that were being written; `damaged`: other entries, whose batches may have been confirmed; `read`: their orders. */
+/**
+ * `torn`: incomplete last entries; `damaged`: other unreadable entries, whose batches may have been confirmed; `read`:
+ * orders recovered from those.
+ */
 export interface JournalReport extends Replayed {
   torn: number;
   damaged: number;
   read: number;
-  /** The folder is another one than the journal lay in. */
+  /** The folder is not the one that the journal was written to. */
   isOther: boolean;
 }
 
-/** Batches that were received after the copy and that no file holds any more. */
+/** Stores the batches that were received after the copy and that neither file has. */
 export async function replayJournal(
   options: Pick<RestoreOptions, "loaded" | "clock" | "log" | "onStep"> & { store: Store },
   report: CarryReport,

@@ -24,7 +24,7 @@ export const restore = withProgress<{ file: string; yes?: boolean }>(async (call
     migrationsFolder: MIGRATIONS_FOLDER,
     clock: systemClock,
     log: createTerminalLog(loaded.config, call.terminal),
-    // Without a terminal a line for each step stays: it says how far a restore came that was broken off.
+    // Without a terminal each step is written as a line, so that the output shows how far an interrupted restore came.
     onStep: (what) => {
       if (!call.progress.announce(what)) call.terminal.err(m.progress.step({ what }));
     },
@@ -37,7 +37,7 @@ export const restore = withProgress<{ file: string; yes?: boolean }>(async (call
     call.terminal.err(m.restore.nothingChanged);
     return EXIT.failed;
   }
-  tell(call, report);
+  printReport(call, report);
   return report.gap === null ? EXIT.ok : EXIT.attention;
 });
 
@@ -66,7 +66,7 @@ function describePlan({ copy, database, replaced, newer }: RestorePlan): Message
   return lines;
 }
 
-function tell({ json, terminal }: Call, report: RestoreReport): void {
+function printReport({ json, terminal }: Call, report: RestoreReport): void {
   if (json) {
     terminal.out(jsonLine(report));
     return;

@@ -30,7 +30,7 @@ import { jsonLine } from "./terminal.ts";
 
 /**
  * What can be resumed, and the jobs that then have work. `account` accepts another address or client id; `observations`
- * are what `status` says was noticed about the service, and are read.
+ * marks what was noticed about the service as read.
  */
 const AREAS: Record<string, readonly JobName[]> = {
   orders: ["orders", "updates", "statuses"],
@@ -43,12 +43,12 @@ const AREAS: Record<string, readonly JobName[]> = {
   observations: [],
 };
 
-/** Areas whose resumption is of statuses too. */
+/** Resuming these also accepts new forms of answers about statuses. */
 const OF_STATUSES: ReadonlySet<string> = new Set(["statuses", "orders"]);
 
 const ROWS_PER_STATEMENT = 1_000;
 
-/** Lifts what one word may lift after its cause was put right: see {@link planLift}. */
+/** Lifts holds after a person has removed their cause; which ones, {@link planLift} decides. */
 export const resume: Command<{ area: string; hold: string | undefined }> = async (call, { area, hold }) => {
   const jobs = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined;
   if (jobs === undefined) throw unknownWord(m.command.areaOrFeed, area, Object.keys(AREAS));
@@ -89,7 +89,7 @@ function describe({ area, hold, lifted, asked, waiting, switched }: Outcome): Me
   return [asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons }), ...stays, ...account];
 }
 
-/** What the next start does, because this may be another installation of the service. */
+/** What the next start does, because the new address may be another installation of the service. */
 function describeSwitch({ formerUrl, formerId, position, reads, unconfirmed, confirmedNow }: Switched): Message[] {
   return [
     m.command.nothingAccepted({ url: formerUrl, id: formerId }),
@@ -102,7 +102,7 @@ function describeSwitch({ formerUrl, formerId, position, reads, unconfirmed, con
   ];
 }
 
-/** Whose answers in a new form a person accepts with an area. */
+/** Endpoints whose new forms of answers are accepted with the area. */
 function endpointsOf(area: string, { config: { imports, statuses } }: LoadedConfig): string[] {
   const status = statuses.path === null ? [] : [ENDPOINT.status({ method: statuses.method, path: statuses.path })];
   if (area === "statuses") return status;
@@ -113,7 +113,7 @@ function endpointsOf(area: string, { config: { imports, statuses } }: LoadedConf
   });
 }
 
-/** The reasons that were lifted, and those that were left as they are. */
+/** The reasons that were lifted, and those that were left. */
 function lift(
   store: Store,
   { area, hold }: { area: string; hold: string | undefined },
@@ -130,13 +130,13 @@ function lift(
   for (const reason of lifted) {
     deleteHold(store, area, reason);
     if (OF_FLOW_OR_AREA.has(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
-    // A person has read the answer and declares it an acceptance.
+    // The person has read the answer and declares it an acceptance.
     if (reason === "answer") {
       acceptForms(store, endpoints);
       if (OF_STATUSES.has(area)) acceptNewForms(store, isoTime(Date.now()));
       acceptMetadata(store, area);
     }
-    // A person has decided: the batch whose answer was lost is given up, and confirms continue.
+    // The person gives up the batch whose answer was lost, so that confirms continue.
     if (reason === "hand-out lost") clearDelivery(store);
   }
   for (const feed of FEED_NAMES) {
@@ -148,7 +148,7 @@ function lift(
 
 function standingReasons(store: Store, area: string, endpoints: readonly string[]): HoldReason[] {
   const own = loadHoldsOf(store, area).map(({ reason }) => reason);
-  // Whether a refusal holds an area or its flows one by one is nothing that a person has to look up.
+  // A person need not know whether a refusal holds the whole area or its flows one by one.
   const ofFlows = flowsOf(area)
     .flatMap((flow) => loadHoldsOf(store, flow))
     .flatMap(({ reason }) => (OF_FLOW_OR_AREA.has(reason) ? [reason] : []));

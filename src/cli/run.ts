@@ -21,21 +21,21 @@ import { Troubles } from "../platform/troubles.ts";
 import { type Call, type Command, load, requireDatabase } from "./command.ts";
 import { SignalQueue } from "./signals.ts";
 
-/** How often systemd's status line is renewed, and its watchdog fed, at least. */
+/** Longest interval between updates of systemd's status line and watchdog messages. */
 const STATUS_EVERY_MS = 15_000;
-/** At the start itself hardly any pass has succeeded yet. */
+/** Right after the start hardly any pass has finished. */
 const FIRST_STATUS_MS = 5_000;
-/** Files that are gone with their folder may come back with it: systemd tries again. */
+/** The files may return together with their folder, so systemd should restart the daemon. */
 const MAY_COME_BACK = EXIT.failed;
-/** A stop is waited for no longer: it ends within ten seconds. */
+/** Shorter than the ten seconds within which a stop must end. */
 const BACK_WITHIN_MS = 8_000;
 const BACK_LOOK_MS = 250;
-/** So many times in the time that a unit's WatchdogSec= gives: one message that is late ends nothing. */
+/** Watchdog messages per `WatchdogSec=`, so that one late message ends nothing. */
 const WATCHDOG_SHARE = 3;
 
-/** The daemon. Ends with 0 after the first SIGTERM or SIGINT, within 10 s; a second one leaves at once. */
+/** Runs the daemon. Exits with 0 within 10 s of the first SIGTERM or SIGINT; a second one exits at once. */
 export const run: Command = async (call) => {
-  // A reload that comes before the start is over is answered after it.
+  // Created first: a reload during the start is handled after it.
   const signals = new SignalQueue();
   const notify = createNotifier(call.terminal.env);
   let loaded = await load(call);
@@ -48,12 +48,15 @@ export const run: Command = async (call) => {
   let bridge = start({ loaded, reads, log, troubles });
   notify("READY=1", statusLine(bridge, loaded));
   log.info({ database: bridge.store.path, service: loaded.config.service.base_url }, m.daemon.running);
-  const hanging = new StalledFlow();
-  const tell = () => {
-    const isWell = hanging.look(bridge, log);
+  const stalls = new StallDetector();
+  const notifyState = () => {
+    const isWell = stalls.look(bridge, log);
     notify(statusLine(bridge, loaded), ...(isWell ? ["WATCHDOG=1"] : []));
   };
-  const statusTimers = [setTimeout(tell, FIRST_STATUS_MS), setInterval(tell, statusEveryMs(call.terminal.env))];
+  const statusTimers = [
+    setTimeout(notifyState, FIRST_STATUS_MS),
+    setInterval(notifyState, statusEveryMs(call.terminal.env)),
+  ];
   let code: ExitCode = EXIT.ok;
   let signal = signals.next();
   for (;;) {
@@ -70,7 +73,7 @@ export const run: Command = async (call) => {
       const running = { loaded, reads, log, bridge, account, troubles };
       ({ loaded, reads, log, bridge, account } = await reload(call, running, () => signals.isStopAsked));
     } else {
-      bridge = await beginAnew({ loaded, reads, log, bridge, account, troubles }, event);
+      bridge = await recover({ loaded, reads, log, bridge, account, troubles }, event);
     }
     notify("READY=1", statusLine(bridge, loaded));
   }
@@ -86,7 +89,7 @@ export const run: Command = async (call) => {
 
 interface Running {
   loaded: LoadedConfig;
-  /** The files of the configuration, as they were when it was taken over. */
+  /** The configuration's files as they were when it was loaded. */
   reads: ReadFiles;
   log: Log;
   bridge: Bridge;
@@ -94,13 +97,13 @@ interface Running {
   troubles: Troubles;
 }
 
-/** The account that this process works for, alone on this machine. */
+/** The lock on an account: one daemon per account on this machine. */
 interface HeldAccount {
   of: string;
   release: () => void;
 }
 
-/** @throws BridgeError `instance_running` where another daemon of this machine works for the account. */
+/** @throws BridgeError `instance_running` where another daemon on this machine works for the account */
 async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAccount> {
   const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
   const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
@@ -114,8 +117,8 @@ async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAcco
 }
 
 /**
- * Takes the configuration over as it stands now. One that is wrong changes nothing; one that only shows at the start
- * that it cannot work (a database of another account, a folder without rights) makes way for the old one again.
+ * Loads the configuration again. A refused one changes nothing; where one fails only at the start (a database of
+ * another account, a folder without rights), the old one is started again.
  */
 async function reload(call: Call, old: Running, isStopping: () => boolean): Promise<Running> {
   let loaded: LoadedConfig;
@@ -125,7 +128,7 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
     loaded = await withReads(reads, () => load(call));
   } catch (error) {
     if (isStopping()) return old;
-    tellRefused(old, error);
+    reportRefused(old, error);
     return old;
   }
   const log = createLog(call, loaded);
@@ -133,14 +136,14 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
   try {
     if (accountOf(loaded.config) !== old.account.of) account = await lockAccount(loaded, log);
   } catch (error) {
-    tellRefused(old, error);
+    reportRefused(old, error);
     return old;
   }
   try {
     requireDatabase(loaded);
   } catch (error) {
     if (account !== old.account) account.release();
-    tellRefused(old, error);
+    reportRefused(old, error);
     return old;
   }
   await old.bridge.stop();
@@ -152,17 +155,20 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
     return { ...old, loaded, reads, log, bridge, account };
   } catch (error) {
     if (account !== old.account) account.release();
-    tellRefused(old, error);
+    reportRefused(old, error);
     return { ...old, bridge: start(old) };
   }
 }
 
-/** After something happened to the files under the daemon. Ends the program where nothing can be trusted any more. */
-async function beginAnew(running: Running, trouble: FileTrouble): Promise<Bridge> {
+/**
+ * Handles a change to the database's files under the daemon: starts again with them, or ends the process where they
+ * cannot be trusted.
+ */
+async function recover(running: Running, trouble: FileTrouble): Promise<Bridge> {
   const { log, bridge } = running;
   try {
     if (trouble.kind === "damaged") return refuse(trouble.error, running);
-    // Where a folder goes away, the log or the lock may be missed first.
+    // Where the whole folder disappears, its log or its lock may be missed first.
     if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
       if (!(await areFilesBack(running)))
         return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
@@ -191,13 +197,19 @@ function goneError({ store }: Bridge): BridgeError {
   return new BridgeError("database_refused", m.daemon.databaseGone({ path: store.path }), { hint: m.daemon.bringBack });
 }
 
-/** Nothing is closed: SQLite would move what is left of the log into the database. What is held cannot be trusted either. */
+/**
+ * Exits without closing: SQLite would write the rest of the log into the database, and the open connection's data is
+ * not trusted either.
+ */
 function refuse(error: BridgeError, { log }: Running): never {
   log.error({ errorCode: error.code }, error.inFull);
   process.exit(exitCodeOf(error));
 }
 
-/** A folder may be unmounted or renamed for a moment: until the very same files are back nothing is written or confirmed. */
+/**
+ * Waits for a folder that is unmounted or renamed for a moment. Nothing is written or confirmed until the very same
+ * files are back.
+ */
 async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolean> {
   for (let waitedMs = 0; store.whereFiles() === "away" && waitedMs < BACK_WITHIN_MS; waitedMs += BACK_LOOK_MS) {
     if (waitedMs === 0) log.warn({ database: store.path }, m.daemon.filesGone);
@@ -206,7 +218,7 @@ async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolea
   return store.whereFiles() === "there";
 }
 
-/** Nothing is closed: SQLite would write into files that it did not open. */
+/** Exits without closing: SQLite would write to files that it did not open. */
 async function leave(error: BridgeError, { log, bridge }: Running): Promise<never> {
   log.error({ errorCode: error.code }, error.inFull);
   const copy = await bridge.saveHeld();
@@ -215,7 +227,7 @@ async function leave(error: BridgeError, { log, bridge }: Running): Promise<neve
   process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
 }
 
-function tellRefused({ log, loaded, troubles }: Running, thrown: unknown): void {
+function reportRefused({ log, loaded, troubles }: Running, thrown: unknown): void {
   const error = asError(thrown);
   const text = m.daemon.notReloaded({ error: error.text });
   troubles.note("reload", new BridgeError(error.code, text), path.dirname(loaded.file));
@@ -246,17 +258,19 @@ function statusEveryMs(env: NodeJS.ProcessEnv): number {
   return watchdogMs > 0 ? Math.min(STATUS_EVERY_MS, watchdogMs / WATCHDOG_SHARE) : STATUS_EVERY_MS;
 }
 
-/** Keeps the watchdog unfed while something hangs, and says so once: the restart that follows explains itself. */
-class StalledFlow {
-  #told: string | undefined;
+/**
+ * Withholds the watchdog message while a flow hangs, and logs that once, so that the following restart is explained.
+ */
+class StallDetector {
+  #reported: string | undefined;
 
-  /** Whether everything gets on. */
+  /** Whether no flow hangs. */
   look(bridge: Bridge, log: Log): boolean {
     const name = bridge.findStalled();
-    if (name !== undefined && name !== this.#told) {
+    if (name !== undefined && name !== this.#reported) {
       log.error({ job: name }, m.daemon.hangs({ job: name }));
     }
-    this.#told = name;
+    this.#reported = name;
     return name === undefined;
   }
 }
@@ -276,7 +290,7 @@ function sentenceOf(bridge: Bridge, config: LoadedConfig["config"]): string {
   }
 }
 
-/** A defect ends the process at once and loudly: what is committed is safe, and systemd starts it again. */
+/** A defect ends the process at once: committed data is safe, and systemd restarts it. */
 function catchDefects(log: () => Log): void {
   const end = (thrown: unknown) => {
     const error = asError(thrown);

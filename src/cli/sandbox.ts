@@ -11,7 +11,7 @@ export interface SandboxCommandOptions {
   switches?: string;
 }
 
-/** The mock service, until it is interrupted. Needs no configuration. */
+/** Runs the mock service until it is interrupted. Needs no configuration. */
 export async function sandbox(terminal: Terminal, options: SandboxCommandOptions): Promise<number> {
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());

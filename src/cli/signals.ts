@@ -4,9 +4,9 @@ import { isatty } from "node:tty";
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Signals in the order in which they came. From the moment it is made no reload ends the process by itself; from
- * `takeStops` on no stop does either, also while an earlier one is still being worked on. SIGHUP asks for a reload, except where
- * it says that the terminal was closed: that is a stop.
+ * Signals in order of arrival. From construction on, SIGHUP does not end the process; from `takeStops` on, neither do
+ * SIGTERM and SIGINT, not even while an earlier signal is handled. SIGHUP means reload, except where the terminal was
+ * closed: then it means stop.
  */
 export class SignalQueue {
   readonly #waiting: (StopSignal | "SIGHUP")[] = [];
@@ -23,17 +23,17 @@ export class SignalQueue {
     });
   }
 
-  /** Until then a stop ends the process at once: a start that hangs must not keep it. */
+  /** Queues stops from now on. Before that a stop ends the process at once, even where the start hangs. */
   takeStops(): void {
     for (const signal of ["SIGTERM", "SIGINT"] as const) this.#source.on(signal, () => this.#take(signal));
   }
 
-  /** Whether a stop has come, even if it was not taken yet. */
+  /** Whether a stop has arrived, handled or not. */
   get isStopAsked(): boolean {
     return this.#isStopAsked;
   }
 
-  /** The next signal. SIGTERM and SIGINT overtake reloads; several reloads are one. */
+  /** The next signal. SIGTERM and SIGINT overtake reloads; several reloads count as one. */
   async next(): Promise<StopSignal | "SIGHUP"> {
     while (this.#waiting.length === 0) {
       await new Promise<void>((resolve) => {
@@ -45,7 +45,7 @@ export class SignalQueue {
     return stop ?? "SIGHUP";
   }
 
-  /** From now on another SIGTERM or SIGINT is an order to leave at once. */
+  /** From now on a further SIGTERM or SIGINT calls `leave`. */
   onSecondStop(leave: () => void): void {
     this.#onStop = leave;
   }
@@ -60,7 +60,7 @@ export class SignalQueue {
   }
 }
 
-/** Aborted by SIGINT and SIGTERM, until it is disposed of. */
+/** A signal that SIGINT and SIGTERM abort, until it is disposed of. */
 export function interruption(onStop: () => void = () => {}): Disposable & { signal: AbortSignal } {
   const abort = new AbortController();
   const stop = () => {
@@ -79,8 +79,8 @@ export function interruption(onStop: () => void = () => {}): Disposable & { sign
 }
 
 /**
- * Whether the terminal that this process was started on is closed. False where none of its streams was one: `nohup` and
- * whoever sends all of them elsewhere mean the program to outlive the terminal.
+ * Whether the terminal that this process was started on is closed. Always false where none of its streams was a
+ * terminal: with `nohup` or redirected streams the program is meant to outlive the terminal.
  */
 function watchTerminal(): () => boolean {
   const isOnTerminal = [0, 1, 2].some((stream) => isatty(stream));

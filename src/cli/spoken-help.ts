@@ -9,7 +9,7 @@ const TITLES: Readonly<Record<string, Message>> = {
   "Commands:": m.help.commandsTitle,
 };
 
-/** Has commander say its own words of a help in the reader's language; they have to be known before they are laid out. */
+/** Translates commander's own texts in a help. They must be set before the help is laid out. */
 export function speakHelp(program: Command, say: Say): Command {
   const plain = new Help();
   return program
@@ -24,7 +24,7 @@ export function speakHelp(program: Command, say: Say): Command {
     });
 }
 
-/** Rules for the values of options: commander hands on the words of a refusal alone. */
+/** Rules for values of options, kept as messages because commander passes on only the text of a refusal. */
 const WHOLE_NUMBER = m.help.wholeNumber;
 const PORT_MAX = 65_535;
 const PORT_NUMBER = m.help.wholeNumberTo({ max: PORT_MAX });
@@ -45,7 +45,7 @@ function ruleOf(text: string): Message {
   return [WHOLE_NUMBER, PORT_NUMBER].find((rule) => String(rule) === text) ?? m.common.foreign({ text });
 }
 
-/** Commander's own errors about a command line, in English only. */
+/** Commander's own errors about a command line; their texts are English only. */
 const REFUSALS: readonly [RegExp, (...parts: string[]) => Message][] = [
   [/^unknown option '(.*)'$/s, (option = "") => m.help.unknownOption({ option })],
   [/^unknown command '(.*)'$/s, (command = "") => m.help.unknownCommand({ command })],
@@ -66,7 +66,7 @@ const SUGGESTIONS: readonly [RegExp, (names: string) => Message][] = [
   [/\n\(Did you mean (.*)\?\)$/s, (name) => m.help.suggestedName({ name })],
 ];
 
-/** The refusal of a command line as a message. */
+/** Translates commander's error about a command line. */
 export function usageMessage({ message }: CommanderError): Message {
   const text = message.replace(/^error: /, "");
   for (const [pattern, suggest] of SUGGESTIONS) {

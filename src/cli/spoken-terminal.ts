@@ -9,7 +9,7 @@ export interface SpokenTerminal extends Terminal {
   hide(hideSecrets: (text: string) => string): void;
 }
 
-/** Wraps a terminal. Where results go to a program (`isForMachines`), only standard error is for people. */
+/** Wraps a terminal. With `isForMachines`, results stay English and only standard error is translated. */
 export function spokenTerminal(
   { input, ...terminal }: PlainTerminal,
   language: Language,

@@ -18,11 +18,11 @@ import { asTyped, isByHand, speakAs } from "./call.ts";
 import type { Call, Command } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** How often `--watch` looks again. */
+/** Interval of `--watch`. */
 const WATCH_MS = 2_000;
 const CLEAR = "\u001b[2J\u001b[H";
 
-/** Is all well? One sentence, then a line a flow; with `--watch` again and again until it is interrupted. */
+/** Shows one sentence on the overall state, then a line a flow; with `--watch` repeatedly, until it is interrupted. */
 export const status: Command<{ watch?: boolean }> = async (call, { watch = false }) => {
   const config = await loadSeen(call);
   if (!watch) {
@@ -35,7 +35,7 @@ export const status: Command<{ watch?: boolean }> = async (call, { watch = false
   return await watchStatus(call, config, stop.signal);
 };
 
-/** The whole is checked where no daemon has accepted the file as it stands. */
+/** Validates the whole file only where no daemon has accepted this version of it. */
 async function loadSeen(call: Call): Promise<SeenConfig> {
   const { configFile, terminal } = call;
   const accepted = findAccepted({ file: configFile, env: terminal.env });
@@ -50,7 +50,7 @@ async function loadSeen(call: Call): Promise<SeenConfig> {
   return accepted;
 }
 
-/** On a terminal the whole picture is drawn anew; into a file or a pipe goes a line for each look. */
+/** Redraws the whole status on a terminal; writes one line per look to a file or a pipe. */
 async function watchStatus(call: Call, config: SeenConfig, signal: AbortSignal): Promise<ExitCode> {
   const { terminal } = call;
   for (;;) {
@@ -97,22 +97,22 @@ async function lookNow(config: SeenConfig, call: Call): Promise<Look> {
       ? undefined
       : (await import("../probe/observation.ts")).describeObservations(observations);
   const { language } = config;
-  const told = describeStatus(facts, now, limits, language);
-  // The log of a daemon that was started by hand is where it was started.
+  const shown = describeStatus(facts, now, limits, language);
+  // A daemon that was started by hand does not log to the journal.
   const isTyped = (command: string) => !(command.startsWith("journalctl ") && isByHand(call));
   const next = (command: string | null) =>
     command === null || !isTyped(command)
       ? []
       : [`${statusWords(language).next}: ${paint("name", asTyped(command, call))}`];
-  const [worst, ...others] = told.conditions;
+  const [worst, ...others] = shown.conditions;
   const lines = [
-    paint(worst === undefined ? "good" : styleOf(worst), told.sentence),
+    paint(worst === undefined ? "good" : styleOf(worst), shown.sentence),
     ...next(worst?.command ?? null).map((line) => `  ${line}`),
     ...others.map((one) => [paint(styleOf(one), "!"), one.text, ...next(one.command)].join(" ")),
     ...facts.flows
       .filter(({ enabled, waiting, quarantined, held }) => enabled || waiting + quarantined > 0 || held !== null)
       .map((flow) => {
-        const { lead, isBehind } = splitRow(flow.sentence, kept, told.conditions);
+        const { lead, isBehind } = splitRow(flow.sentence, kept, shown.conditions);
         return `  ${paint("name", flow.flow.padEnd(10))} ${lead}${say(describeRow(flow, facts, nowMs, isBehind))}`;
       }),
     ...holds.flatMap(({ area, reason, detail }) =>
@@ -130,19 +130,19 @@ function styleOf({ severity }: ReportedCondition): Style {
   return severity === "critical" || severity === "error" ? "error" : "warning";
 }
 
-/** Undefined where the holder gives no signs of life, or gave them to another start of the machine. */
+/** Undefined where the holder writes no signs of life, or wrote them before the machine was restarted. */
 function silenceOf(holder: LockHolder | undefined): number | undefined {
   const silentMs = machineMs() - (holder?.aliveMs ?? Number.POSITIVE_INFINITY);
   return silentMs >= 0 ? silentMs : undefined;
 }
 
-/** When the daemon began to look; a holder without words has just begun. */
+/** When the daemon started; a lock without details is of one that has just started. */
 function startOf(holder: LockHolder | undefined, nowMs: number): number {
   const startedAtMs = Date.parse(holder?.since ?? "");
   return Number.isNaN(startedAtMs) ? nowMs : startedAtMs;
 }
 
-/** A sentence of `sync_status` may begin with a condition of some time ago: the one that stands now takes its place, if any. */
+/** A sentence in `sync_status` may begin with a condition that is out of date; the present one replaces it, if any. */
 function splitRow(sentence: string, kept: readonly ConditionRow[], now: readonly ReportedCondition[]) {
   const first = kept.find(({ text }) => sentence.startsWith(`${text} `));
   if (first === undefined) return { lead: "", rest: sentence, isBehind: false };

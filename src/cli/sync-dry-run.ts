@@ -15,11 +15,14 @@ import { JSON_VERSION } from "./terminal.ts";
 
 interface Asked {
   names: readonly JobName[];
-  /** The one key that is wanted. */
+  /** The only key to show. */
   only: string | undefined;
 }
 
-/** What a sync would send: key, old, new and why. Makes no request and writes nothing; shows rows as they are found. */
+/**
+ * Shows what a sync would send: key, old, new and why. Makes no request and writes nothing; prints rows as they are
+ * found.
+ */
 export async function previewSync(call: LongCall, loaded: LoadedConfig, { names, only }: Asked): Promise<ExitCode> {
   using store = readExisting(loaded);
   refuseOtherAccount(store, loaded);
@@ -40,14 +43,14 @@ export async function previewSync(call: LongCall, loaded: LoadedConfig, { names,
       out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
       count += 1;
     }
-    tellOfHolds(call, store, job, countGuarded(store, loaded, job, drops));
+    reportHolds(call, store, job, countGuarded(store, loaded, job, drops));
   }
   if (call.json) out("]}");
   else if (count === 0) out(m.sync.nothingToSend);
   return EXIT.ok;
 }
 
-function tellOfHolds({ terminal }: Call, store: Store, job: JobName, guarded: number): void {
+function reportHolds({ terminal }: Call, store: Store, job: JobName, guarded: number): void {
   for (const { area, reason } of loadHolds(store)) {
     if (area !== job) continue;
     terminal.err(m.sync.heldNow({ job, reason }));
@@ -70,7 +73,7 @@ function lineOf(job: JobName, row: PreviewRow, say: Say): string {
   return `${job}  ${shortWords(row.key)}  ${changeOf(row, say)}  ${shortWords(say(row.why))}`;
 }
 
-/** Only what differs, where both sides are known. */
+/** Only the differences, where both sides are known. */
 function changeOf({ old, new: next }: PreviewRow, say: Say): string {
   if (next === null) return "–";
   if (old === null) return `→ ${shortWords(next)}`;

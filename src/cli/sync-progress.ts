@@ -4,8 +4,8 @@ import type { JobName } from "../pass/job-names.ts";
 import type { Step } from "./progress.ts";
 
 /**
- * How far a sync is, looked up in the database, whichever process does the work: this one or a daemon. What waits may grow
- * meanwhile, so what is done is the sum of all decreases.
+ * Progress of a sync, read from the database, whichever process does the work: this one or a daemon. The backlog may
+ * grow meanwhile, so the work done is the sum of all its decreases.
  */
 export class SyncProgress {
   readonly #store: Store;
@@ -31,7 +31,7 @@ export class SyncProgress {
       this.#job = job;
       this.#left = left;
       this.#gone = 0;
-      // Orders are counted from the beginning of this sync, a round of reconciling from its own.
+      // Orders are counted from the start of this sync, a round of reconciling from its own start.
       this.#doneAtFirst = job === "orders" ? (done ?? 0) : 0;
     }
     if (done !== undefined) return { what: job, unit, done: done - this.#doneAtFirst };

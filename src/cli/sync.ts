@@ -41,14 +41,14 @@ import { previewSync } from "./sync-dry-run.ts";
 import { SyncProgress } from "./sync-progress.ts";
 import { jsonLine } from "./terminal.ts";
 
-/** How often the command looks for the daemon's answer. */
+/** How often the command polls for the daemon's answer. */
 const LOOK_MS = 100;
-/** A daemon that has not taken the request by then is hung or was stopped. */
+/** A daemon that has not accepted the request by then hangs or was stopped. */
 const TAKEN_WITHIN_MS = 30_000;
 
 type SyncOptions = BackfillOptions & { jobs: string[]; dryRun?: boolean; only?: string; again?: boolean };
 
-/** One bounded pass of the named jobs; beside a running daemon it asks the daemon and follows. */
+/** Runs one bounded pass of the named jobs; where a daemon runs, requests them from it and follows their progress. */
 export const sync = withProgress<SyncOptions>(async (call, options) => {
   const { jobs, dryRun = false, again = false } = options;
   const unknown = jobs.find((job) => !isJobName(job));
@@ -72,7 +72,7 @@ export const sync = withProgress<SyncOptions>(async (call, options) => {
     outcomes.push(outcome);
     if (!call.json) call.terminal.out(describeOutcome(outcome));
   };
-  const holds = (await syncHere(call, loaded, { names, show, only })).filter((hold) => !isTold(hold, outcomes));
+  const holds = (await syncHere(call, loaded, { names, show, only })).filter((hold) => !isShownBy(hold, outcomes));
   const shown = only === undefined ? undefined : showKey(call, loaded, names[0] as FeedName, only);
   if (options.since !== undefined && !call.json && outcomes.every((each) => exitCodeOfOutcome(each) === EXIT.ok))
     call.terminal.out(describeBackfill(loaded, options.since));
@@ -88,14 +88,14 @@ export const sync = withProgress<SyncOptions>(async (call, options) => {
   return worstOf([named, ...outcomes.map(exitCodeOfOutcome), ...holds.map(({ reason }) => exitCodeOfHold(reason))]);
 });
 
-/** A pass that has stored nothing new has read what was asked for all the same. */
+/** A pass that stored nothing new has read the requested range all the same. */
 function describeBackfill(loaded: LoadedConfig, since: string): Message {
   using store = openReadOnly(loaded.config.database.path);
   const words = { since: inertText(since) };
   return isBackfillOpen(store) ? m.sync.stillReading(words) : m.sync.haveRead(words);
 }
 
-/** What a person types next, as `status` says it, because of what stands about these jobs. */
+/** The commands that `status` would suggest for present conditions of these jobs. */
 function nextCommands(loaded: LoadedConfig, names: readonly string[]): string[] {
   if (!existsSync(loaded.config.database.path)) return [];
   using store = openReadOnly(loaded.config.database.path);
@@ -109,13 +109,15 @@ function nextCommands(loaded: LoadedConfig, names: readonly string[]): string[] 
   return [...new Set(commands)];
 }
 
-/** The subject of a hold may be the half of the service that it stops. */
+/** The subject of a hold may be an area that contains the job. */
 function concerns(subject: string, names: readonly string[]): boolean {
   const stopped: readonly string[] = subject in AREA_FLOWS ? AREA_FLOWS[subject as Area] : [];
   return [subject, ...stopped].some((name) => names.includes(name));
 }
 
-/** Null where there is no such row. As it was given where nothing can be known yet: the pass says why. */
+/**
+ * Null where there is no such row. Returns the name unchanged where it cannot be resolved yet: the pass reports why.
+ */
 async function nameRow(loaded: LoadedConfig, feed: FeedName, only: string): Promise<string | null> {
   if (!existsSync(loaded.config.database.path)) return only;
   try {
@@ -138,7 +140,7 @@ function chooseJobs(jobs: readonly string[], loaded: LoadedConfig): JobName[] {
   return named.length > 0 ? named : JOB_NAMES.filter((job) => job !== "reconcile" && isSwitchedOn(job, loaded));
 }
 
-/** One key is named of one feed, and a table that is always sent whole has no request for one row. */
+/** A key needs exactly one feed, and a feed that is always sent whole has no request for a single row. */
 function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
   const [name] = names;
   if (names.length !== 1 || name === undefined || !(name in config.imports)) {
@@ -149,7 +151,7 @@ function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
   }
 }
 
-/** Before the passes: every row of these feeds goes again. */
+/** Marks every row of these feeds to be sent again, before the passes. */
 function sendAgain(
   loaded: LoadedConfig,
   names: readonly JobName[],
@@ -165,13 +167,13 @@ function sendAgain(
   store.write(() => invalidateAcknowledged(store, feeds, doubt));
 }
 
-/** Older orders are read by following changes, and by nothing else. */
+/** Only `updates` reads older orders. */
 function refuseOlder(names: readonly JobName[], { jobs, dryRun, only }: SyncOptions): void {
   if (jobs.length > 0 && names.length === 1 && names[0] === "updates" && dryRun !== true && only === undefined) return;
   throw new BridgeError("usage", m.sync.olderNeedsUpdates, { hint: m.sync.sinceExample });
 }
 
-/** Where the one key stands afterwards. */
+/** Shows the state of the one key afterwards. */
 function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string): KeyShown | null {
   using store = openReadOnly(loaded.config.database.path);
   const shown = describeKey(store, loaded, feed, only);
@@ -190,14 +192,14 @@ function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string)
 
 type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; only: string | undefined };
 
-/** The holds that concern the named jobs afterwards. */
+/** Returns the holds that concern the named jobs afterwards. */
 async function syncHere(call: LongCall, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
-  // Asking first saves the time that taking the lock waits for it; a daemon that starts in between is found below.
+  // Checking first avoids waiting for the lock; a daemon that starts in between is found below.
   if (isDaemonRunning(loaded)) return await askDaemon(call, loaded, work);
   const log = createTerminalLog(loaded.config, call.terminal);
   let bridge: Bridge;
   try {
-    // This command prints each job's outcome: a line of the log for each pass would say everything twice.
+    // This command prints each job's outcome itself, so passes are not logged.
     bridge = new Bridge({ loaded, log, clock: systemClock, onResult: () => {} }, "sync");
   } catch (error) {
     const isInUse = error instanceof BridgeError && error.code === "instance_running";
@@ -221,7 +223,7 @@ async function syncHere(call: LongCall, loaded: LoadedConfig, work: Work): Promi
   }
 }
 
-/** The same, and how often it was called. */
+/** The same function, with a count of its calls. */
 function counting(show: Work["show"]): { show: Work["show"]; count: () => number } {
   let count = 0;
   const counted = (outcome: SyncOutcome) => {
@@ -251,11 +253,11 @@ async function askDaemon(call: LongCall, loaded: LoadedConfig, work: Work): Prom
   );
 }
 
-/** Shows what the daemon does until everything that was asked for is done. */
+/** Shows the daemon's outcomes until the request is done. */
 async function followDaemon(store: Store, id: number, { names, show }: Work): Promise<HoldRow[]> {
   const startedMs = performance.now();
   for (let shown = 0; ; await sleep(LOOK_MS)) {
-    // Before the result: a daemon that has just ended may have finished the request first.
+    // Read before the result, because a daemon may finish the request and then end.
     const isGone = isLocked(store.path) === undefined;
     const { taken, finished, outcomes } = loadSyncResult(store, id);
     for (const outcome of outcomes.slice(shown)) show(outcome);
@@ -273,13 +275,13 @@ function daemonEnded(): BridgeError {
   return new BridgeError("stopped", m.sync.daemonEnded, { hint: m.sync.askAgain });
 }
 
-/** Those that stop one of the jobs, and no others: a command does not end with what another area waits for. */
+/** Only holds that stop one of these jobs: those of other areas must not affect the exit code. */
 function holdsOf(store: Store, names: readonly string[]): HoldRow[] {
   return loadHolds(store).filter((hold) => names.some((name) => isHeldBy(hold, name)));
 }
 
 /** Whether a job's own line has named the hold. */
-function isTold({ area, reason }: HoldRow, outcomes: readonly SyncOutcome[]): boolean {
+function isShownBy({ area, reason }: HoldRow, outcomes: readonly SyncOutcome[]): boolean {
   return outcomes.some(({ hold }) => hold?.area === area && hold.reason === reason);
 }
 
@@ -293,7 +295,7 @@ function describeOutcome({ job, outcome, counts, error }: SyncOutcome): Message 
 
 const OUTCOMES: Readonly<Record<string, Message>> = { failed: m.sync.failed, stopped: m.sync.stopped };
 
-/** Counts of records that need a person's attention. */
+/** Counts that need a person's attention. */
 const BAD_COUNTS = ["quarantined", "refused", "unsendable"];
 
 function exitCodeOfOutcome({ outcome, counts, errorCode, hold }: SyncOutcome): ExitCode {

@@ -40,7 +40,10 @@ import { replayJournal } from "./restore-journal.ts";
 import { jsonLine } from "./terminal.ts";
 
 const START = "systemctl enable --now erp-bridge";
-/** A server that wrote to PostgreSQL within this time reads it every few seconds, and ends by itself. */
+/**
+ * A server that wrote to PostgreSQL within this time still reads it every few seconds, so it notices the takeover and
+ * ends by itself.
+ */
 const HEARD_WITHIN_S = 60;
 
 export interface TakeoverOptions {
@@ -50,13 +53,13 @@ export interface TakeoverOptions {
 
 /** What the shop's database is made from. */
 type Source =
-  /** The one that is here already. */
+  /** The database on this machine. */
   | { kind: "here" }
   | { kind: "copy"; file: string }
-  /** Neither a copy nor a database: PostgreSQL alone. */
+  /** PostgreSQL alone: there is neither a copy nor a database. */
   | { kind: "mirror" };
 
-/** This machine goes on for the shop. A command of a person: nothing takes over by itself. */
+/** Makes this machine the one that works for the shop. Only a person starts this; there is no automatic takeover. */
 export const takeover = withProgress<TakeoverOptions>(async (call, { from, yes }) => {
   const loaded = await load(call);
   const route = mirrorRouteOf(loaded.config);
@@ -93,7 +96,7 @@ export const takeover = withProgress<TakeoverOptions>(async (call, { from, yes }
   }
 });
 
-/** Whose orders they are no database here may say. @throws BridgeError `account_changed` */
+/** @throws BridgeError `account_changed` where the mirror's orders belong to another account */
 function refuseOtherAccount({ config }: LoadedConfig, shop: string, { account, orders }: ShopStanding): void {
   if (account === null || account === accountMark(config)) return;
   const { base_url: url, client_id: id } = config.service;
@@ -102,7 +105,7 @@ function refuseOtherAccount({ config }: LoadedConfig, shop: string, { account, o
   });
 }
 
-/** @throws BridgeError `mirror_database` where another shop's database is in the place */
+/** @throws BridgeError `mirror_database` where the path has another shop's database */
 function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from: string | undefined): Source {
   const database = config.database.path;
   if (existsSync(database)) {
@@ -161,7 +164,7 @@ interface Takeover {
 async function takeOver(all: Takeover) {
   const { call, loaded, link, shop, standing, source } = all;
   const database = loaded.config.database.path;
-  // Nothing is claimed for a database that a daemon works with.
+  // Fails before anything is claimed where a daemon uses the database.
   acquireInstanceLock(database, { command: "takeover" }).release();
   const by = { writer: randomUUID(), host: os.hostname(), version: VERSION, account: accountMark(loaded.config) };
   const takeoverNo = await claimTakeover(link, shop, by);
@@ -192,7 +195,10 @@ async function takeOver(all: Takeover) {
   return EXIT.ok;
 }
 
-/** A copy, or an empty database where there is none, is restored like any other: with the journal, and with what may be missing. */
+/**
+ * Restores a copy, or an empty database where there is none, like any other restore: with the journal, and reporting
+ * what may be missing.
+ */
 async function makeDatabase({ call, loaded, standing }: Takeover, source: Source): Promise<void> {
   const database = loaded.config.database.path;
   const empty = freshName(database, "takeover");
@@ -235,8 +241,9 @@ function makeEmpty(file: string, { config }: LoadedConfig, { databaseId, heardAt
 }
 
 /**
- * Another machine has gone on since: what the service accepted from here may have changed. What that one left in the journal and in copies
- * comes before what PostgreSQL has; the next start has nothing to say of them.
+ * For a database of this machine, after another one worked for the shop: what the service accepted from here may have
+ * changed. What that machine left in the journal and in copies is brought over before PostgreSQL's rows, so that the
+ * next start has nothing to report.
  */
 async function catchUp({ call, loaded }: Takeover, store: Store, at: string): Promise<void> {
   doubtAcknowledged(store, m.mirror.takeoverWasElsewhere);
@@ -250,7 +257,10 @@ async function catchUp({ call, loaded }: Takeover, store: Store, at: string): Pr
   });
 }
 
-/** Orders that a copy has beyond this database; undefined where it cannot be read: the next start says what it has more. */
+/**
+ * Orders that a copy has beyond this database; undefined where it cannot be read, and then the next start reports what
+ * it has more.
+ */
 function listMissing(store: Store, copy: string) {
   const known = store.prepare("SELECT 1 FROM orders WHERE order_id = ?");
   try {
@@ -262,7 +272,7 @@ function listMissing(store: Store, copy: string) {
   }
 }
 
-/** Numbers of events that PostgreSQL has are not given again. */
+/** Numbers of events that PostgreSQL has must not be assigned again. */
 function raiseEvents(store: Store, seq: number): void {
   const raised = store
     .prepare("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'order_event_rows'")

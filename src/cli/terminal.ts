@@ -1,49 +1,49 @@
 import type { Language } from "../messages/language.ts";
 import type { Message, Say } from "../messages/message.ts";
 
-/** Where answers are read from. Questions go to standard error, so that results stay alone on standard output. */
+/** Source of answers. Questions go to standard error, so that standard output holds results only. */
 export interface PlainInput {
-  /** Interactive: a person can be prompted. */
+  /** A person can be prompted. */
   isInteractive: boolean;
   /** @throws BridgeError `stopped` on Ctrl-C or the end of the input */
   ask(question: string): Promise<string>;
-  /** The same; nothing of the answer is shown. */
+  /** The same without showing the answer. */
   askSecret(question: string): Promise<string>;
   /** Everything on standard input; undefined where it does not end within `withinMs` or is larger than `bytesMax`. */
   readAll(bytesMax: number, withinMs: number): Promise<string | undefined>;
 }
 
-/** What a command asks with, in the reader's language. */
+/** The same for questions as messages, in the user's language. */
 export interface Input extends PlainInput {
   ask(question: string | Message): Promise<string>;
   askSecret(question: string | Message): Promise<string>;
 }
 
-/** Where a program reads its surroundings from and writes to: results to stdout, messages and progress to stderr. */
+/** The environment and output streams of a program: results on stdout, messages and progress on stderr. */
 export interface PlainTerminal {
   env: NodeJS.ProcessEnv;
   isTerminal: boolean;
-  /** Whether results are read by a person as they come. */
+  /** Whether a person reads the results as they come. */
   outIsTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
-  /** Shows one line at the bottom in place of the last one; the empty text takes it away. Absent where the output is not a terminal. */
+  /** Replaces the line at the bottom; the empty text removes it. Absent where standard error is not a terminal. */
   draw?(line: string): void;
-  /** Absent where the terminal is not interactive and there is no input. */
+  /** Absent where there is no input. */
   input?: PlainInput;
 }
 
-/** What a command is handed: it renders messages in the user's language. */
+/** A terminal for commands: renders messages in the user's language. */
 export interface Terminal extends Omit<PlainTerminal, "input"> {
-  /** `as it is`: a file, a payload or words that were said already; everything else may be said in another language. */
+  /** `as it is`: a file, a payload or text that is already rendered; anything else may be translated. */
   out(text: string | Message, kind?: "as it is"): void;
   err(text: string | Message, kind?: "as it is"): void;
   draw?(line: string | Message): void;
-  /** The words of a message in the language that is spoken; absent where that is English. */
+  /** Renders a message in the user's language; absent where that is English. */
   say?: Say;
-  /** From now on everything that is written goes through this: it takes the secret out. */
+  /** From now on all output passes through this function, which removes the secret. */
   hide?(hideSecrets: (text: string) => string): void;
-  /** From now on in this language. */
+  /** Sets the language from now on. */
   speak?(language: Language): void;
   input?: Input;
 }
@@ -60,7 +60,7 @@ export const processTerminal: PlainTerminal = {
   input: inputOf(process),
 };
 
-/** `streams` is only looked into when something is asked: reading standard input would keep a program alive. */
+/** `streams` is accessed only when something is asked: opening standard input would keep a program alive. */
 function inputOf(streams: Pick<NodeJS.Process, "stdin" | "stderr">): PlainInput {
   return {
     get isInteractive() {
@@ -72,13 +72,13 @@ function inputOf(streams: Pick<NodeJS.Process, "stdin" | "stderr">): PlainInput 
   };
 }
 
-/** Cut to the width, because a line that wraps cannot be taken away again. */
+/** Cut to the width, because a line that wraps cannot be removed again. */
 function drawLine(line: string): void {
   const width = Math.max(20, (process.stderr.columns || 80) - 1);
   process.stderr.write(`\r\u001b[2K${line.slice(0, width)}`);
 }
 
-/** A reader that has closed its end (`status | head -1`) is no reason to end with a stack trace. */
+/** A reader that closes its end (`status | head -1`) must not cause a stack trace. */
 export function tolerateClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -88,7 +88,7 @@ export function tolerateClosedPipes(): void {
   }
 }
 
-/** Version of every `--json` form; a change that breaks a reader raises it. */
+/** Version of all `--json` output; raised by a change that breaks a reader. */
 export const JSON_VERSION = 1;
 
 export function jsonLine(value: object): string {

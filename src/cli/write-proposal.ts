@@ -12,23 +12,23 @@ import { timestampInName } from "./timestamp-in-name.ts";
 
 export interface WrittenProposal {
   file: string;
-  /** Where the file stands as it was. */
+  /** Path of the old file. */
   kept: string;
   changes: { removed: string[]; added: string[] }[];
-  /** `asked`: a running daemon reads it now. `needed`: it runs, and a person must notify it. `none`: no daemon runs. */
+  /** `asked`: a running daemon reloads now. `needed`: it runs, and a person must reload it. `none`: no daemon runs. */
   reload: "asked" | "needed" | "none";
 }
 
 /**
- * Writes values into the configuration's file, keeps it as it was beside it, and notifies a running daemon.
- * @throws BridgeError `config_invalid` where they cannot be written into it, or it would not be accepted then.
+ * Writes values into the configuration's file, keeps the old file beside it, and reloads a running daemon.
+ * @throws BridgeError `config_invalid` where the values cannot be written, or the result would be refused
  */
 export function writeProposal(
   loaded: LoadedConfig,
   keys: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv,
 ): WrittenProposal {
-  // What a link leads to is edited, and the link stays.
+  // Edits the target of a link, so that the link stays.
   const file = realpathSync(loaded.file);
   const text = readConfigText(file);
   const edited = editConfig(text, keys);
@@ -41,20 +41,20 @@ export function writeProposal(
   const keepOld = `${file}.before-${timestampInName()}`;
   const mode = statSync(file).mode & 0o777;
   asOwnerOf(path.dirname(file), () => placeFile(file, edited.text, { mode, keepOld }));
-  return { file, kept: keepOld, changes: edited.changes, reload: tellDaemonOf(loaded.config.database.path) };
+  return { file, kept: keepOld, changes: edited.changes, reload: reloadDaemonOf(loaded.config.database.path) };
 }
 
-/** Looks at the database's folder as its owner, who may plant any name there. */
-function tellDaemonOf(database: string): WrittenProposal["reload"] {
+/** Reads the database's folder as its owner, who can create any name there. */
+function reloadDaemonOf(database: string): WrittenProposal["reload"] {
   const folder = path.dirname(database);
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return "none";
-  return asOwnerOf(folder, () => tellDaemon(database));
+  return asOwnerOf(folder, () => reloadDaemon(database));
 }
 
-function tellDaemon(database: string): WrittenProposal["reload"] {
+function reloadDaemon(database: string): WrittenProposal["reload"] {
   const holder = statSync(database, { throwIfNoEntry: false }) === undefined ? undefined : isLocked(database)?.holder;
   if (holder?.command !== "run") return "none";
-  // The words beside the lock are the owner's of the database: they may name no process but his.
+  // The owner of the database can write anything into the lock's file, so only a process of the same user is signalled.
   const owner = statSync(`/proc/${holder.pid}`, { throwIfNoEntry: false })?.uid;
   if (owner === undefined || owner !== statSync(database).uid) return "needed";
   try {
