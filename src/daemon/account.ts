@@ -9,7 +9,7 @@ import { BridgeError } from "../platform/errors.ts";
 import type { Owner } from "../platform/owner.ts";
 import { credentialsMark } from "../platform/secrets.ts";
 
-/** What identifies an account: the service's address and the client id. */
+/** Identifies an account: the service's address and the client id, as JSON. */
 export function accountOf({ service }: Pick<LoadedConfig["config"], "service">): string {
   return JSON.stringify([service.base_url, service.client_id]);
 }
@@ -19,7 +19,7 @@ export function accountMark(config: LoadedConfig["config"]): string {
   return hash("sha256", accountOf(config), "hex").slice(0, 32);
 }
 
-/** Stores whose orders a database holds; refuses another account's. */
+/** Records the account in a new database; refuses another account's database. */
 export function checkAccount(store: Store, loaded: LoadedConfig): void {
   refuseOtherAccount(store, loaded);
   if (loadMeta(store, "database") === undefined) store.write(() => saveMeta(store, "database", randomUUID()));
@@ -27,7 +27,8 @@ export function checkAccount(store: Store, loaded: LoadedConfig): void {
 }
 
 /**
- * The account a database was filled from. Another one would mix two shops' orders, and confirm one's to the other.
+ * Refuses a database that was filled from another account: the two shops' orders would be mixed, and one's confirmed to
+ * the other.
  * @throws BridgeError `account_changed`
  */
 export function refuseOtherAccount(store: Store, { config }: LoadedConfig): void {
@@ -41,7 +42,10 @@ function otherAccount(store: Store, known: string, hint: Message): BridgeError {
   return new BridgeError("account_changed", m.daemon.otherAccount({ path: store.path, id, url }), { hint });
 }
 
-/** For a process that goes on beside `resume account`. What is returned throws account_changed. */
+/**
+ * For a process that continues to run while `resume account` may change the account. The returned function throws
+ * `account_changed`.
+ */
 export function accountKeeper(store: Store, { config }: LoadedConfig): () => void {
   const own = accountOf(config);
   return () => {
@@ -50,7 +54,10 @@ export function accountKeeper(store: Store, { config }: LoadedConfig): () => voi
   };
 }
 
-/** Lifts the holds of former credentials: these have not been refused yet. Inside a write transaction; returns how many there were. */
+/**
+ * Lifts the holds of former credentials, because the present ones have not been refused. Inside a write transaction;
+ * returns how many holds were lifted.
+ */
 export function liftCredentialHolds(store: Store, { config }: LoadedConfig): number {
   const { client_id: id, client_secret: secret } = config.service;
   const known = loadMeta(store, "credentials");
@@ -61,7 +68,7 @@ export function liftCredentialHolds(store: Store, { config }: LoadedConfig): num
   return known === undefined ? 0 : deleteHoldsFor(store, "credentials");
 }
 
-/** Whose copies and journals are ours: of this account, or of this database where the account got another address. */
+/** The owner for backups and journals: this account, or this database where the account has got another address. */
 export function ownerOf(store: Store, { config }: LoadedConfig): Owner {
   return { account: accountOf(config), database: loadMeta(store, "database") };
 }

@@ -1,6 +1,6 @@
 /*
- * Whether a command that asks the service itself may do so: like the daemon's own requests, none leaves for a shop that another instance
- * works for. A database that was never there names no shop, and one that cannot be read is reported elsewhere.
+ * Whether a command may send requests itself. Like the daemon, it sends none for a shop that another instance works
+ * for. A database that does not exist yet names no shop, and an unreadable one is reported elsewhere.
  */
 import { existsSync } from "node:fs";
 import type { LoadedConfig } from "../config/load.ts";
@@ -12,15 +12,15 @@ import { Fenced, refuseFenced } from "../mirror/fenced.ts";
 import { loadKnown, loadMirrorState } from "../mirror/mirror-state.ts";
 import { lookAtPosition } from "../mirror/position.ts";
 
-/** How often it is looked again during one command. */
+/** Interval of repeated checks during one command. */
 const LOOK_MS = 30_000;
 
-/** @throws Fenced (what is returned does) */
+/** @throws Fenced by the returned function */
 export function admissionOf(loaded: LoadedConfig): () => Promise<void> {
   let freeUntilMs = Number.NEGATIVE_INFINITY;
   return async () => {
     if (performance.now() < freeUntilMs) return;
-    // What PostgreSQL does not say at first is not waited for again.
+    // Where PostgreSQL does not answer the first time, the command does not wait for it again.
     freeUntilMs = (await look(loaded)) === "unknown" ? Number.POSITIVE_INFINITY : performance.now() + LOOK_MS;
   };
 }
@@ -41,7 +41,7 @@ async function look({ config }: LoadedConfig): Promise<"free" | "unknown"> {
   throw new Fenced({ shop, host: seen.host, isTakenOver, strays: isTakenOver ? null : 0 });
 }
 
-/** @throws Fenced where it is written there that another machine has the shop */
+/** @throws Fenced where the database records that another machine has the shop */
 function readDatabase({ database, mirror }: LoadedConfig["config"]): (Known & { takeoverNo: number }) | undefined {
   if (!existsSync(database.path)) return undefined;
   try {

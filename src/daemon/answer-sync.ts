@@ -1,6 +1,6 @@
 /*
- * Answers requests of `erp-bridge sync` that were left in the database, while the daemon runs. Looking costs one
- * small read of an index that is nearly always empty. A request that a crash left taken is closed at the next start.
+ * Answers requests that `erp-bridge sync` has left in the database while the daemon runs. A poll is one small read of
+ * an index that is nearly always empty. A request that a crash interrupted is closed at the next start.
  */
 
 import { commit } from "../pass/commit.ts";
@@ -16,10 +16,10 @@ import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type RunResult, wordsOf } from "./run-job.ts";
 
-/** The delay after which a person who typed `sync` sees an effect. */
+/** How long a person who typed `sync` waits at most before it takes effect. */
 const LOOK_MS = 250;
 
-/** `only`: the one key of a feed that is wanted. */
+/** `only`: the one key of a feed that is requested. */
 type RunByName = (name: string, only: string | undefined) => Promise<RunResult>;
 
 export class SyncRequestPoller {
@@ -46,7 +46,7 @@ export class SyncRequestPoller {
     await this.#looking;
   }
 
-  /** Answers what is there. One request after the other: their passes would wait for each other anyway. */
+  /** Answers all open requests, one after another: their passes would wait for each other anyway. */
   async look(signal: AbortSignal): Promise<void> {
     if (this.#looking !== undefined || signal.aborted) return;
     this.#looking = this.#answerAll(signal);
@@ -82,7 +82,7 @@ export class SyncRequestPoller {
   }
 }
 
-/** A pass as a command shows it. */
+/** The result of a pass, as commands show it. */
 export function outcomeOf(job: string, result: RunResult, hideSecrets: (text: string) => string): SyncOutcome {
   const hold = "hold" in result ? result.hold : undefined;
   return {

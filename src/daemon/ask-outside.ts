@@ -16,7 +16,7 @@ import { refuseOtherAccount } from "./account.ts";
 import { admissionOf } from "./admission.ts";
 import { buildReceivers } from "./build-watch.ts";
 
-/** Sends one message to every place that the configuration names; with the reason where it did not arrive. */
+/** Sends a test message to every configured receiver; `error` is the reason where it did not arrive. */
 export function sendTestAlerts(
   loaded: LoadedConfig,
   clock: Clock,
@@ -31,17 +31,21 @@ export function sendTestAlerts(
   );
 }
 
-/** Asks the service, harmlessly, whether it accepts the bridge's credentials. */
+/** Checks with harmless requests whether the service accepts the bridge's credentials. */
 export async function probeService(loaded: LoadedConfig, clock: Clock): Promise<CheckResult[]> {
   const { config } = loaded;
   const follow = { since: config.updates.since, timezone: config.service.timezone, overlapMs: 0 };
   const importPath = config.imports.stocks.path;
   const { signal } = new AbortController();
-  return await asking(loaded, clock, (client) => checkService(client, { clock, follow, importPath, signal }));
+  return await withClient(loaded, clock, (client) => checkService(client, { clock, follow, importPath, signal }));
 }
 
-/** @throws Fenced before anything is asked, or from where on nothing more is */
-async function asking<T>(loaded: LoadedConfig, clock: Clock, ask: (client: ServiceClient) => Promise<T>): Promise<T> {
+/** @throws Fenced before the first request, or as soon as another instance has the shop */
+async function withClient<T>(
+  loaded: LoadedConfig,
+  clock: Clock,
+  ask: (client: ServiceClient) => Promise<T>,
+): Promise<T> {
   const admit = admissionOf(loaded);
   await admit();
   const client = createClient({ loaded, clock, admit });
@@ -55,12 +59,12 @@ async function asking<T>(loaded: LoadedConfig, clock: Clock, ask: (client: Servi
   }
 }
 
-/** At most so many requests a second where a daemon asks too. */
+/** Rate limit where a daemon sends requests too. */
 const PROBE_PER_SECOND = 1;
 
 type Exploring = Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">;
 
-/** Learns what the interface document leaves open, with a client of its own beside whatever is running. */
+/** Probes what the interface document leaves open, with a client of its own beside a running daemon. */
 export async function exploreService(loaded: LoadedConfig, options: Exploring): Promise<Explored> {
   const { config } = loaded;
   const store = existsSync(config.database.path) ? openReadOnly(loaded.config.database.path) : undefined;
@@ -70,7 +74,7 @@ export async function exploreService(loaded: LoadedConfig, options: Exploring): 
   return await explore(loaded, { ...options, store, perSecond });
 }
 
-/** The same before there is a database, and so a daemon. */
+/** The same before a database exists, and so without a daemon. */
 export async function exploreNewService(loaded: LoadedConfig, options: Exploring): Promise<Explored> {
   const perSecond = loaded.config.service.requests_per_second;
   return await explore(loaded, { ...options, store: undefined, perSecond });
@@ -84,7 +88,7 @@ async function explore(
   const service = { ...config.service, requests_per_second: perSecond };
   try {
     if (store !== undefined) refuseOtherAccount(store, loaded);
-    return await asking({ ...loaded, config: { ...config, service } }, options.clock, (client) =>
+    return await withClient({ ...loaded, config: { ...config, service } }, options.clock, (client) =>
       probeOpenQuestions({ ...options, client, config, store }),
     );
   } finally {

@@ -1,11 +1,11 @@
-/** First wait after a failure. Short, because most failures are a restart of something. */
+/** First wait after a failure. Short, because most failures are restarts. */
 const FIRST_MS = 2_000;
-/** Longest wait: a service that comes back after hours is noticed within minutes. */
+/** Longest wait: a service that returns after hours is noticed within minutes. */
 const LONGEST_MS = 5 * 60_000;
 
 /**
- * How long to wait after `failures` failures in a row, in milliseconds: doubling, bounded, and between half of it and
- * all of it by chance, so that many bridges do not come back at one moment.
+ * How long to wait after `failures` failures in a row, in milliseconds: doubles up to a limit, with random jitter of up
+ * to half, so that many bridges do not return at the same moment.
  * @param random uniform in [0, 1)
  */
 export function backoffMs(failures: number, random: number): number {

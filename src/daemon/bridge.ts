@@ -45,54 +45,59 @@ import { applyConfiguration } from "./repair.ts";
 import type { RunResult } from "./run-job.ts";
 import { Scheduler } from "./scheduler.ts";
 
-/** A pass under way gets this long to end by itself after the first SIGTERM, then its request is cut off. */
+/**
+ * How long passes may continue after the first SIGTERM before their requests are aborted, and how long an abort may
+ * take.
+ */
 const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;
-/** A caller of a job waits for what is due so soon, at most so often, and finds it settled. */
+/** A requested job waits for work that is due this soon, at most this many times, so that the caller finds it done. */
 const DUE_SOON_MS = 30_000;
 const DUE_ROUNDS = 2;
-/** How often a wait looks whether the program is to end. */
+/** How often a wait checks for a stop. */
 const STOP_LOOK_MS = 250;
-/** A pass that waits for longer than the longest request may take, and this on top, waits for something that never comes. */
+/** Added to the longest request timeout: a pass that shows no sign of life for longer hangs. */
 const HANGING_MS = 10 * 60_000;
-/** How often the files are looked at while nothing is written. */
+/** Interval of checks of the files while nothing is written. */
 const LOOK_MS = 1_000;
 
 export interface BridgeOptions {
   loaded: LoadedConfig;
   log: Log;
   clock: Clock;
-  /** Called with every finished pass, instead of its line in the log. */
+  /** Called with every finished pass, instead of logging it. */
   onResult?: (job: string, result: RunResult) => void;
-  /** What a file system has left; read from the system unless given. */
+  /** Free space of a file system; from the system by default. */
   readSpace?: ReadSpace;
-  /** Troubles of the process, kept over every beginning anew; its own if absent. */
+  /** Troubles of the process, which outlive a reload; new ones if absent. */
   troubles?: Troubles;
 }
 
-/** Everything that acts, built once from the configuration. `run` and `sync` share it, and so do the tests. */
+/** All acting parts, built once from the configuration. Shared by `run`, `sync` and the tests. */
 export class Bridge {
   readonly store: Store;
   readonly client: ServiceClient;
   readonly context: JobContext;
   readonly runners: ReadonlyMap<FlowName, JobRunner>;
   readonly watch: Watch;
-  /** How things stand, for everything that looks every few seconds. */
+  /** The current facts and conditions, cached for everything that polls them. */
   readonly watched: () => Watched;
   /** Undefined where it is switched off. */
   readonly web: WebServer | undefined;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
-  readonly #desk: SyncRequestPoller;
-  /** How a feed is made to look at one row alone. */
+  readonly #poller: SyncRequestPoller;
+  /** By feed: restricts its passes to one key, until the returned function is called. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
-  /** How a job is made to end with what waits now. */
+  /** By job: restricts its passes to the present backlog, until the returned function is called. */
   readonly #backlogs: ReadonlyMap<string, () => () => void>;
-  /** What jobs still write at the end. */
+  /** Last writes of jobs at the end of the program. */
   readonly #ends: readonly (() => void)[];
   readonly #hangingMs: number;
   readonly #mirror: RunMirror | undefined;
-  /** Ends once something has happened to the files for which only a new start helps. */
+  /**
+   * Resolves when the files have changed in a way that only a new start can handle, or another machine has the shop.
+   */
   readonly trouble: Promise<FileTrouble | { kind: "fenced"; error: Fenced }>;
   #endFenced: (error: Fenced) => void = () => {};
   #isLogRemoved = false;
@@ -100,7 +105,7 @@ export class Bridge {
   #isStopping = false;
 
   /**
-   * Takes the instance lock, opens the database and builds the jobs; no request leaves yet.
+   * Takes the instance lock, opens the database and builds the jobs. Sends no request.
    * @throws BridgeError `instance_running`, `database_…`, `account_changed`
    */
   constructor(options: BridgeOptions, command: string) {
@@ -179,7 +184,7 @@ export class Bridge {
       this.#ends = schedules.flatMap(({ atEnd }) => atEnd ?? []);
       this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
       let made: string[] = [];
-      const isRemapOwed = store.write(() => {
+      const needsRemap = store.write(() => {
         made = objects.restore();
         this.#saveFlows();
         switchMirror(store, this.#mirror !== undefined);
@@ -188,10 +193,10 @@ export class Bridge {
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
       });
       objects.noteRestored();
-      // A configuration that asks for others is no news.
+      // Views that changed with the configuration are not worth a warning.
       const names = made.filter((name) => !Object.hasOwn(wideViews, name));
       if (names.length > 0) options.log.warn({}, m.database.ownMadeAgain({ names }));
-      if (isRemapOwed) options.log.warn({}, m.daemon.newMapping);
+      if (needsRemap) options.log.warn({}, m.daemon.newMapping);
     } catch (error) {
       this.store.close();
       this.#lock.release();
@@ -201,17 +206,20 @@ export class Bridge {
     this.watched = watchConditions({ store, clock, startedAtMs, everyMs: WATCH_MS }, limits);
     this.watch = buildWatch(beside, objects, options.loaded, this.watched);
     this.web = buildWeb(this.context, options.loaded);
-    this.#desk = new SyncRequestPoller(beside, (name, only) => this.runJob(name as JobName, only));
+    this.#poller = new SyncRequestPoller(beside, (name, only) => this.runJob(name as JobName, only));
   }
 
-  /** Records for `sync_status` which flows there are; feeds that were switched off leave no triggers, whose notes would grow for ever. */
+  /**
+   * Records the flows for `sync_status`, and drops the triggers of feeds that were switched off, whose rows would pile
+   * up unread.
+   */
   #saveFlows(): void {
     const { store } = this;
     endFirstPasses(store);
     for (const name of [...JOB_NAMES, ...UPKEEP_NAMES]) {
       const runner = this.runners.get(name);
       const intervalMs = runner === undefined ? 0 : (this.#scheduler.intervals.get(runner) ?? 0);
-      // Most shops have no mirror: no line says that it is off.
+      // Most shops have no mirror, and need no line about it.
       if (name === "mirror" && runner === undefined && !hasFlow(store, name)) continue;
       saveFlow(store, { flow: name, enabled: runner !== undefined, staleAfterS: staleAfterS(intervalMs) });
     }
@@ -223,14 +231,14 @@ export class Bridge {
     const { store, context } = this;
     store.write(() => closeSyncRequests(store, isoTime(context.clock.nowMs())));
     this.#scheduler.start();
-    this.#desk.start(this.#scheduler.signal);
+    this.#poller.start(this.#scheduler.signal);
     this.watch.start();
     this.web?.start();
     this.#lock.signal(this.store.troubles.first);
     this.#looks = setInterval(() => this.#look(), LOOK_MS);
   }
 
-  /** Another machine works for the shop: what is under way ends at its next step, and nothing is begun. */
+  /** Another machine works for the shop: running passes end at their next step, and none starts. */
   #stopAsking(error: Fenced): void {
     this.#isStopping = true;
     this.#scheduler.pause();
@@ -242,31 +250,31 @@ export class Bridge {
     }
   }
 
-  /** What is wrong with the files ends `trouble`; what stands in the way of a look fails the passes as well. */
+  /** Changed files end `trouble`; other failures of a check fail the passes as well, which report them. */
   #look(): void {
     this.#lock.signal(this.store.troubles.first);
     try {
       this.store.look();
-      // Last: with the whole folder the lock is gone as well.
+      // Last, because the lock also disappears with the whole folder, which the look reports.
       if (this.#lock.isLost()) this.store.onTrouble({ kind: "lock removed" });
     } catch (error) {
       this.context.log.debug({ errorCode: asError(error).code }, "A look at the database's files failed.");
     }
   }
 
-  /** Saves what the open connection holds, where its files were taken from under it: the name of the copy. */
+  /** Saves a copy of the open database after its files were removed or replaced. Returns the copy's name. */
   saveHeld(): Promise<string | undefined> {
     return saveHeld(this.store, this.context.clock.nowMs());
   }
 
-  /** The name of a flow that hangs, for which only a restart helps; undefined where everything gets on. */
+  /** Name of a flow that hangs until the process is restarted; undefined where none does. */
   findStalled(): string | undefined {
     return this.#scheduler.findStalled(this.#hangingMs);
   }
 
   /**
-   * Runs one job to its end, beside whatever the schedule does: never twice at once.
-   * @param only the one key of a feed that is wanted, as it stands in `quarantine`
+   * Runs one job to its end, never beside a scheduled pass of it.
+   * @param only the one key of a feed to send, as named in `quarantine`
    */
   async runJob(name: FlowName, only?: string): Promise<RunResult> {
     const runner = this.runners.get(name);
@@ -288,7 +296,7 @@ export class Bridge {
     }
   }
 
-  /** Between passes, so that whatever else runs goes on. Returns false where the program is to end. */
+  /** Waits between passes, so that other jobs continue. Returns false where the program is to end. */
   async #waitFor(ms: number): Promise<boolean> {
     const { clock } = this.context;
     const untilMs = clock.monotonicMs() + ms;
@@ -300,7 +308,7 @@ export class Bridge {
   }
 
   /**
-   * One bounded pass of each job, in order, until it has drained what waits.
+   * Runs one bounded pass of each job, in order.
    * @throws Fenced where another machine works for the shop
    */
   async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void, only?: string): Promise<void> {
@@ -311,14 +319,14 @@ export class Bridge {
     }
   }
 
-  /** Lets passes under way end, cuts them off where they take too long, and closes everything. Within 10 s. */
+  /** Lets running passes end, aborts those that take too long, and closes everything. Takes at most 10 s. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#looks);
-    this.#desk.stop();
+    this.#poller.stop();
     this.#scheduler.pause();
     const watched = Promise.all([this.watch.stop(), this.web?.stop()]);
-    const passes = Promise.all([...this.runners.values(), this.#desk].map((worker) => worker.whenIdle()));
+    const passes = Promise.all([...this.runners.values(), this.#poller].map((worker) => worker.whenIdle()));
     if (!(await this.#endsWithin(passes, DRAIN_MS))) {
       this.#scheduler.abort();
       await this.#endsWithin(passes, ABORT_MS);
@@ -328,13 +336,13 @@ export class Bridge {
     await this.client.close();
     this.#mirror?.close();
     this.#endJobs();
-    // Without its name the log goes with the connection.
+    // A log that was removed is deleted when the connection closes, so its content is saved first.
     if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveHeld();
     this.store.close();
     this.#lock.release();
   }
 
-  /** Where the disk does not let it, the next start finds what a crash leaves. */
+  /** Where the disk refuses these writes, the next start recovers as after a crash. */
   #endJobs(): void {
     try {
       if (this.store.db.open && !this.#isLogRemoved) for (const end of this.#ends) end();
@@ -355,7 +363,7 @@ export class Bridge {
   }
 }
 
-/** Silence of three intervals is worth attention, but never less than a few minutes: a restart is no incident. */
+/** Three intervals without success are reported, but never less than five minutes, so that a restart is not. */
 function staleAfterS(intervalMs: number): number {
   return Math.max(300, Math.ceil((3 * intervalMs) / 1000));
 }

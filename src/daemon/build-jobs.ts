@@ -28,13 +28,13 @@ import { RunReporter } from "./report-run.ts";
 import { type RunResult, runJob } from "./run-job.ts";
 import type { ScheduleEntry } from "./scheduler.ts";
 
-/** A start of the program catches up on a reconciling that was missed by a quarter of its interval. */
+/** A start runs a missed reconcile once it is late by a quarter of its interval. */
 const RECONCILE_LATE = 1.25;
 
-/** When old history is removed: after the night's copies and comparisons. */
-const HOUSE_SCHEDULE = "23 4 * * *";
+/** When old history is removed: after the nightly backups and comparisons. */
+const PRUNE_SCHEDULE = "23 4 * * *";
 
-/** Builds every job that the configuration switches on, and says when each runs. */
+/** Builds every job that the configuration switches on, with its schedule. */
 export function buildJobs(
   context: JobContext,
   options: {
@@ -42,7 +42,7 @@ export function buildJobs(
     onResult?: (job: string, result: RunResult) => void;
     readSpace?: ReadSpace;
     pagesMax?: number;
-    /** In the place of the configured one. */
+    /** Replaces the configured one, in tests. */
     journal?: BatchJournal;
     mirror?: RunMirror | undefined;
   },
@@ -135,7 +135,7 @@ export function buildJobs(
   return entries;
 }
 
-/** What runs by schedule alone and asks the service nothing. */
+/** Scheduled jobs that send no requests. */
 function upkeepEntries(
   context: JobContext,
   loaded: LoadedConfig,
@@ -161,7 +161,7 @@ function upkeepEntries(
   });
   return [
     { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },
-    { pattern: HOUSE_SCHEDULE, runner: runnerOf(pruneHistory) },
+    { pattern: PRUNE_SCHEDULE, runner: runnerOf(pruneHistory) },
   ];
 }
 
@@ -172,7 +172,7 @@ export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
   return compileOrderRules({ ...orders, account, timezone: service.timezone, updates, written });
 }
 
-/** The feeds that the configuration switches on, in the order in which a backlog drains. */
+/** The feeds that are switched on, in the order in which a backlog is sent. */
 export function feedRulesOf({ config }: LoadedConfig): Map<FeedName, FeedRules> {
   return new Map(
     FEED_NAMES.flatMap((name) => {

@@ -14,12 +14,15 @@ import { VERSION } from "../platform/version.ts";
 import { accountMark } from "./account.ts";
 import { CronTimes } from "./cron-times.ts";
 
-/** Who this process is, over every beginning anew. */
+/** Identifies this process in the mirror; stays the same over reloads. */
 const WRITER = randomUUID();
 
 const NOWHERE = { host: "", port: 0, user: "", password: undefined, database: "", tls: true };
 
-/** The mirror; undefined where the configuration names none. `sentence`: how things stand with the shop. @throws Fenced */
+/**
+ * The mirror's job; undefined where none is configured. `sentence`: the shop's present status.
+ * @throws Fenced
+ */
 export function buildMirror(
   context: JobContext,
   { config, mirrorTrouble }: LoadedConfig,
@@ -42,7 +45,7 @@ export function buildMirror(
       version: VERSION,
       account: accountMark(config),
     },
-    // A block of the ERP's must not hide a revision that PostgreSQL does not show yet.
+    // Up before down: a block by the ERP must not hide a revision that PostgreSQL does not have yet.
     parts: [new Up(config.statuses.map), new Down()],
     sentence,
     silentAfterS: Math.max(SILENT_MIN_S, Math.ceil((3 * intervalMs) / 1000)),

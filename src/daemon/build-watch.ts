@@ -22,10 +22,10 @@ import { callOutside } from "../service/outside-call.ts";
 import { orderRulesOf } from "./build-jobs.ts";
 
 const USER_AGENT = "erp-bridge";
-/** Version of the webhook's body; a change that breaks a reader raises it. */
+/** Version of the webhook's body; raised by a change that breaks a reader. */
 const MESSAGE_VERSION = 1;
 
-/** Everything that looks at the flows from beside them. */
+/** Everything that observes the flows from outside: notices, conditions, alerts and the heartbeat. */
 export function buildWatch(
   context: JobContext,
   objects: ErpObjects,
@@ -69,7 +69,7 @@ export function buildWatch(
   return new Watch(context, looks);
 }
 
-/** The places that are notified, as the configuration names them. */
+/** The configured receivers of alerts. */
 export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "file">): Receiver[] {
   const { webhook, command } = config.alerts;
   const origin = { host: os.hostname(), instance: path.basename(file, path.extname(file)) };
@@ -114,7 +114,7 @@ export function buildReceivers({ config, file }: Pick<LoadedConfig, "config" | "
   return receivers;
 }
 
-/** As docs/alert.schema.json says. `text` is the property that chat services read, so most of them take the message as it is. */
+/** As in docs/alert.schema.json. Chat services read the property `text`, so most accept the message unchanged. */
 function bodyOf(message: AlertMessage, origin: { at: string; host: string; instance: string }): string {
   return JSON.stringify({ version: MESSAGE_VERSION, program: "erp-bridge", ...message, ...origin });
 }

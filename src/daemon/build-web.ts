@@ -15,7 +15,7 @@ import { RunCounter } from "../web/run-counter.ts";
 import { statusPage } from "../web/status-page.ts";
 import { WebServer } from "../web/web-server.ts";
 
-/** The pictures show days and hours. */
+/** The charts show days and hours, so they need no quicker update. */
 const CHARTS_REST_MS = 30_000;
 
 /** Health, metrics and the status page; undefined where they are switched off. */
@@ -62,7 +62,7 @@ export function buildWeb(
   return new WebServer({ listen, store, clock, log, loop, answer: (request, port) => answerer.answer(request, port) });
 }
 
-/** The machine, and the name of the configuration where it has one of its own. */
+/** The host, with the configuration's name where it is not the default. */
 function instanceOf(file: string): string {
   const name = path.basename(file, path.extname(file));
   return name === "config" ? os.hostname() : `${name} @ ${os.hostname()}`;

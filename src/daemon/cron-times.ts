@@ -1,20 +1,21 @@
 /*
- * When a cron pattern is due, in a time zone. node-cron reads the patterns. Where clocks are set back it leaves out the first of
- * the two equal hours, and where they are set forward a time that does not exist falls out for that day. So a pattern is also
- * asked under the offset that holds now: everything that is due several times a day keeps its distance, and what has a fixed hour
- * runs once on either day.
+ * When a cron pattern is due in a time zone. node-cron parses the patterns. Where clocks are set back it skips the
+ * first of the two equal hours, and where they are set forward it skips a time that does not exist on that day. So each
+ * pattern is also evaluated under the present offset: what runs several times a day keeps its interval, and what has a
+ * fixed hour runs once on either day.
  */
 import { createTask, type ScheduledTask } from "node-cron";
 import { zoneOffset } from "../answers/timestamp.ts";
 
-/** Enough to see the night of a pattern that runs every minute of the day, without making the start slow. */
+/** Enough to include the night of a pattern that runs every minute of the day, without slowing the start. */
 const SAMPLED_RUNS_MAX = 700;
 const SHORTEST_MS = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /**
- * Patterns whose runs are all the same time apart, with the unit of their step and the longest that a step can be: every few
- * seconds, every few minutes, once an hour, once a day. Where a minute or an hour is no multiple of the step, the run after its end comes sooner.
+ * Patterns with a fixed interval, the unit of their step and the longest possible step: every few seconds, every few
+ * minutes, hourly, daily. Where the step does not divide a minute or an hour, the first run of the next one comes
+ * sooner.
  */
 const EVEN: readonly [form: RegExp, unitMs: number, longestMs: number][] = [
   [/^\*(?:\/(\d+))?(?: \*){5}$/, 1_000, MINUTE_MS],
@@ -27,9 +28,9 @@ export class CronTimes {
   readonly #pattern: string;
   readonly #zone: string;
   readonly #hasFixedHour: boolean;
-  /** Made when it is first asked for its next runs; never started. */
+  /** Created on first use; never started. */
   #made: ScheduledTask | undefined;
-  /** The same by offset. A zone has few. */
+  /** The same by offset. A zone has few offsets. */
   readonly #fixed = new Map<number, ScheduledTask>();
 
   constructor(pattern: string, zone: string) {
@@ -53,12 +54,12 @@ export class CronTimes {
     if (thereS > offsetS) return fixed;
     if (this.#hasFixedHour) return inZone;
     if (thereS === offsetS) return fixed;
-    // The second of two equal hours begins before it.
+    // The second of two equal hours starts before it.
     const later = nextOf(this.#taskAt(thereS));
     return this.#offsetAt(later) === thereS ? Math.min(later, inZone) : inZone;
   }
 
-  /** The longest time between two runs; of uneven patterns, as far as a sample shows it. */
+  /** The longest time between two runs, in milliseconds; of irregular patterns the longest within a sample. */
   longestIntervalMs(): number {
     for (const [form, unitMs, longestMs] of EVEN) {
       const found = form.exec(this.#pattern);
@@ -87,7 +88,7 @@ function taskOf(pattern: string, timezone: string): ScheduledTask {
   return createTask(pattern, () => {}, { timezone });
 }
 
-/** `+05:30`. */
+/** `+05:30` */
 function nameOf(offsetS: number): string {
   const minutes = Math.abs(Math.trunc(offsetS / 60));
   const [hour, minute] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0"));

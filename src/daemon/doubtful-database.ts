@@ -1,8 +1,9 @@
 /*
- * Whether the database that a start finds is the one that was there last, and whole. An older copy may have been put in its
- * place, also by SQLite itself under the running daemon, its folder may have been set back as a whole, or its log may have
- * been removed or truncated: then what was confirmed to the service may be missing. A condition says so, and what the service acknowledged since is doubted as after a
- * restore. A crash in the middle does the same once more.
+ * Checks at a start whether the database is the one that was last in use, and whole. It may have been replaced by an
+ * older copy (SQLite itself can do that under a running daemon), its folder may have been rolled back as a whole, or
+ * its log may have been removed or truncated. Then orders that were confirmed to the service may be missing. A
+ * condition reports that, and what the service has acknowledged since is treated as unknown, as after a restore. After
+ * a crash in the middle the same is done again.
  */
 
 import { lookForCopy, orNothing } from "../backup/backup-files.ts";
@@ -24,7 +25,7 @@ import { accountOf } from "./account.ts";
 import { type Elsewhere, findNewer, furthest, lookElsewhere, settleElsewhere } from "./newer-elsewhere.ts";
 
 interface Verify {
-  /** The statements that make an empty database. */
+  /** The statements that create an empty database. */
   schema: () => readonly string[];
   log: Log;
 }
@@ -33,7 +34,7 @@ const PROBLEMS_MAX = 3;
 const NOWHERE: Elsewhere = { entry: undefined, copy: undefined };
 
 /**
- * Opens the database for the daemon. Where the file cannot be read as one, the error names the newest copy of the account.
+ * Opens the database for the daemon. Where the file is unreadable, the error names the newest copy of the account.
  * @throws BridgeError as `openStore` does
  */
 export function openForDaemon(loaded: LoadedConfig, troubles: Troubles): Store {
@@ -50,7 +51,7 @@ export function openForDaemon(loaded: LoadedConfig, troubles: Troubles): Store {
 }
 
 /**
- * At a start, before anything is asked or sent. Returns what is reported, where something may be missing.
+ * Checks the database at a start, before any request. Returns the reported message where something may be missing.
  * @throws BridgeError `database_corrupt`
  */
 export function settleDoubts(
@@ -60,7 +61,7 @@ export function settleDoubts(
 ): Message | undefined {
   const found = findDoubt(store, loaded, verify);
   const isUnnoted = found === undefined && store.isUnnoted;
-  // One that no start has worked with has nothing elsewhere.
+  // A database that no start has used has nothing elsewhere.
   const elsewhere = isUnnoted || store.wasNoted ? lookElsewhere(store, loaded) : NOWHERE;
   if (isUnnoted) {
     const detail = settleUnnoted(store, loaded, { nowMs, verify, elsewhere });
@@ -68,13 +69,15 @@ export function settleDoubts(
     return detail;
   }
   const newer = findNewer(store, elsewhere);
-  // After a crash the file may have been written over. What was moved into the database beside a reader is whole only together with the log.
+  // After a crash the file may have been overwritten. Pages that were moved into the database beside a reader are
+  // complete only together with the log.
   if (found !== undefined || newer !== undefined || store.isMixed) refuseDamaged(store, loaded, verify);
-  // Damage alone that is not there any more took nothing with it.
+  // Damage that has disappeared by itself has lost nothing.
   const why = found?.kind === "log" ? "log" : found?.isBehind === true ? "older" : "elsewhere";
   const detail =
     why === "elsewhere" && newer === undefined ? undefined : describeGap(store, loaded, { why, elsewhere, newer });
-  if (detail !== undefined) doubt(store, loaded, { detail, note: found?.note, elsewhere, at: isoTime(nowMs) });
+  if (detail !== undefined)
+    reportPossibleLoss(store, loaded, { detail, note: found?.note, elsewhere, at: isoTime(nowMs) });
   store.trustProgress();
   return detail;
 }
@@ -89,8 +92,8 @@ function findDoubt(store: Store, loaded: LoadedConfig, verify: Verify) {
 }
 
 /**
- * A database of which a note was written, and none is there: putting an earlier copy in its place by hand removes it
- * with the rest. Only the journal shows that no order is missing; what was acknowledged since may be newer all the same.
+ * For a database whose progress note is missing: restoring an earlier copy by hand removes the note with the other
+ * files. Only the journal can show that no order is missing; acknowledgements may be missing even then.
  */
 function settleUnnoted(
   store: Store,
@@ -101,12 +104,12 @@ function settleUnnoted(
   if (isAsNewAsKnown(store, elsewhere)) {
     doubtAcknowledged(store, m.daemon.mayLackSent);
     doubtRequests(store, loaded.config.statuses.map);
-    // Changes that came after the newest batch may be missing, and with them events, revisions and requests.
+    // Changes after the newest batch may be missing, and with them events, revisions and requests.
     raiseNumbers(store, undefined, { isComplete: false, note: furthest(undefined, elsewhere) });
     return undefined;
   }
   const detail = describeGap(store, loaded, { why: "unnoted", elsewhere });
-  doubt(store, loaded, { detail, note: undefined, elsewhere, at: isoTime(nowMs) });
+  reportPossibleLoss(store, loaded, { detail, note: undefined, elsewhere, at: isoTime(nowMs) });
   return detail;
 }
 
@@ -133,7 +136,7 @@ function findDamage(store: Store, { schema, log }: Verify): Message | undefined 
   try {
     const { problems, erpComplaints, staleIndexes } = verifyTables(store.db, "integrity_check", PROBLEMS_MAX);
     if (erpComplaints.length > 0) log.warn({}, m.database.erpComplaints({ found: erpComplaints.join("; ") }));
-    if (problems.length === 0) for (const index of staleIndexes) makeAgain(store, index);
+    if (problems.length === 0) for (const index of staleIndexes) rebuildIndex(store, index);
     const missing = findMissingTables(store.db, schema());
     const parts = [...problems, ...(missing.length === 0 ? [] : [m.daemon.noTables({ tables: missing })])];
     return parts.length === 0 ? undefined : m.common.joined({ parts });
@@ -144,17 +147,17 @@ function findDamage(store: Store, { schema, log }: Verify): Message | undefined 
   }
 }
 
-/** SQLite refuses a change of a row that it does not find in an index, as it stands, as damage of the file. */
-function makeAgain(store: Store, index: string): void {
+/** Rebuilds a stale index: SQLite reports a change of a row that is missing in its index as damage of the file. */
+function rebuildIndex(store: Store, index: string): void {
   try {
     store.write(() => store.db.exec(`REINDEX ${quoteName(index)}`));
   } catch (error) {
     if (asError(error).code === "database_corrupt") throw error;
-    // The ERP writes, or its unique index does not hold for this program's collation.
+    // The ERP holds the write lock, or its unique index is violated under this program's collation.
   }
 }
 
-function doubt(
+function reportPossibleLoss(
   store: Store,
   loaded: LoadedConfig,
   { detail, note, elsewhere, at }: { detail: Message; note: Note | undefined; elsewhere: Elsewhere; at: string },
@@ -163,7 +166,8 @@ function doubt(
   doubtAcknowledged(store, m.daemon.mayLackSent);
   doubtRequests(store, loaded.config.statuses.map);
   loseDelivery(store, at);
-  // Last: from then on the database is not behind any more. The numbers first: after a crash in between, the same is reported again.
+  // Last, because afterwards the database no longer counts as behind. Numbers first: after a crash in between,
+  // everything is reported again.
   raiseNumbers(store, undefined, { isComplete: false, note: furthest(note, elsewhere) });
   store.write(() => settleElsewhere(store, elsewhere));
 }

@@ -1,9 +1,9 @@
 /*
- * Keeps jobs from making requests that the service refuses. Holds are rows, so that they outlive a restart and `resume` can
- * lift them; their deadlines are kept on the monotonic clock while the process lives, so that a wall clock that
- * jumps neither hammers the service nor silences the bridge. A hold that a full disk keeps from being written is kept
- * in memory: after a crash the same answer asks for it again. What the flows were answered last is kept by the process
- * alone: after a restart a hold keeps its scope until two flows have been answered anew.
+ * Keeps jobs from sending requests that the service refuses. Holds are rows, so that they outlive a restart and
+ * `resume` can lift them. Their deadlines use the monotonic clock while the process lives, so that a jump of the wall
+ * clock neither floods the service nor silences the bridge. A hold that a full disk keeps from being written is kept in
+ * memory; after a crash the next refusal sets it again. The last answer to each flow is kept in memory only: after a
+ * restart a hold keeps its scope until two flows have been answered again.
  */
 
 import type { HoldReason } from "../database/hold-names.ts";
@@ -30,7 +30,7 @@ import { isoTime } from "../platform/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
 
-/** Reasons that keep requests from leaving, and how long at most until one may try again; null: a person decides. */
+/** Reasons that block requests, each with the longest wait until a probe; null: only a person ends the hold. */
 const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   credentials: CREDENTIALS_PROBE_MS,
   payment: PAYMENT_PROBE_MS,
@@ -40,14 +40,14 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   unrestored: null,
 };
 
-/** A flow that used a probe up in vain leaves the next one to others that wait for it for so long at most. */
+/** How long a flow that used a probe in vain leaves further probes to other flows that wait for one. */
 const OTHERS_FIRST_MS = 5 * 60_000;
-/** After so long a job that left a probe to others asks again. */
+/** A job that left a probe to others asks again after so long. */
 const YIELDED_MS = 60_000;
 
 export type Admission =
   | { state: "open" }
-  /** One may try whether these holds are over; as they were before their next probe was moved on. */
+  /** One pass may try whether these holds are over; `holds` are as before their next probe was postponed. */
   | { state: "probe"; holds: readonly HoldRow[] }
   /** `leftMs`: until this job may try; undefined where only a person ends the hold. */
   | { state: "held"; hold: HoldRow; leftMs: number | undefined };
@@ -56,19 +56,21 @@ export class HoldGate {
   readonly #context: JobContext;
   /** Monotonic time of the next probe, by area and reason. */
   readonly #probeAtMs = new Map<string, number>();
-  /** Monotonic time until which an answer has asked for patience; a shorter wait that another one asks for is over before. */
-  readonly #toldUntilMs = new Map<string, number>();
+  /**
+   * Monotonic time until which the service asked to wait, by hold; a shorter wait from another answer does not end it.
+   */
+  readonly #requestedUntilMs = new Map<string, number>();
   /** Holds that could not be written. */
   readonly #unsaved = new Map<string, HoldRow>();
   /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
   readonly #othersFirstUntilMs = new Map<string, number>();
-  /** The flow whose probe of each hold of an area was refused last, and those that have been kept waiting since. */
+  /** By hold of an area: the flow whose probe was refused last, and the flows that have waited since. */
   readonly #queues = new Map<string, { refused: string; waiting: Set<string> }>();
-  /** By hold, what a flow was refused since its last probe began: that probe says nothing of it. */
+  /** By hold: the flow that was refused since the hold's last probe began; that probe does not cover it. */
   readonly #refusedSince = new Map<string, { flow: string; row: HoldRow }>();
-  /** What each flow was answered last, by area and flow. */
+  /** The last answer to each flow, by area and flow. */
   readonly #verdicts = new Map<string, Verdict>();
-  /** The holds that stood at the start have been looked at. */
+  /** Deadlines of the holds that existed at the start are set. */
   #isCounting = false;
 
   constructor(context: JobContext) {
@@ -76,8 +78,8 @@ export class HoldGate {
   }
 
   /**
-   * Whether a job of these areas may ask now; its own name comes last. A `probe` has already moved the hold's next probe on, in the database
-   * too, so that whatever happens to it there is at most one in a hold's window.
+   * Whether a job of these areas may send requests now; its own name comes last. For a `probe` the hold's next probe is
+   * already postponed, in the database too, so that there is at most one per window whatever happens to it.
    */
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
@@ -87,14 +89,15 @@ export class HoldGate {
     let leftMs = 0;
     for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
       const windowMs = BLOCKING[hold.reason];
-      // The flow that pulls bears the name of its area: what concerns its own requests holds no other flow there.
+      // `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows.
       if (windowMs === undefined || (hold.scope === "flow" && hold.area !== areas.at(-1))) continue;
-      // Every hold is looked at, so that their times run beside one another and not one after the other.
+      // All holds are checked, so that their waits run in parallel.
       if (this.#isWaiting(hold, windowMs, areas)) {
         held ??= hold;
         leftMs = Math.max(leftMs, this.#leftOf(hold, windowMs));
       }
-      // What the service asked for is over: a probe that fails on the way must not cost the longest wait there is.
+      // The wait that the service asked for has passed: a probe that fails for another reason must not cost the longest
+      // wait.
       else due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : (windowMs ?? 0) });
     }
     if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
@@ -103,7 +106,7 @@ export class HoldGate {
       this.#queues.get(keyOf(hold))?.waiting.clear();
       this.#refusedSince.delete(keyOf(hold));
     }
-    // In memory first: while the commit waits for the write lock, another job must not be let through as well.
+    // In memory first: while the commit waits for the write lock, no other job may be let through.
     for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
     try {
       await commit(this.#context, signal, () => {
@@ -112,7 +115,7 @@ export class HoldGate {
         }
       });
     } catch (error) {
-      // A flow that was refused meanwhile waits its time.
+      // A flow that was refused meanwhile keeps its wait.
       for (const { hold } of due)
         if (!this.#refusedSince.has(keyOf(hold))) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
       throw error;
@@ -122,8 +125,9 @@ export class HoldGate {
   }
 
   /**
-   * The service has let a probe in: the holds that it tried are over, and are returned. A pass that was no probe lifts
-   * nothing, because another one may have been refused while it ran; a flow that was refused while the probe ran waits alone.
+   * The service accepted a probe: deletes and returns the holds that it tried. A pass that was no probe lifts nothing,
+   * because another one may have been refused meanwhile; a flow that was refused during the probe keeps a hold of its
+   * own.
    */
   async passed(admission: Admission, signal: AbortSignal): Promise<readonly HoldRow[]> {
     if (admission.state !== "probe") return [];
@@ -141,15 +145,15 @@ export class HoldGate {
       const untilMs = this.#probeAtMs.get(key);
       for (const map of [this.#probeAtMs, this.#queues, this.#refusedSince]) map.delete(key);
       if (refused === undefined || untilMs === undefined) continue;
-      for (const map of [this.#toldUntilMs, this.#unsaved]) map.delete(key);
-      for (const map of [this.#probeAtMs, this.#toldUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
+      for (const map of [this.#requestedUntilMs, this.#unsaved]) map.delete(key);
+      for (const map of [this.#probeAtMs, this.#requestedUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
     }
     return holds;
   }
 
   /**
-   * A flow of these areas has nothing to ask: a wait that the service asked for is over by itself when its time is, and so is any hold whose
-   * probe is due where none of its flows has anything to send, which no request would end.
+   * For a flow of these areas without work: ends waits that the service asked for and that have passed, and holds whose
+   * probe is due where none of their flows has anything to send, because no request would end them.
    */
   async endWaits(areas: readonly string[], signal: AbortSignal): Promise<void> {
     const over = areas
@@ -169,21 +173,21 @@ export class HoldGate {
     return flows.length > 0 && flows.every((flow) => loadWorkLeft(this.#context.store, flow).left === 0);
   }
 
-  /** A probe that asked nothing is given back, and others may take it first: they may have something to ask. */
+  /** Returns a probe that sent no request. Other flows may take it first, because they may have something to send. */
   async unused(admission: Admission, areas: readonly string[], signal: AbortSignal): Promise<void> {
     if (admission.state !== "probe") return;
     const { store, clock } = this.#context;
-    const given = () => admission.holds.filter((hold) => !this.#refusedSince.has(keyOf(hold)));
+    const returned = () => admission.holds.filter((hold) => !this.#refusedSince.has(keyOf(hold)));
     await commit(this.#context, signal, () => {
-      for (const hold of given()) saveHold(store, hold);
+      for (const hold of returned()) saveHold(store, hold);
     });
-    for (const hold of given()) {
+    for (const hold of returned()) {
       this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
       this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), clock.monotonicMs() + OTHERS_FIRST_MS);
     }
   }
 
-  /** The hold that a failed pass of a job asks for. */
+  /** The hold that a failed pass of a job requires. */
   planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
     const flow = flowOf(areas);
     const plan = planHold(error, flow);
@@ -197,7 +201,7 @@ export class HoldGate {
     return planHold(error, flow, scopeOfRefusal(flow, verdicts, standing));
   }
 
-  /** A pass that asked the service, and began at that monotonic time, has ended well. */
+  /** Records that a pass which sent requests, and began at this monotonic time, has succeeded. */
   noteAccepted(areas: readonly string[], beganMs: number): void {
     this.#note(areas, { isAccepted: true, atMs: beganMs });
   }
@@ -208,7 +212,7 @@ export class HoldGate {
   }
 
   /**
-   * Begins or prolongs a hold. Never throws: one that cannot be written is in force all the same.
+   * Sets or prolongs a hold. Never throws: a hold that cannot be written is in force in memory.
    * @param areas of the job that failed
    */
   async hold(
@@ -220,7 +224,7 @@ export class HoldGate {
     const { store, clock, log, client } = this.#context;
     const now = clock.nowMs();
     const key = keyOf(plan);
-    // The answer for one order is no evidence about the area, and ends no hold of it.
+    // An answer about one order says nothing about the area, and ends no hold of it.
     const isOfOrder = error instanceof ServiceError && error.target === "order";
     const replaced = isOfOrder ? [] : this.#replacedBy(plan, areas);
     const isProbeRefused =
@@ -229,7 +233,7 @@ export class HoldGate {
     const waitMs =
       plan.probeAfterMs === null
         ? null
-        : Math.max(plan.probeAfterMs, (this.#toldUntilMs.get(key) ?? 0) - clock.monotonicMs());
+        : Math.max(plan.probeAfterMs, (this.#requestedUntilMs.get(key) ?? 0) - clock.monotonicMs());
     const row: HoldRow = {
       area: plan.area,
       reason: plan.reason,
@@ -247,7 +251,7 @@ export class HoldGate {
     else this.#queues.set(key, { refused: flowOf(areas), waiting: new Set() });
     if (waitMs !== null) {
       this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
-      this.#toldUntilMs.set(key, clock.monotonicMs() + waitMs);
+      this.#requestedUntilMs.set(key, clock.monotonicMs() + waitMs);
     }
     this.#refusedSince.set(key, { flow: flowOf(areas), row });
     this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
@@ -263,7 +267,7 @@ export class HoldGate {
     return row;
   }
 
-  /** What was begun before a restart runs from the restart on, also where nothing is to be asked yet. */
+  /** Deadlines from before a restart run from the restart on, even where no request is due yet. */
   #countFromStart(): void {
     if (this.#isCounting) return;
     for (const hold of loadHolds(this.#context.store)) {
@@ -273,22 +277,22 @@ export class HoldGate {
     this.#isCounting = true;
   }
 
-  /** The holds of the same reason that a new one takes the place of: those of its flows, or that of the whole area. */
+  /** Holds of the same reason that a new hold replaces: those of its flows, or the one of the whole area. */
   #replacedBy({ area, scope, reason }: HoldPlan, areas: readonly string[]): HoldRow[] {
-    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area && !this.#isAskedFor(hold);
+    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area && !this.#isRequestedWait(hold);
     if (scope === "flow")
       return this.#holdsOf(areas[0] ?? area).filter((hold) => isSame(hold) && hold.scope === "area");
     const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
     return flows.flatMap((flow) => this.#holdsOf(flow)).filter((hold) => isSame(hold) && hold.scope === "flow");
   }
 
-  /** A wait that was asked for lasts until its time, whatever is asked for beside it. */
-  #isAskedFor(hold: HoldRow): boolean {
+  /** Whether the service asked for this wait and it is not over; then no other hold replaces it. */
+  #isRequestedWait(hold: HoldRow): boolean {
     if (hold.reason !== "rate limit" || hold.nextProbeAt === null) return false;
     return this.#waitOf(hold, hold.nextProbeAt, RETRY_AFTER_MAX_MS) > 0;
   }
 
-  /** How long a job waits that was kept waiting; one that leaves a probe to others asks again soon. */
+  /** How long a held job waits; one that leaves a probe to others asks again soon. */
   #leftOf(hold: HoldRow, windowMs: number | null): number {
     if (windowMs === null || hold.nextProbeAt === null) return Number.POSITIVE_INFINITY;
     return Math.max(this.#waitOf(hold, hold.nextProbeAt, windowMs), YIELDED_MS);
@@ -299,7 +303,7 @@ export class HoldGate {
     const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
     const flow = flowOf(areas);
     const queue = this.#queues.get(keyOf(hold));
-    // The flow that was refused last does not take every probe from those that may be accepted.
+    // The flow that was refused last must not take every probe from flows that may be accepted.
     const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -OTHERS_FIRST_MS;
     const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
     const isWaiting = waitMs > 0 || isYielding || untilMs > this.#context.clock.monotonicMs();
@@ -320,7 +324,7 @@ export class HoldGate {
     const key = keyOf(hold);
     let probeAt = this.#probeAtMs.get(key);
     if (probeAt === undefined) {
-      // Begun by another process or before a restart: the wall clock is all there is, and it may be wrong by years.
+      // Set by another process or before a restart: only the wall clock is available, and it may be wrong by years.
       const leftMs = Math.min(Math.max(Date.parse(nextProbeAt) - clock.nowMs(), 0), windowMs);
       probeAt = clock.monotonicMs() + leftMs;
       this.#probeAtMs.set(key, probeAt);

@@ -1,26 +1,30 @@
 /*
- * How old rows are at least, whatever times stand in them: which number was the largest at a time that the service confirmed.
- * Numbers only grow, so that a row up to a mark is as old as the mark. SQL reads SQLite's own table of them.
+ * Marks for the age of rows that do not rely on times in the rows: the largest id that existed at a time which the
+ * service confirmed. Ids only grow, so a row up to a mark is at least as old as the mark. Reads SQLite's own table
+ * `sqlite_sequence`.
  */
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 export interface Mark {
   atMs: number;
-  /** The largest number that there was. */
+  /** The largest id at that time. */
   id: number;
 }
 
 export type History = "runs" | "events" | "batches" | "requests";
 
-/** So many marks lie in the time that rows are kept: rows stay for a hundredth of it longer. */
+/** Marks within the retention time; rows are kept longer by at most a hundredth of it. */
 const MARKS_IN_SPAN = 100;
-/** Also where the time that rows are kept was lengthened or a clock has jumped. */
+/** Also a limit where the retention time was raised or a clock has jumped. */
 const MARKS_MAX = 3 * MARKS_IN_SPAN;
 
 const NONE: Record<History, Mark[]> = { runs: [], events: [], batches: [], requests: [] };
 
-/** Adds a mark; drops the last one where it is near, and all before the newest that is as old as rows are kept. */
+/**
+ * Adds a mark. Drops the last one where it is too near, and all before the newest one that is as old as the retention
+ * time.
+ */
 export function addMark(marks: readonly Mark[], mark: Mark, keptMs: number): Mark[] {
   const [nearMs, foreMs] = [marks.at(-1)?.atMs, marks.at(-2)?.atMs];
   const isCrowded =
@@ -34,12 +38,12 @@ export function addMark(marks: readonly Mark[], mark: Mark, keptMs: number): Mar
   return [...kept.filter(({ id }) => id >= oldId), mark].slice(-MARKS_MAX);
 }
 
-/** The largest number that there was at that time or before; 0 where it is unknown. */
+/** The largest id that existed at that time or before; 0 where it is unknown. */
 export function idAsOldAs(marks: readonly Mark[], atMs: number): number {
   return Math.max(0, ...marks.filter((mark) => mark.atMs <= atMs).map(({ id }) => id));
 }
 
-/** What cannot be read was not noted. */
+/** Unreadable marks count as none. */
 export function loadMarks(store: Store): Record<History, Mark[]> {
   try {
     return { ...NONE, ...loadMetaJson<Partial<Record<History, Mark[]>>>(store, "history") };
@@ -54,7 +58,7 @@ export function saveMarks(store: Store, marks: Record<History, Mark[]>): void {
 
 const TABLES = { runs: "runs", events: "order_event_rows", batches: "batches", requests: "status_requests" };
 
-/** The largest number that each has ever given. */
+/** The largest id ever assigned, by history. */
 export function loadLargest(store: Store): Record<History, number> {
   const largest = store.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?").pluck();
   const of = (history: History) => Number(largest.get(TABLES[history]) ?? 0);

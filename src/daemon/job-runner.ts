@@ -1,6 +1,6 @@
 /*
- * Decides when one job runs: one pass at a time, at once again while more waits, later and later while it fails. A
- * crash loses nothing that matters here: every job runs at start, and what it has to do is in the database.
+ * Decides when one job runs: one pass at a time, another one at once while work remains, and with growing delays while
+ * it fails. A crash loses nothing that matters: every job runs at start, and its work is in the database.
  */
 
 import { addCounts } from "../pass/counts.ts";
@@ -9,7 +9,7 @@ import type { Clock } from "../platform/ports.ts";
 import { backoffMs } from "./backoff.ts";
 import type { RunResult } from "./run-job.ts";
 
-/** Passes in a row for one trigger; then others get a turn even if a service brings something new for ever. */
+/** Passes in a row per trigger, so that other jobs get a turn even if the service never runs out of work. */
 const PASSES_IN_ROW_MAX = 1_000;
 
 export interface RunnerOptions {
@@ -30,7 +30,7 @@ export class JobRunner {
   #isAskedAgain = false;
   #failures = 0;
   #retryAtMs: number | undefined;
-  /** When what waits for its time is due. */
+  /** When deferred work is due. */
   #dueAtMs = Number.POSITIVE_INFINITY;
   #lastStartMs: number;
 
@@ -44,7 +44,7 @@ export class JobRunner {
     return this.#running !== undefined;
   }
 
-  /** Resolves when no pass is under way. */
+  /** Resolves when no pass is running. */
   async whenIdle(): Promise<void> {
     await this.#running;
   }
@@ -54,19 +54,19 @@ export class JobRunner {
     return this.#options.clock.monotonicMs() - this.#lastStartMs;
   }
 
-  /** Milliseconds for which looks have found no sign of life of the pass under way; 0 where none is. */
+  /** Milliseconds since the running pass was last seen to make a sign of life; 0 where none runs. */
   silentMs(): number {
     const silentMs = this.#liveness.silentMs(this.#options.clock.monotonicMs());
     return this.isRunning ? silentMs : 0;
   }
 
-  /** By schedule: nothing while the job backs off after a failure. */
+  /** A scheduled run: does nothing while the job backs off after a failure. */
   trigger(signal: AbortSignal): void {
     if (this.#retryAtMs !== undefined && this.#options.clock.monotonicMs() < this.#retryAtMs) return;
     void this.runNow(signal);
   }
 
-  /** The supervisor's tick: a retry, or something that waits, whose time has come. */
+  /** Called by the scheduler's tick: starts a retry or deferred work that is due. */
   retryIfDue(signal: AbortSignal): void {
     if (this.isRunning) return;
     const atMs = this.#retryAtMs ?? this.#dueAtMs;
@@ -74,9 +74,9 @@ export class JobRunner {
   }
 
   /**
-   * At once, whatever the backoff says. While a pass is under way, another one follows it, so that whatever was
-   * written before the call is seen. Resolves with the last result and the counts of all passes; undefined where it
-   * was stopped before it began.
+   * Runs at once, whatever the backoff. If a pass is running, another one follows it, so that everything written before
+   * the call is seen. Resolves with the last result and the counts of all passes; undefined where it was stopped before
+   * it began.
    */
   async runNow(signal: AbortSignal): Promise<RunResult | undefined> {
     if (this.#options.isStopping()) return undefined;
@@ -100,7 +100,7 @@ export class JobRunner {
       }
       return result;
     } finally {
-      // Here and not in the caller: a request that comes in between would be taken for one that this run still covers.
+      // Here and not in the caller: a request that arrives in between would otherwise count as covered by this run.
       this.#running = undefined;
     }
   }
@@ -119,12 +119,12 @@ export class JobRunner {
   }
 }
 
-/** In how many milliseconds something is due that a pass has left waiting. */
+/** Milliseconds until work that a pass deferred is due. */
 export function dueIn(result: RunResult): number | undefined {
   return result.error === null && "dueInMs" in result ? result.dueInMs : undefined;
 }
 
-/** Two passes in a row as one: what the later one came to, and what both did. */
+/** Merges two passes in a row: the outcome of the later one, and the counts of both. */
 export function addUp(before: RunResult, last: RunResult): RunResult {
   const counts = { ...before.counts };
   addCounts(counts, last.counts);

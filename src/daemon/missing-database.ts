@@ -1,7 +1,8 @@
 /*
- * A configuration that once ran with a database and finds none, or one that the ERP has made by opening it, must not begin an empty one: its orders are elsewhere, and
- * the service would not hand them out again. That there was one is shown by what stays beside it (`DATABASE.id`), by a copy in
- * `backup.dir` and by an entry of `backup.journal` of the same account. Deletes nothing.
+ * Refuses to create an empty database where there was one before, or where the ERP has created the file by opening it:
+ * the orders are elsewhere, and the service would not deliver them again. An earlier database is shown by the file
+ * beside it (`DATABASE.id`), a copy in `backup.dir` or an entry of `backup.journal` of the same account. Deletes
+ * nothing.
  */
 
 import { existsSync, writeFileSync } from "node:fs";
@@ -19,7 +20,7 @@ import { accountOf, ownerOf } from "./account.ts";
 export function refuseMissingDatabase({ config }: LoadedConfig): void {
   const file = resolveDatabasePath(config.database.path);
   if (existsSync(file) && isOwnDatabase(file)) return;
-  refuseSavedCopy(file); // it has more than any other copy
+  refuseSavedCopy(file); // a saved copy has more than any backup
   const account = accountOf(config);
   const copy = lookForCopy(config.backup.dir, account);
   const { journal } = config.backup;
@@ -32,7 +33,7 @@ export function refuseMissingDatabase({ config }: LoadedConfig): void {
   );
 }
 
-/** Not a reason to fail: the copies show the same. */
+/** Creates `DATABASE.id`. A failure is ignored, because backups show the same. */
 export function noteDatabase(store: Store, loaded: LoadedConfig): void {
   const file = idOf(store.path);
   try {

@@ -1,7 +1,8 @@
 /*
- * What lies elsewhere of a database: the newest entry of `backup.journal` and the copy in `backup.dir` that has the most. Where the
- * folder of the database, or the whole machine, was set back to an earlier state, `DATABASE.progress` went back with it, and
- * only these still have more. What was reported of them once is not reported again.
+ * Compares the database with what is stored elsewhere: the newest entry of `backup.journal` and the copy in
+ * `backup.dir` that has the most. Where the database's folder, or the whole machine, was rolled back,
+ * `DATABASE.progress` was rolled back too, and only these have more. What was reported of them once is not reported
+ * again.
  */
 
 import { lookAtNewestCopy, lookAtNewestEntry } from "../backup/backup-files.ts";
@@ -14,7 +15,7 @@ import { compareReach, type Progress, type Reached } from "../database/progress.
 import type { Store } from "../database/store.ts";
 import { isoTime } from "../platform/ports.ts";
 
-/** An entry that does not say how far the database had come is compared by its time; a pass is recorded each minute. */
+/** An entry without the database's progress is compared by time; a pass is recorded each minute. */
 const MARGIN_MS = 10 * 60_000;
 
 export interface Elsewhere {
@@ -22,17 +23,17 @@ export interface Elsewhere {
   copy: CopyReach | undefined;
 }
 
-/** Up to which entry and copy it was reported what this database may lack. */
+/** The newest entry and copy that a report has covered. */
 interface Settled {
-  /** The time of the entry, where it says no more. */
+  /** Time of the entry, for entries without progress. */
   entryAt: string;
   entry?: Partial<Reached>;
   copy?: Partial<Reached>;
-  /** The time in the name of the copy, from a version that knew no more. */
+  /** Time in the copy's name, written by versions that recorded nothing else. */
   copyMs?: number;
 }
 
-/** Everything waits for it, for a few seconds a folder at most; what does not answer proves nothing. */
+/** Blocks for a few seconds a folder at most; a folder that does not answer proves nothing. */
 export function lookElsewhere(store: Store, { config }: LoadedConfig): Elsewhere {
   const { dir, journal } = config.backup;
   const database = loadMeta(store, "database");
@@ -43,7 +44,7 @@ export function lookElsewhere(store: Store, { config }: LoadedConfig): Elsewhere
   };
 }
 
-/** What has more than this database, and how far it had come. */
+/** What has more than this database: the journal, a copy or both. Undefined where neither has. */
 export function findNewer(
   store: Store,
   { entry, copy }: Elsewhere,
@@ -54,7 +55,10 @@ export function findNewer(
   return inJournal || inCopy ? { inJournal, copy: inCopy ? copy.file : undefined } : undefined;
 }
 
-/** By what the database had come to; a clock that was ahead for a night would have each later entry count as reported for as long. */
+/**
+ * Compares progress rather than times: after a night with a clock ahead, later entries would count as reported for as
+ * long.
+ */
 function isEntryAfter({ reached, receivedAt }: JournalNote, { entry, entryAt }: Settled): boolean {
   return reached === undefined || entry === undefined ? receivedAt > entryAt : compareReach(reached, entry) > 0;
 }
@@ -64,8 +68,8 @@ function isAfter({ progress, madeMs }: CopyReach, { copy, copyMs = 0 }: Settled)
 }
 
 /**
- * An entry is written before its batch is committed: a crash between the two leaves one that is not in the database and
- * that was never confirmed. What the database had come to before that is in it, whatever happened.
+ * An entry is written before its batch is committed, so a crash between the two leaves one that is not in the database
+ * and was never confirmed. The progress before that entry is in the database in any case.
  */
 function isBehindEntry(store: Store, { reached, database, fingerprint, receivedAt }: JournalNote): boolean {
   if (database !== undefined && reached !== undefined) return store.isBehind({ database, ...reached });
@@ -74,7 +78,7 @@ function isBehindEntry(store: Store, { reached, database, fingerprint, receivedA
   return receivedAt > isoTime(Date.parse(lastRunAt) + MARGIN_MS);
 }
 
-/** The numbers go on behind these. */
+/** The furthest known progress; new numbers must start after it. */
 export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere): Progress | undefined {
   const known = [note, entry?.reached, copy?.progress].filter((each) => each !== undefined);
   if (known.length === 0) return undefined;
@@ -85,7 +89,7 @@ export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere)
   };
 }
 
-/** What they have more was reported, or was brought over. Inside a write transaction. */
+/** Marks these as reported or brought over. Inside a write transaction. */
 export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void {
   const before = loadSettled(store);
   const settled: Settled = {

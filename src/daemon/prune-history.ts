@@ -1,10 +1,11 @@
 /*
- * Removes history that is older than it is to be kept: rows of `runs` and of `order_events`, confirmed batches and sent
- * status requests. In small transactions with pauses in between, so that the ERP and the other jobs never wait for it.
- * Orders, what waits and what was refused are never removed, and `order_events.seq` goes on from where it was. Nothing is
- * removed by a time that the service does not confirm, now or when the rows were written ({@link addMark}): a clock that is years ahead would take everything for old. Where its
- * answers have no `Date`, the timestamps of the newest orders and the time since then stand for it; where there are no orders either,
- * only the number of runs is bounded. A crash in the middle leaves the rest for the next night.
+ * Removes history that is older than its retention: rows of `runs` and `order_events`, confirmed batches and sent
+ * status requests. Works in small transactions with pauses, so that the ERP and other jobs never wait long. Orders,
+ * pending work and refused records are never removed, and `order_events.seq` continues. Nothing is removed by a time
+ * that the service has not confirmed, now or when the rows were written ({@link addMark}): to a clock that is years
+ * ahead everything looks old. Where the service sends no `Date`, the timestamps of the newest orders plus the time
+ * since then replace it; without orders only the number of runs is limited. A crash in the middle leaves the rest for
+ * the next night.
  */
 
 import { deleteConfirmedBefore } from "../batches/batch-rows.ts";
@@ -19,15 +20,15 @@ import { isoTime } from "../platform/ports.ts";
 import { deleteSentBefore } from "../statuses/status-rows.ts";
 import { addMark, type History, idAsOldAs, loadLargest, loadMarks, type Mark, saveMarks } from "./history-marks.ts";
 
-/** Rows removed in one transaction: a few milliseconds of the write lock. */
+/** Rows per transaction: a few milliseconds of the write lock. */
 const ROWS_PER_COMMIT = 500;
-/** Between two transactions, for other writers. */
+/** Pause between two transactions, for other writers. */
 const PAUSE_MS = 20;
-/** Runs that are kept at most, whatever their age: years of a pass a minute. */
+/** Limit for runs of any age: years of one pass a minute. */
 const RUNS_MAX = 2_000_000;
-/** Orders whose timestamps are asked for the time. */
-const STAMPS = 21;
-/** Transactions in one pass; the next pass follows at once, and a stop is noticed in between. */
+/** How many orders' timestamps are read to estimate the time. */
+const ORDERS_SAMPLED = 21;
+/** Transactions per pass. The next pass follows at once, and a stop is noticed in between. */
 const COMMITS_PER_PASS = 500;
 
 export interface Retention {
@@ -35,7 +36,7 @@ export interface Retention {
   eventsMs: number;
   batchesMs: number;
   requestsMs: number;
-  /** Of timestamps that name none. */
+  /** Time zone of timestamps without one. */
   zone: string;
 }
 
@@ -44,7 +45,7 @@ export class PruneHistory implements Job {
   readonly areas = [];
   readonly #context: JobContext;
   readonly #retention: Retention;
-  /** What timestamps had reached, and when by the monotonic clock. */
+  /** The largest time in orders' timestamps, and when it was read by the monotonic clock. */
   #reached: { ms: number; sinceMs: number } | undefined;
 
   constructor(context: JobContext, retention: Retention) {
@@ -57,7 +58,7 @@ export class PruneHistory implements Job {
     const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
     const nowMs = this.#confirmedNow();
     const marks = nowMs === undefined ? undefined : await this.#mark(nowMs, signal);
-    /** Where nothing is known: up to no row. */
+    /** Where the time is unknown, no row is old. */
     const old = (what: History, keptMs: number): Old =>
       nowMs === undefined || marks === undefined
         ? { upTo: 0, before: "", now: "" }
@@ -83,11 +84,12 @@ export class PruneHistory implements Job {
     return { outcome: Object.keys(counts).length === 0 ? "idle" : isDone ? "done" : "more", counts };
   }
 
-  /** A time in rows may have been written by a clock that was wrong then: what there was at this time is known by its number. */
+  /** Times in rows may come from a wrong clock, so the present ids are recorded with a confirmed time. */
   async #mark(nowMs: number, signal: AbortSignal): Promise<Record<History, Mark[]>> {
     const { store, clock, client } = this.#context;
     const { runsMs, eventsMs, batchesMs, requestsMs } = this.#retention;
-    // Without a `Date` both the timestamps and this clock may be behind: a mark is rather too young.
+    // Without a `Date` both the timestamps and this clock may be behind; the latest time makes the mark too young
+    // rather than too old.
     const reachedMs = client.serviceNow === undefined ? this.#reachedNow() : undefined;
     const atMs = Math.max(nowMs, clock.nowMs(), reachedMs ?? 0);
     const marks = loadMarks(store);
@@ -104,8 +106,9 @@ export class PruneHistory implements Job {
   }
 
   /**
-   * Rows bear this machine's time, and their age is reckoned by it: the service must say that it is right. Undefined where it
-   * does not. Without a `Date` of the service's it is never later than what the service's timestamps have reached since.
+   * Rows have this machine's time, and their age is measured by it, so the service must confirm the clock. Undefined
+   * where it does not. Where the service sends no `Date`, the result is never later than the time estimated from its
+   * timestamps.
    */
   #confirmedNow(): number | undefined {
     const { client, clock, log } = this.#context;
@@ -119,7 +122,7 @@ export class PruneHistory implements Job {
 
   #reachedNow(): number | undefined {
     const { store, clock } = this.#context;
-    const reachedMs = reachedTimeMs(loadNewestTimestamps(store, STAMPS), this.#retention.zone);
+    const reachedMs = reachedTimeMs(loadNewestTimestamps(store, ORDERS_SAMPLED), this.#retention.zone);
     if (reachedMs === undefined) return undefined;
     const sinceMs = clock.monotonicMs();
     if (this.#reached === undefined || reachedMs > this.#reached.ms + sinceMs - this.#reached.sinceMs)

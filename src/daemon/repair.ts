@@ -16,11 +16,11 @@ import { type RetryOutcome, retryQuarantined } from "../quarantine/retry-quarant
 import { feedRulesOf, orderRulesOf } from "./build-jobs.ts";
 
 /*
- * What stands beside the daemon and repairs what is stored: each write is a short transaction of its own, so that it
- * runs with a daemon or without one.
+ * Repairs stored data beside the daemon: each write is a short transaction of its own, so that it works with or without
+ * a running daemon.
  */
 
-/** Brings the database in line with the configuration, at start, inside a write transaction. True where `remap` is to be run. */
+/** Adapts the database to the configuration at start, inside a write transaction. Returns whether `remap` is needed. */
 export function applyConfiguration(store: Store, loaded: LoadedConfig, at: string): boolean {
   const { imports, erp } = loaded.config;
   for (const feed of FEED_NAMES) {
@@ -33,7 +33,7 @@ export function applyConfiguration(store: Store, loaded: LoadedConfig, at: strin
     });
   }
   const rules = orderRulesOf(loaded);
-  // What is kept may be readable now: that waits for no probe.
+  // Kept bodies may be readable now, so no probe is awaited.
   if (loadUnreadBody(store, rules.signature) !== undefined) deleteHold(store, "orders", "unread");
   return noteMapping(store, rules.columnSignature, at);
 }
@@ -49,8 +49,8 @@ export interface RemapCall {
 }
 
 /**
- * Derives columns and lines of all stored orders again. No request is sent.
- * @throws BridgeError `config_invalid` where a running daemon still reads new orders with another mapping.
+ * Derives columns and lines of all stored orders again. Sends no request.
+ * @throws BridgeError `config_invalid` where a running daemon still reads new orders with another mapping
  */
 export function remap(store: Store, loaded: LoadedConfig, call: RemapCall): Promise<RemapReport> {
   const rules = orderRulesOf(loaded);
@@ -71,7 +71,7 @@ export interface Retried extends RetryOutcome {
   reference: string | null;
 }
 
-/** Reads quarantined records again. Inside a write transaction. Rows that are no longer there are left out. */
+/** Reads quarantined records again. Inside a write transaction. Skips rows that no longer exist. */
 export function retryRecords(store: Store, loaded: LoadedConfig, ids: readonly number[], nowMs: number): Retried[] {
   const rules = orderRulesOf(loaded);
   const feeds = feedRulesOf(loaded);

@@ -1,6 +1,6 @@
 /*
- * One clear line for what happened: when a job did something, when it begins to fail or fails in another way, and
- * when it has recovered. Silence otherwise, because a line a minute for an outage of hours hides everything else.
+ * Logs one line when a job did something, when it starts to fail or fails in another way, and when it has recovered.
+ * Nothing else, because a line a minute during a long outage hides everything.
  */
 
 import { describeCounts } from "../messages/describe-counts.ts";

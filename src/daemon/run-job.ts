@@ -1,6 +1,6 @@
 /*
- * Runs one pass of a job and keeps the books: what it did, how it failed, and which hold follows. A crash in the
- * middle loses one row of bookkeeping and nothing else; so does a disk that is too full for it.
+ * Runs one pass of a job and records what it did, how it failed, and which hold follows. A crash in the middle, or a
+ * full disk, loses one record of a run and nothing else.
  */
 
 import { clockTime } from "../health/condition-words.ts";
@@ -19,9 +19,12 @@ import { ServiceError } from "../service/service-error.ts";
 import type { Admission, HoldGate } from "./gate.ts";
 
 export type RunResult =
-  /** `lifted`: the holds that this pass has found to be over; `isAwaiting`: it had nothing to send (`Job.prepare`). */
+  /** `lifted`: the holds that this pass ended; `isAwaiting`: it had nothing to send (`Job.prepare`). */
   | ({ error: null; lifted?: readonly HoldRow[]; isAwaiting?: boolean } & JobReport)
-  /** `leftMs`: until the hold may be tried, also by a job whose own time comes once a day; undefined: a person ends it. */
+  /**
+   * `leftMs`: until the hold may be tried, even by a job that is scheduled once a day; undefined: only a person ends
+   * it.
+   */
   | {
       error: null;
       outcome: "held";
@@ -30,10 +33,10 @@ export type RunResult =
       reason: Message;
       leftMs: number | undefined;
     }
-  /** `hold`: what the failure asked for. */
+  /** `hold`: the hold that the failure set. */
   | { error: BridgeError; outcome: "failed" | "stopped"; counts: Record<string, number>; hold?: HoldRow };
 
-/** Never throws: what went wrong is in the result, in `runs` and in one log line. */
+/** Never throws: a failure is in the result, in `runs` and in one log line. */
 export async function runJob(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   const startedAt = isoTime(context.clock.nowMs());
   await noteFirstPass(job, context, startedAt, signal);
@@ -42,7 +45,7 @@ export async function runJob(job: Job, context: JobContext, gate: HoldGate, sign
   return result;
 }
 
-/** Bookkeeping alone: where it cannot be written, the pass reports why. */
+/** A failure to record it is ignored: the pass will report the cause. */
 async function noteFirstPass(job: Job, context: JobContext, at: string, signal: AbortSignal): Promise<void> {
   const { store, log } = context;
   try {
@@ -78,13 +81,13 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       report = await job.runOnce(signal);
       report = { ...report, counts: { ...counts, ...report.counts } };
     } catch (error) {
-      // Nothing was asked: the next probe is for a flow that can.
+      // No request was sent: the probe is left to a flow that can send one.
       if (asError(error).code === "table_missing") await gate.unused(admission, job.areas, signal);
       throw error;
     }
     if (report.failure === undefined && !hasAsked(job, report)) {
       await gate.unused(admission, job.areas, signal);
-      // It may have nothing to ask for a day.
+      // It may have no request to send for a day.
       await gate.endWaits(job.areas, signal);
       return { error: null, ...report };
     }
@@ -101,13 +104,13 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
-    // What asks for a hold itself ends none: it may be the same one.
+    // A failure that sets a hold ends none: it may be the same one.
     if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
 }
 
-/** Where it cannot be written that the holds are over, they stand until the next probe, and the pass says what it failed at. */
+/** Where the end of the holds cannot be written, they stand until the next probe, and the pass keeps its own error. */
 async function endTried(admission: Admission, { log }: JobContext, gate: HoldGate, signal: AbortSignal): Promise<void> {
   try {
     await gate.passed(admission, signal);
@@ -116,17 +119,20 @@ async function endTried(admission: Admission, { log }: JobContext, gate: HoldGat
   }
 }
 
-/** The service let the pass in, and what it said then is of no use: that fails the pass, and continues no refusal. */
+/** The service accepted the request, but its answer is unusable: the pass fails, but the refusal is over. */
 function isAnswered(error: BridgeError): boolean {
   return error.code === "answer_unreadable" && !(error instanceof ServiceError);
 }
 
-/** A wait that a stop has cut off rejects with the abort itself; a defect that shows meanwhile stays one. */
+/** A wait that a stop interrupts rejects with the abort itself; any other error at that time is a defect. */
 function isAbort(caught: unknown, signal: AbortSignal): boolean {
   return signal.aborted && (caught === signal.reason || (caught instanceof Error && caught.name === "AbortError"));
 }
 
-/** Pulling and following ask in every pass; a flow that sends counts its requests, and may have had nothing to send. */
+/**
+ * Pulling and following send requests in every pass; a flow that sends counts its requests, and may have had nothing to
+ * send.
+ */
 function hasAsked(job: Job, { counts }: JobReport): boolean {
   return (
     job.name === "orders" || job.name === "updates" || ["requests", "checked"].some((name) => (counts[name] ?? 0) > 0)

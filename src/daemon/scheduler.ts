@@ -1,9 +1,9 @@
 /*
- * Fires jobs by their cron patterns. node-cron reads the patterns and says when their next run is (`cron-times.ts`); the waiting is
- * done here, because its own timer stops when the wall clock is set back, and spins through the hour that a zone with
- * summer time has twice (it cuts off milliseconds in the machine's zone, whatever zone it is told). A look a second on
- * the monotonic clock cannot be fooled: after a jump the next runs are worked out anew, and what has not begun for long
- * is begun in any case.
+ * Starts jobs by their cron patterns. node-cron computes the next run (`cron-times.ts`); waiting is done here, because
+ * node-cron's timer stops when the wall clock is set back, and spins through the repeated hour of a zone with summer
+ * time (it truncates milliseconds in the machine's zone, whatever zone it is given). A tick a second on the monotonic
+ * clock is robust: after a jump of the wall clock the next runs are computed again, and a job that has not started for
+ * too long is started in any case.
  */
 import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
@@ -12,23 +12,25 @@ import { CronTimes } from "./cron-times.ts";
 import type { JobRunner } from "./job-runner.ts";
 
 const TICK_MS = 1_000;
-/** The wall clock has jumped where it went so much further, or less far, than the monotonic one between two looks. */
+/** The wall clock has jumped where it and the monotonic clock differ by more than this between two ticks. */
 const JUMP_MS = 2_000;
-/** What has not begun for so many of its own intervals is begun by the supervisor. */
+/** A job that has not started for so many of its intervals is late and is started. */
 const LATE_FACTOR = 1.5;
 
 export interface ScheduleEntry {
   pattern: string;
   runner: JobRunner;
-  /** Said to the job before a pass of this entry: look back further, compare everything. */
+  /** Called before a pass of this entry, for example to request a wide re-poll or a full comparison. */
   before?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** Whether a start begins with it; without it, every start does. */
+  /** Whether the job runs at a start; without it, it always does. */
   atStart?: (intervalMs: number) => boolean | Promise<boolean>;
-  /** Has passes look at one key alone, until the function that it gives is called. */
+  /** Restricts passes to one key, until the returned function is called. */
   limitTo?: (key: string) => () => void;
-  /** Has passes end with what waits now, until the function that it gives is called: for a job that others keep busy for ever. */
+  /**
+   * Restricts passes to the present backlog, until the returned function is called; for a job whose backlog never ends.
+   */
   endWithBacklog?: () => () => void;
-  /** What the job still writes when the program ends, no pass being under way. */
+  /** Last write of the job when the program ends; no pass is running then. */
   atEnd?: () => void;
 }
 
@@ -36,7 +38,7 @@ interface Watched {
   entry: ScheduleEntry;
   times: CronTimes;
   intervalMs: number;
-  /** Wall clock; known from `start` on. */
+  /** Wall clock; set by `start`. */
   nextAtMs: number;
   /** Monotonic. */
   lastFiredMs: number;
@@ -48,9 +50,9 @@ export class Scheduler {
   readonly #clock: Clock;
   readonly #watched: Watched[];
   readonly #stop = new AbortController();
-  /** Monotonic time of the last look. */
+  /** Monotonic time of the last tick. */
   #lookedMs: number;
-  /** Wall clock less monotonic clock at the last look. */
+  /** Wall clock minus monotonic clock at the last tick. */
   #clockOffsetMs = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -72,15 +74,15 @@ export class Scheduler {
     return this.#stop.signal;
   }
 
-  /** The longest time between two passes of each job, in milliseconds. */
+  /** The longest time between two scheduled passes of each job, in milliseconds. */
   get intervals(): ReadonlyMap<JobRunner, number> {
     const own = this.#watched.filter(({ entry }) => entry.before === undefined);
     return new Map(own.map(({ entry, intervalMs }) => [entry.runner, intervalMs]));
   }
 
   /**
-   * What hangs: the name of a flow whose pass has shown no sign of life for `limitMs`, `schedule` where the looks
-   * themselves have stopped; undefined where everything gets on. To be asked much more often than `limitMs`.
+   * The name of a flow whose pass has shown no sign of life for `limitMs`, or `schedule` where the ticks have stopped;
+   * undefined where nothing hangs. Must be called much more often than `limitMs`.
    */
   findStalled(limitMs: number): string | undefined {
     if (this.#clock.monotonicMs() - this.#lookedMs > limitMs) return "schedule";
@@ -88,7 +90,7 @@ export class Scheduler {
     return silent.find(({ ms }) => ms > limitMs)?.name;
   }
 
-  /** Runs every job that a start begins with once, then all by schedule. */
+  /** Runs every job once that runs at a start, then all by schedule. */
   start(): void {
     this.#clockOffsetMs = this.#offsetMs();
     for (const watched of this.#watched) {
@@ -108,7 +110,7 @@ export class Scheduler {
     else begin(isDue);
   }
 
-  /** One look: runs whose time has come, retries that are due, and whatever a jump of the wall clock would skip. */
+  /** One tick: starts jobs that are due, due retries, and what a jump of the wall clock would skip. */
   tick(): void {
     this.#lookedMs = this.#clock.monotonicMs();
     const offsetMs = this.#offsetMs();
@@ -128,7 +130,7 @@ export class Scheduler {
 
   #isLate({ entry, intervalMs, lastFiredMs }: Watched): boolean {
     if (entry.runner.isRunning) return false;
-    // A job that was begun by another caller in the meantime is not late; a sweep or a comparison has no other caller.
+    // A job that another caller started is not late; a wide re-poll or a comparison has no other caller.
     const sinceFiredMs = this.#clock.monotonicMs() - lastFiredMs;
     const sinceMs = entry.before === undefined ? entry.runner.sinceLastStartMs() : sinceFiredMs;
     return sinceMs > intervalMs * LATE_FACTOR + TICK_MS;
@@ -149,13 +151,13 @@ export class Scheduler {
     if (!this.signal.aborted) runner.trigger(this.signal);
   }
 
-  /** No new passes. Those under way are left alone until `abort`. */
+  /** Starts no new passes. Running ones continue until `abort`. */
   pause(): void {
     clearInterval(this.#timer);
     this.#watched.length = 0;
   }
 
-  /** Ends passes under way at their next step. */
+  /** Ends running passes at their next step. */
   abort(): void {
     this.pause();
     this.#stop.abort();

@@ -1,7 +1,7 @@
 /*
- * The same shop under another address or client id, which may be another installation of the service: what the former one
- * accepted says nothing of this one, and its changes have positions of their own. Everything is settled in the transaction
- * that takes the new account over.
+ * Moves a database to another address or client id of the same shop. It may be another installation of the service, so
+ * the former acknowledgements do not apply, and its list of changes has positions of its own. Everything is changed in
+ * the transaction that records the new account.
  */
 
 import { countUnconfirmedOf } from "../batches/batch-rows.ts";
@@ -31,15 +31,15 @@ import { requestSentSince } from "../updates/set-back.ts";
 import { accountOf } from "./account.ts";
 
 const HOUR_MS = 3_600_000;
-/** A sweep is due where the last one lies further back than its overlap and some hours. */
+/** A wide re-poll is due where the last one is older than its overlap plus some hours. */
 const SWEEP_DUE_MS = 3 * HOUR_MS;
-/** Accounts whose positions are kept; those left longest ago go first. */
+/** Accounts whose positions are kept; the one left longest ago is dropped first. */
 const ACCOUNTS_MAX = 10;
 const STREAMS = [UPDATES_STREAM, TIME_STREAM, COVERED_STREAM, SWEEP_STREAM] as const;
 
 interface Left {
   at: string;
-  /** When the oldest GET /orders left there whose answer is missing. */
+  /** When the oldest GET /orders whose answer is missing was sent to that account. */
   lostAt?: string | undefined;
   positions: { [stream in (typeof STREAMS)[number]]?: string };
 }
@@ -49,17 +49,17 @@ export interface Switched {
   formerId: string;
   /** When this account was left before; undefined where it is new to this database. */
   leftAt: string | undefined;
-  /** Where changes are asked for from; undefined where nothing was ever asked. */
+  /** Where following changes starts; undefined where it never ran. */
   position: string | undefined;
-  /** Orders that are read because their status was sent to the other account. */
+  /** Orders to be read because their status was sent to the other account. */
   reads: number;
-  /** Batches that wait to be confirmed to the account that is left: only there are they. */
+  /** Batches to be confirmed to the account that is left; only that one has them. */
   unconfirmed: number;
-  /** Batches that this account served before it was left, and that are confirmed to it now. */
+  /** Batches that this account served before it was left, to be confirmed to it now. */
   confirmedNow: number;
 }
 
-/** Inside a write transaction. Undefined where the database is of this account already. */
+/** Inside a write transaction. Undefined where the database belongs to this account already. */
 export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: number): Switched | undefined {
   const [former, account] = [loadMeta(store, "account"), accountOf(config)];
   if (former === account) return undefined;
@@ -84,8 +84,8 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
 }
 
 /**
- * The positions of the account that is left are kept under it, and those of the one that is taken over are put back: what was
- * read there up to them is known. Under an account that was never used, following goes on by time.
+ * Stores the positions of the account that is left, and restores those of the new one if it was used before: everything
+ * up to them is known. For an account that was never used, following continues by time.
  */
 function exchangePositions(
   store: Store,
@@ -102,7 +102,7 @@ function exchangePositions(
   const left = { at, positions, ...(lostAt !== undefined && { lostAt }) } satisfies Left;
   const kept = [...Object.entries(others), [former, left] as const].slice(-ACCOUNTS_MAX);
   saveMetaJson(store, "accounts", Object.fromEntries(kept));
-  // The other address may be the same service: what is lost stays so until it is served here, or there again.
+  // Both addresses may lead to the same service: a lost delivery stays open until it is served at either.
   loseAgain(store, known?.lostAt);
   for (const key of ["updates_rest", "sweep_rest"] as const) deleteRest(store, key);
   deleteCut(store);
