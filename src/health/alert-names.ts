@@ -3,11 +3,11 @@ import { type Condition, keyOf } from "./conditions.ts";
 import type { Notified } from "./plan-alerts.ts";
 
 /*
- * The names of alerts in messages to programs. They are older than the codes, and receivers filter by them, so
- * they stay: the codes of the conditions are what the program itself goes by.
+ * Names of alerts in messages to programs. They are older than the codes, and receivers filter by them, so they stay;
+ * the program itself uses the codes of conditions.
  */
 
-/** Quarantine is named by the kind of its records, of which a flow had one or two. */
+/** Alerts about quarantine are named by the kind of record, which is older than the flow. */
 const KINDS: Readonly<Record<string, string>> = { orders: "order", updates: "change", reconcile: "payload" };
 const FLOWS: Readonly<Record<string, string>> = {
   order: "orders",
@@ -16,7 +16,7 @@ const FLOWS: Readonly<Record<string, string>> = {
   payload: "reconcile",
 };
 
-/** Null where it causes no notification. */
+/** Null where the condition sends no notification. */
 export function alertNameOf({ code, subject, params }: Condition): string | null {
   const { alert } = CONDITIONS[code];
   if (code === "quarantined") return `quarantine ${KINDS[subject] ?? subject}`;
@@ -44,7 +44,10 @@ const SUBJECTS: Partial<Record<Code, string>> = {
   log_grown: "database",
 };
 
-/** The key of a condition that a former version kept by its name; undefined where the name is a key, or unknown. */
+/**
+ * The key of a condition that a former version stored by its alert name; undefined where the name is already a key, or
+ * unknown.
+ */
 function keyOfName(name: string): string | undefined {
   const [, kind, subject = "", reason = ""] = /^(hold|flow|quarantine|erp writes) (\S+)(?: (.+))?$/.exec(name) ?? [];
   if (kind === "hold") return keyOf({ code: codeOfHold(reason), subject });
@@ -55,7 +58,7 @@ function keyOfName(name: string): string | undefined {
   return found === undefined ? undefined : keyOf({ code: found[0] as Code, subject: found[1] });
 }
 
-/** What a former version has notified, by the keys of this one: an upgrade repeats no notification. */
+/** Converts what a former version has notified to the keys of this one, so that an upgrade repeats no notification. */
 export function carriedOver(notified: Notified): Notified {
   const open: Notified["open"] = {};
   for (const [name, entry] of Object.entries(notified.open)) {

@@ -1,14 +1,17 @@
-/* What each receiver was notified of. Written after a message has arrived; after a crash in between the same message goes out once more. */
+/*
+ * What each receiver was notified of. Written after a message has arrived; after a crash in between the same message is
+ * sent again.
+ */
 
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { Notified } from "./plan-alerts.ts";
 
-/** A place that is called from outside the flows, and how the calling goes. */
+/** State of one receiver or of the heartbeat. */
 export interface ChannelState {
-  /** The name that it has in the database. */
+  /** What it was notified of; `told` is the stored name. */
   told: Notified;
-  /** Null while the last call went well. `error` holds a code, never an address. */
+  /** Null while the last call succeeded. `error` is a code, never an address. */
   failing: { since: string; error: string } | null;
 }
 

@@ -1,7 +1,7 @@
 /*
- * How the calls to places outside go: what each was notified of, and whether calling it fails. Kept in memory first,
- * because a full disk is just what an alert is for; written where the database takes it, and again later where it
- * does not. After a crash before that, one message is repeated.
+ * State of the calls to receivers and the heartbeat: what each was notified of, and whether calling it fails. Kept in
+ * memory first, because a full disk is itself a reason for an alert; written when the database accepts it, with
+ * retries. After a crash before that, one message is sent again.
  */
 
 import { m } from "../messages/messages.ts";
@@ -21,7 +21,7 @@ export class Channels {
   #isUnsaved = false;
   readonly #retries = new Map<ChannelName, { failures: number; atMs: number }>();
 
-  /** @param names those that the configuration names; those of others are dropped. */
+  /** @param names the configured channels; states of others are dropped */
   constructor(context: JobContext, names: readonly ChannelName[]) {
     this.#context = context;
     const known = Object.entries(loadChannels(context.store));
@@ -66,7 +66,7 @@ export class Channels {
     this.#context.log.info({ channel: name }, m.health.channelWorks({ name }));
   }
 
-  /** Said once when it begins to fail; `status` shows it as long as it does. */
+  /** Logged once when it starts to fail; `status` shows it as long as it does. */
   noteFailure(name: ChannelName, error: unknown): void {
     const { clock, log } = this.#context;
     const { code, text } = asError(error);

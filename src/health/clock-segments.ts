@@ -1,21 +1,21 @@
 import { CLOCK_OFF_MS } from "./clock-offset.ts";
 
-/** The wall clock was set where it moved by so much beside the monotonic one. */
+/** The wall clock was set where it moved by so much against the monotonic clock. */
 const SET_MS = 60_000;
-/** A clock that is set more often is none; the oldest are forgotten. */
+/** A clock that is set more often is useless; the oldest segments are dropped. */
 const SEGMENTS_MAX = 20;
 
-/** A time in which the wall clock ran without being set. */
+/** A period in which the wall clock was not set. */
 interface Segment {
   fromMs: number;
   toMs: number;
-  /** Wall clock less monotonic clock. */
+  /** Wall clock minus monotonic clock. */
   offsetMs: number;
-  /** The service's clock showed another time. */
+  /** The service's clock differed during it. */
   wasWrong: boolean;
 }
 
-/** Times from `fromMs` to `toMs` were written by a clock that was wrong by `-byMs`. */
+/** Times from `fromMs` to `toMs` came from a wrong clock; adding `byMs` corrects them. */
 export interface Correction {
   fromMs: number;
   toMs: number;
@@ -25,21 +25,21 @@ export interface Correction {
 export interface ClockLook {
   nowMs: number;
   monotonicMs: number;
-  /** How far the service's clock is from this machine's; undefined where nothing is known. */
+  /** Whether this clock agrees with the service's; undefined where the service's is unknown. */
   isRight: boolean | undefined;
 }
 
 /**
- * Which times were written by a wrong clock, once it is right: what lies in a segment in which the service's clock showed
- * another time. One without any contradiction is left alone, because a machine that slept looks the same. Pure: clocks
- * are handed in.
+ * Determines, once the clock is right, which times a wrong clock wrote: those of segments during which the service's
+ * clock differed. A segment without a comparison is left alone, because a machine that slept looks the same. Pure:
+ * clocks are handed in.
  */
 export class ClockSegments {
   #past: Segment[] = [];
   #present: Segment | undefined;
   #isSettled = false;
 
-  /** Undefined where there is nothing to put right: nothing is known, or nothing has changed since. */
+  /** Undefined where there is nothing to correct: the service's time is unknown, or nothing has changed since. */
   look({ nowMs, monotonicMs, isRight }: ClockLook): Correction[] | undefined {
     const present = this.#segmentAt(nowMs, nowMs - monotonicMs, monotonicMs);
     if (isRight === false) present.wasWrong = true;
@@ -58,7 +58,7 @@ export class ClockSegments {
       present.toMs = nowMs;
       return present;
     }
-    // Until the moment in which it was set, which lies between two looks.
+    // Ends the segment where the clock was set, which is between two looks.
     if (present !== undefined)
       this.#past = [...this.#past, { ...present, toMs: monotonicMs + present.offsetMs }].slice(-SEGMENTS_MAX);
     this.#isSettled = false;

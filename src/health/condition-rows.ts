@@ -1,6 +1,6 @@
 /*
- * The conditions as they stand in the database, for readers by SQL. Replaced as a whole in one transaction; a crash leaves
- * the former list, whose `seen_at` gets old.
+ * The conditions in the database, for readers by SQL. Replaced as a whole in one transaction; a crash leaves the former
+ * list, whose `seen_at` becomes old.
  */
 import { deleteRows, insertRow, listRows } from "../database/queries.ts";
 import { conditions } from "../database/schema.ts";

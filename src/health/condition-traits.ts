@@ -12,7 +12,7 @@ interface Hold {
 }
 interface Trouble {
   error: string;
-  /** Without the names of folders. */
+  /** Without names of folders. */
   sentence: Message;
 }
 
@@ -34,67 +34,72 @@ type HoldCode =
   | "hold_account"
   | "hold_restored"
   | "hold_unrestored"
-  /** A reason of a later version. */
+  /** A reason from a later version. */
   | "hold_other";
 
-/** What is known of a condition beside its subject and its beginning. Codes also stand in the database and in answers: none is renamed. */
+/** Parameters of each condition, beside its subject and start. Codes are also stored and sent, so none is renamed. */
 export interface Params extends Record<HoldCode, Hold> {
   database_trouble: Trouble;
   database_damaged: None;
   database_log_cut: None;
   database_older: None;
   foreign_journal: None;
-  /** Tables, columns, views and the like of the bridge's that are missing or were changed. */
+  /** Tables, columns, views and other objects of the bridge that are missing or were changed. */
   objects_changed: { names: string };
   reload_failed: Trouble;
   credential_replaced: None;
   not_running: None;
   not_answering: None;
-  /** `error`: why its last pass failed; null where none has. `why`: the same in words, where they may be shown. */
+  /**
+   * `error`: code of the last pass's failure; null where it has not failed. `why`: the same in words, where they may be
+   * shown.
+   */
   flow_stale: { ageS: number | null; error: string | null; why: Message | null };
   flow_failing: { error: string | null; why: Message | null };
-  /** It has not succeeded yet, and has time. */
+  /** It has not succeeded yet, and its time has not run out. */
   flow_starting: None;
-  /** Its first pass is under way, which may take long. */
+  /** Its first pass is running, which may take long. */
   first_pass: None;
   unread_batches: Count;
-  /** Stored, and not confirmed until the journal has them. */
+  /** Stored, and not confirmed until they are in the journal. */
   unjournaled_batches: Count;
   refused_confirms: Count;
-  /** `times`: how often the service has served the last of them at least. */
+  /** `times`: how often at least the service has served the last of them. */
   large_confirms: Count;
   unnamed_batches: Count & { times: number };
   late_confirms: Count;
-  /** `why`: what came of the oldest at last, where that may be shown. */
+  /** `why`: the last failure to read the oldest order, where that may be shown. */
   late_reads: Count & { why: Message | null };
-  /** Orders whose status has changed, and which the list of changes does not name. */
+  /** Orders whose status has changed without appearing in the list of changes. */
   unlisted_changes: Count;
-  /** They wait although the service is sent none. */
+  /** Waiting although sending statuses is switched off. */
   unsent_statuses: Count;
-  /** Sent long ago, and what became of them is not known. */
+  /** Sent long ago, with an unknown outcome. */
   unsettled_statuses: Count;
-  /** Orders that lack a status which the service has accepted. */
+  /** Orders that do not show a status which the service has accepted. */
   unshown_statuses: Count;
   refused_statuses: Count;
   refused_rows: Count;
   quarantined: Count;
-  /** Rows on the site that were sent under a former key and that nothing names; the first of their keys. */
+  /**
+   * Rows on the site that were sent under a former key and match no present row; `keys` has the first of their keys.
+   */
   former_rows: Count & { keys: string };
   blocked_orders: Count;
   /** Another instance works for the shop; `why`: which one, and what to do. */
   fenced: { why: Message | null };
-  /** Only a person can help; `why`: what it is and what to do. */
+  /** Only a person can help; `why`: what is wrong and what to do. */
   mirror_stopped: { error: string | null; why: Message | null };
-  /** Rows that the other side of the mirror does not take. */
+  /** Rows that the other side of the mirror refuses. */
   mirror_refused: Count;
   /** Rows of the ERP's that a restored PostgreSQL lacks. */
   mirror_kept: Count;
-  /** Orders that are only in PostgreSQL. */
+  /** Orders that exist in PostgreSQL only. */
   mirror_extra: Count;
   erp_objects: { names: string };
-  /** The name of the newest copy; another one has a later time in its own. */
+  /** Name of the newest copy; another copy has a later time in its name. */
   copies_misnamed: { file: string };
-  /** Seconds ahead of the service's. */
+  /** Seconds ahead of the service's clock. */
   clock_off: { offsetS: number };
   disk_low: { free: number };
   channel_unreachable: { error: string };
@@ -107,23 +112,31 @@ export interface Params extends Record<HoldCode, Hold> {
 export type Code = keyof Params;
 
 export interface Trait {
-  /** `critical`: orders or the database stand still; `error`: a flow does, or goes wrong; `warning`: a person should look; `notice`: it passes. */
+  /**
+   * `critical`: orders or the database stopped; `error`: a flow stopped, or works wrongly; `warning`: a person should
+   * look; `notice`: it ends by itself.
+   */
   severity: "critical" | "error" | "warning" | "notice";
-  /** Of `status`; `error`: that of its error code; null: it does not change the exit code. */
+  /** Exit code of `status`; `error`: that of the condition's error code; null: does not change the exit code. */
   exit: ExitCode | "error" | null;
-  /** The reason in `ill` of /health; true: its error code is the reason; false: it makes nothing ill. */
+  /**
+   * The reason in `ill` of /health; true: the condition's error code is the reason; false: it does not make /health
+   * fail.
+   */
   unhealthy: string | boolean;
-  /** A flow stands still, or may: no heartbeat goes out. */
+  /** A flow has stopped, or may have: no heartbeat is sent. */
   stalls: boolean;
-  /** How long it must stand before a notification is sent, so that a clock that jumps or a short pause is no alarm. */
+  /**
+   * How long the condition must last before a notification is sent, so that a clock jump or a short pause sends none.
+   */
   settleMs: number;
-  /** The name of its alert for programs, `$` in the place of the subject; null: no notification is sent. */
+  /** Name of its alert for programs, `$` stands for the subject; null: no notification is sent. */
   alert: string | null;
-  /** The next command, `$` in the place of the subject; null: there is none to type. */
+  /** The next command, `$` stands for the subject; null: there is none. */
   command: string | null;
 }
 
-/** A pass is at most a minute away after a start or a jump of the clock. */
+/** After a start or a clock jump a pass follows within a minute. */
 const AFTER_A_PASS = 90_000;
 const AFTER_A_WHILE = 5 * 60_000;
 
@@ -132,7 +145,7 @@ const LOG = "journalctl -u erp-bridge";
 const QUARANTINE = "erp-bridge quarantine list";
 const PROBE = "erp-bridge probe --write";
 
-/** Everything that is fixed about a code. The order of this table is the order of importance. */
+/** The fixed properties of each code. The order of this table is the order of importance. */
 export const CONDITIONS = {
   database_trouble: trait("critical", { unhealthy: true, stalls: true, alert: "database" }),
   database_damaged: trait("critical", {
@@ -253,7 +266,7 @@ function trait(severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
   return { severity, exit: EXIT.attention, ...none, ...more };
 }
 
-/** One that passes by itself, or while which everything goes on, is not unhealthy: only a silence after it is. */
+/** A hold that ends by itself, or that stops nothing, does not make /health fail; only a stale flow behind it does. */
 function hold(reason: HoldReason | "other", severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
   return trait(severity, {
     unhealthy: reason,

@@ -7,7 +7,7 @@ import type { ErrorCode } from "../platform/errors.ts";
 import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
 import type { Condition } from "./conditions.ts";
 
-/** What a sentence is made of: times come ready to be shown, numbers and spans as they are. */
+/** Parameters of a condition's texts: times are formatted, numbers and durations are not. */
 type Shown<C extends Code> = { [K in keyof Params[C]]: Spoken<Params[C][K]> } & {
   subject: string;
   since: string;
@@ -17,19 +17,19 @@ type Spoken<T> = T extends Message ? string : T;
 type ConditionWords = {
   [C in Code]: {
     text(shown: Shown<C>): string;
-    /** What a person does next; the command, if there is one, comes after it. */
+    /** What a person does next, without the command, which is appended. */
     next: string;
-    /** What is said when it is over. */
+    /** The text for when the condition ends. */
     recovery(subject: string): string;
   };
 };
 
-/** A code without words is an error of the compiler. */
+/** A code without texts is a compile error. */
 function conditionWords(language: Language): ConditionWords {
   return wordsOf(language, "conditions");
 }
 
-/** So is one of an error or a hold. */
+/** So is an error or a hold without one. */
 export function statusWords(language: Language): StatusWords & WordsOfCodes {
   return wordsOf(language, "status");
 }
@@ -39,7 +39,7 @@ interface WordsOfCodes {
   holds: Record<HoldReason, string>;
 }
 
-/** A condition in the words of a language. */
+/** A condition's texts in one language. */
 export interface DescribedCondition {
   text: string;
   next: string;
@@ -53,7 +53,7 @@ export function describeCondition(
   const all = conditionWords(language);
   const words = all[condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
-  // What to do where the configuration does not fit is the same wherever it shows.
+  // Where the configuration does not fit the service, the remedy is the same for every condition.
   const remedy = isUnfit(condition) ? "unread_batches" : condition.code;
   return {
     text: words.text({
@@ -66,7 +66,7 @@ export function describeCondition(
   };
 }
 
-/** A flow's answers have another shape than the configuration says, or its `since` is refused. */
+/** Whether a flow's answers do not have the configured shape, or the service refuses its `since`. */
 function isUnfit({ subject, params }: Condition): boolean {
   const { error } = params as { error?: string | null };
   return error === "answer_shape" || (error === "request_refused" && subject === "updates");
@@ -82,7 +82,7 @@ function spoken(params: Condition["params"], language: Language): object {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, say(value)]));
 }
 
-/** `18:20` of the machine's own zone for today, with the date before that. */
+/** `18:20` in the machine's time zone for today, with the date for other days. */
 export function clockTime(iso: string, nowMs: number): string {
   const at = new Date(iso);
   const pad = (value: number) => String(value).padStart(2, "0");

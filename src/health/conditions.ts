@@ -1,6 +1,6 @@
 /*
- * What is worth attention now: one list, from which `status`, its page, /health, metrics, alerts, the heartbeat and systemd only
- * render. Pure: the clock is handed in.
+ * What needs attention now: one list, which `status`, the page, /health, metrics, alerts, the heartbeat and systemd
+ * only render. Pure: the clock is handed in.
  */
 
 import { judgeSpace } from "../backup/space-rule.ts";
@@ -16,9 +16,9 @@ import type { Facts, FlowFacts } from "./facts.ts";
 export type Condition = {
   [C in Code]: {
     code: C;
-    /** A flow, the area of a hold, or `database`, `daemon`, `machine` and the like. */
+    /** A flow, the area of a hold, or for example `database`, `daemon` or `machine`. */
     subject: string;
-    /** UTC, ISO 8601; null where it is not known. */
+    /** UTC, ISO 8601; null where it is unknown. */
     since: string | null;
     params: Params[C];
   };
@@ -32,19 +32,22 @@ export interface Limits {
 export interface Now {
   nowMs: number;
   isRunning: boolean;
-  /** How long ago the daemon gave its last sign of life; undefined where it is not known, or asked by the daemon itself. */
+  /** Time since the daemon's last sign of life; undefined where it is unknown, or where the daemon itself asks. */
   silentMs?: number | undefined;
 }
 
-/** A log this large means that some program keeps reading and SQLite cannot tidy up behind it. */
+/** A log this large means that some program keeps a read transaction open, so that SQLite cannot reset the log. */
 const WAL_ALARM_BYTES = 256_000_000;
-/** A daemon looks for requests several times a second. */
+/** The daemon polls for requests several times a second. */
 const UNANSWERED_MS = 5_000;
-/** It gives a sign of life every second; a busy disk or a large write may stop it for a while. */
+/** The daemon writes a sign of life every second; a busy disk or a large write may delay it. */
 const SILENT_MS = 60_000;
-/** What has waited for so long is a condition by its age alone, whatever keeps it; passing trouble is shown by the flow itself. */
+/**
+ * Work that waits longer is a condition for its age alone, whatever the cause; shorter trouble shows on the flow
+ * itself.
+ */
 const LATE_MS = 15 * 60_000;
-/** A flow that runs so rarely may wait for its first turn: until then its silence means nothing. */
+/** A flow that runs this rarely may not have had its first run yet: until then its silence means nothing. */
 const RARE_S = 3_600;
 
 const DOUBT_CODES = {
@@ -53,7 +56,7 @@ const DOUBT_CODES = {
   damage: "database_damaged",
 } as const satisfies Record<DoubtKind, Code>;
 
-/** Everything that is worth attention, most important first. */
+/** All present conditions, most important first. */
 export function listConditions(facts: Facts, now: Now, limits: Limits): Condition[] {
   const found = [
     ...ofDaemon(facts, now),
@@ -69,7 +72,9 @@ export function listConditions(facts: Facts, now: Now, limits: Limits): Conditio
 
 const RANKS = Object.keys(CONDITIONS);
 
-/** Flows that are silent behind a hold, which says it already: what was notified of them is not over, and nothing new is notified. */
+/**
+ * Stale flows behind a hold that already explains them: their open notifications do not end, and no new ones are sent.
+ */
 export function listCovered(facts: Facts, now: Now): Condition[] {
   return facts.flows.flatMap((flow) => (isSilent(flow, now) && isCovered(flow, facts) ? [silence(flow)] : []));
 }
@@ -83,12 +88,12 @@ export function keyOf({ code, subject }: Pick<Condition, "code" | "subject">): s
   return `${code} ${subject}`;
 }
 
-/** How much of it there is; 1 where it can only be there or not. */
+/** Count of the condition; 1 where it has none. */
 export function levelOf({ params }: Pick<Condition, "params">): number {
   return "count" in params ? params.count : 1;
 }
 
-/** The exit code of a command that found these, in the order of precedence of exit codes. */
+/** The exit code of a command that found these conditions, by the precedence of exit codes. */
 export function exitCodeOfAll(conditions: readonly Condition[]): ExitCode {
   const codes = conditions.map((condition) => exitOf(condition));
   return Object.values(EXIT).find((exit) => exit !== EXIT.ok && codes.includes(exit)) ?? EXIT.ok;
@@ -123,12 +128,12 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
     );
   }
   if (facts.changed !== undefined) list.push(make("objects_changed", "database", null, { names: facts.changed }));
-  // The daemon's own trouble with the database says the same.
+  // The daemon's own database trouble reports the same.
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
   if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));
   const fence = fenceOf(facts);
   if (fence !== undefined) list.push(fence);
-  // That one is not to be started.
+  // A fenced daemon must not be started.
   if (!isRunning && fence === undefined) list.push(make("not_running", "daemon", null, {}));
   else if (silentMs >= SILENT_MS) list.push(make("not_answering", "daemon", isoTime(nowMs - silentMs), {}));
   else if (unanswered !== undefined && isLongAgo(unanswered, nowMs, UNANSWERED_MS))
@@ -140,7 +145,7 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
   return list;
 }
 
-/** It is written down where a person has said so, and otherwise what the mirror met at last. */
+/** The stored takeover, or else the last error of the mirror. */
 function fenceOf({ flows, mirror }: Facts): Condition | undefined {
   const flow = flows.find(isFenced);
   const why = mirror?.fenced ?? flow?.error;
@@ -151,7 +156,7 @@ function isFenced({ flow, enabled, failingSince, errorCode }: FlowFacts): boolea
   return flow === "mirror" && enabled && failingSince !== null && errorCode === "mirror_fenced";
 }
 
-/** A hold that stops the flow has said it already. */
+/** A hold that stops the flow is a condition of its own already. */
 function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
   if (flow.flow === "erp" || !flow.enabled) return [];
   const isNew = flow.lastSuccessAt === null && flow.staleAfterS <= RARE_S && now.isRunning;
@@ -168,7 +173,7 @@ function ofFlow(flow: FlowFacts, facts: Facts, now: Now): Condition[] {
   return isNew ? [make("flow_starting", flow.flow, null, {})] : [];
 }
 
-/** What PostgreSQL refuses the mirror does not pass; that it is away, slow or full does. */
+/** Refusals by PostgreSQL that last until a person acts; an unreachable, slow or full PostgreSQL recovers by itself. */
 const OF_A_PERSON: ReadonlySet<string> = new Set<ErrorCode>([
   ...(["mirror_access", "mirror_certificate", "mirror_right", "mirror_schema"] as const),
   ...(["mirror_database", "mirror_read_only", "mirror_failed"] as const),
@@ -178,7 +183,7 @@ function needsPerson(errorCode: string | null): boolean {
   return errorCode !== null && OF_A_PERSON.has(errorCode);
 }
 
-/** Where the daemon does not run, every flow is silent, and that it does not run says so. */
+/** Without a daemon every flow is silent; `not_running` reports that. */
 function isSilent(flow: FlowFacts, { isRunning }: Now): boolean {
   return isRunning && flow.enabled && flow.flow !== "erp" && flow.isStale;
 }
@@ -193,17 +198,17 @@ function silence(flow: FlowFacts): Condition {
   });
 }
 
-/** Behind a hold that passes by itself a silence that lasts is worth a word of its own. */
+/** A hold that ends by itself does not cover a long silence. */
 function isCovered(flow: FlowFacts, facts: Facts): boolean {
   return holdsThatStop(flow, facts).some(({ reason }) => CONDITIONS[codeOfHold(reason)].unhealthy !== false);
 }
 
-/** With some holds everything goes on. */
+/** Some holds stop nothing. */
 function holdsThatStop({ flow }: FlowFacts, { holds }: Facts): Facts["holds"] {
   return holds.filter((hold) => CONDITIONS[codeOfHold(hold.reason)].stalls && isHeldBy(hold, flow));
 }
 
-/** Whether the hold is of the flow or of its area. */
+/** Whether the hold applies to the flow or to its whole area. */
 export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, flow: string): boolean {
   if (area === flow) return true;
   return (
@@ -211,7 +216,7 @@ export function isHeldBy({ area, scope }: { area: string; scope?: HoldScope }, f
   );
 }
 
-/** One order alone may have been set back by a person, or have a status of its own. */
+/** A single order may have been set back by a person, or have an unusual status. */
 const UNSHOWN_ORDERS = 2;
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
@@ -240,7 +245,7 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   return list;
 }
 
-/** Where statuses are switched off, only what waits to be sent is told of: nothing else is done until they are on again. */
+/** With statuses switched off, only waiting requests are reported: nothing else happens until they are switched on. */
 function ofStatuses(facts: Facts, nowMs: number): Condition[] {
   const flow = facts.flows.find(({ flow: name }) => name === "statuses");
   if (flow !== undefined && !flow.enabled)
@@ -256,27 +261,27 @@ function ofStatuses(facts: Facts, nowMs: number): Condition[] {
   return list;
 }
 
-/** While the flow that reads stands still, its own condition covers this. */
+/** While the reading flow is stopped, its own condition covers this. */
 function ofReads(facts: Facts, now: Now): Condition[] {
   const { owedReads: { times = [], why = null } = {}, unlisted } = facts;
   const { count: unlistedCount = 0, since = null } = unlisted ?? {};
   const silent = unlistedCount > 0 ? [make("unlisted_changes", "updates", since, { count: unlistedCount })] : [];
   const late = findLate(times, now.nowMs);
   const flow = facts.flows.find(({ flow: name }) => name === "updates");
-  const isTold =
+  const isReportedByFlow =
     !now.isRunning ||
     (flow !== undefined && (ofFlow(flow, facts, now).length > 0 || holdsThatStop(flow, facts).length > 0));
-  const isLate = late !== undefined && !isTold;
+  const isLate = late !== undefined && !isReportedByFlow;
   return isLate ? [make("late_reads", "updates", late.since, { count: late.count, why }), ...silent] : silent;
 }
 
-/** What has waited for long. `times`: since when each of it waits, the oldest first. */
+/** What has waited too long. `times`: since when each item waits, oldest first. */
 function findLate(times: readonly string[], nowMs: number): { count: number; since: string } | undefined {
   const late = times.filter((since) => isLongAgo(since, nowMs, LATE_MS));
   return late[0] === undefined ? undefined : { count: late.length, since: late[0] };
 }
 
-/** What waits of a feed that was switched off asks for nothing until it is switched on. */
+/** Leaves out feeds that are switched off, whose work waits until they are switched on. */
 function ofFeeds({ flows: all, erpWrites = [], formerRows = [] }: Facts, { nowMs }: Now): Condition[] {
   const flows = all.filter(({ enabled }) => enabled);
   const isOff = (feed: string) => all.some(({ flow, enabled }) => flow === feed && !enabled);
@@ -323,13 +328,13 @@ export function ageOf(since: string | null, nowMs: number): number | null {
 
 export interface HealthNow {
   nowMs: number;
-  /** A flow that has never succeeded is silent from then on. */
+  /** Start of the daemon: a flow that has never succeeded is silent since then. */
   startedAtMs: number;
 }
 
 /**
- * The facts with ages by the program's own clock, and with patience for a start: a flow that has never succeeded is
- * stale once its time has passed since the program began to look, not from its first second.
+ * Computes ages by the program's own clock. A flow that has never succeeded is stale only once its time has passed
+ * since the start.
  */
 export function measureAges(facts: Facts, { nowMs, startedAtMs }: HealthNow): Facts {
   const flows = facts.flows.map((flow) => {

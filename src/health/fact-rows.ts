@@ -1,6 +1,6 @@
 /*
- * What `status` reads: read-only, on any connection, beside a running daemon. SQL names the index, so that no look walks
- * through orders or batches.
+ * Reads the facts for `status`: read-only, on any connection, beside a running daemon. SQL names the index, so that no
+ * read scans orders or batches.
  */
 
 import path from "node:path";
@@ -28,14 +28,14 @@ import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
 import { loadNotices, loadPageSilent } from "./notices.ts";
 
-/** Of more, this number is reported. */
+/** Longer lists are counted up to this number. */
 const LISTED_MAX = 10_000;
-/** A list that is written late is no silent one: the longest that is learned of it is minutes (`updates/change-lag.ts`). */
+/** Changes may be listed late; the longest delay that is learned is minutes (`updates/change-lag.ts`). */
 const LISTED_WITHIN_MS = 3_600_000;
 
 /**
- * By the numbers of batches, which grow with time; a maximum would read every batch there is. After a takeover from PostgreSQL alone
- * there are orders and no batch.
+ * By the ids of batches, which grow with time; `max(received_at)` would read every batch. After a takeover from
+ * PostgreSQL alone there are orders and no batch.
  */
 function loadLastOrderAt(store: Store): string | null {
   const batch = select(store, batches, ["receivedAt"], "WHERE state <> 'unread' ORDER BY id DESC LIMIT 1").get();
@@ -43,14 +43,14 @@ function loadLastOrderAt(store: Store): string | null {
   return last?.receivedAt ?? null;
 }
 
-/** Bodies that could not be read, counted as everywhere: not those that are being stored in parts. */
+/** Bodies that could not be read, without those that are still being stored in parts. */
 const UNREAD = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_unread
   WHERE state = 'unread' AND last_error IS NOT NULL`;
 
-/** What is to be confirmed to another account is not waited for. */
+/** Batches of another account are not confirmed now, so they do not count. */
 const OF_ACCOUNT = "(account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
 
-/** Batches whose confirm has failed, and the oldest of them. */
+/** Batches whose confirm has failed, and when the oldest of them was received. */
 const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
   WHERE state = 'stored' AND last_error IS NOT NULL AND ${OF_ACCOUNT}`;
 
@@ -60,7 +60,10 @@ const UNJOURNALED = "SELECT count(DISTINCT fingerprint) AS count, min(received_a
 const REFUSED_REQUESTS =
   "SELECT count(*) AS count FROM status_requests INDEXED BY status_requests_refused WHERE state = 'refused'";
 
-/** Orders that lack a status which the service has accepted. Only statuses count that other orders have shown: some services show none. */
+/**
+ * Orders that do not show a status which the service has accepted. Counts only statuses that other orders have shown:
+ * some services show none.
+ */
 const UNSHOWN = `SELECT count(DISTINCT lower(order_id)) AS count, min(unshown_since) AS since FROM (
     SELECT r.order_id, r.unshown_since FROM status_requests r INDEXED BY status_requests_unshown
     WHERE r.unshown_since IS NOT NULL AND r.state = 'sent' AND EXISTS (
@@ -73,8 +76,8 @@ function countSince(store: Store, sql: string): { count: number; since: string |
 }
 
 /**
- * Batches whose confirm the service has refused, those that no confirm can name and those whose confirm is too large apart; and how
- * often the service has served the unnamed one that came last: so often at least.
+ * Batches whose confirm was refused, counting separately those without ids and those whose confirm is too large; and
+ * how often at least the service has served the last one without ids.
  */
 function countRefusedBatches(store: Store): Pick<Facts, "refusedBatches" | "largeConfirms" | "unnamedBatches"> {
   const facts = { refusedBatches: 0, largeConfirms: 0, unnamedBatches: { count: 0, times: 1 } };
@@ -99,13 +102,13 @@ const OWED_READS = (query: Query) => {
   return query.select({ since, why: lastError }).from(owedReads).orderBy(since, orderId).limit(LISTED_MAX).prepare();
 };
 
-/** Since when each read is due, the oldest first, and what came of that one at last. */
+/** Since when each read is due, oldest first, and the last failure of the oldest. */
 function loadOwedReads(store: Store): { times: string[]; why: Message | null } {
   const rows = store.prepared(OWED_READS).all();
   return { times: rows.map(({ since }) => since), why: store.messageOf(rows[0]?.why ?? null) };
 }
 
-/** Open requests that have left before: when each left first, the oldest first. */
+/** Open requests that were sent before: when each was first sent, oldest first. */
 function listUnsettledSince(store: Store): string[] {
   return store
     .prepare<string>(
@@ -116,7 +119,7 @@ function listUnsettledSince(store: Store): string[] {
     .all();
 }
 
-/** Feeds that are switched on and whose table must be written regularly, by the configuration. */
+/** Feeds that are switched on and have a configured limit for the ERP's silence. */
 function loadErpWrites(store: Store) {
   return store
     .prepare<{ feed: string; since: string; withinS: number }>(
@@ -126,10 +129,10 @@ function loadErpWrites(store: Store) {
     .all();
 }
 
-/** Keys of rows that are named in a sentence. */
+/** Number of keys in a sentence. */
 const KEYS_NAMED = 5;
 
-/** Rows that were sent under a former key and wait for a person, and the first of their keys. */
+/** Rows that were sent under a former key and wait for a person's decision, and the first of their keys. */
 function loadFormerRows(store: Store): NonNullable<Facts["formerRows"]> {
   const named = store
     .prepare<string>(
@@ -150,8 +153,8 @@ function loadFormerRows(store: Store): NonNullable<Facts["formerRows"]> {
 }
 
 /**
- * Since when the newest request waits for a daemon that shows no other sign of life; also where the command that left it
- * has given up. While another request is being answered, it waits for that.
+ * Since when the newest request waits for a daemon that shows no other sign of life, even where its command has given
+ * up. Undefined while another request is being answered, because this one waits for it.
  */
 function loadUnansweredSince(store: Store): string | undefined {
   return store
@@ -202,7 +205,10 @@ function loadFlows(store: Store): Facts["flows"] {
 
 const looks = new WeakMap<Store, { schema: number; changed: string }>();
 
-/** What another program has taken from the bridge's own tables and views, or changed. Looked at again when the schema changes. */
+/**
+ * Objects of the bridge's own that another program has removed or changed. Inspected again only when the schema
+ * changes.
+ */
 function loadChanged(store: Store): string {
   const schema = schemaVersion(store);
   const known = looks.get(store);
@@ -212,7 +218,7 @@ function loadChanged(store: Store): string {
   return changed;
 }
 
-/** A hold of what was switched off stops nothing, and no command ends it. */
+/** A hold of something that is switched off stops nothing, and no command ends it. */
 function isOff({ area }: { area: string }, flows: Facts["flows"]): boolean {
   const names: readonly string[] = Object.hasOwn(AREA_FLOWS, area) ? AREA_FLOWS[area as "orders"] : [area];
   return names.every((name) => flows.some(({ flow, enabled }) => flow === name && !enabled));
@@ -234,7 +240,7 @@ function loadUnlisted(store: Store): NonNullable<Facts["unlisted"]> {
   return isListSilent(found, now) ? { count: found.count, since: found.since } : NONE;
 }
 
-/** Whether changes were followed for long enough since without anything new. `followedAt`: when that last succeeded. */
+/** Whether changes were followed for long enough without a new position. `followedAt`: the last success of that. */
 function isListSilent(
   { position, enoughAt }: UnlistedChanges,
   now: { position: string | null; followedAt: string | null },
@@ -243,7 +249,10 @@ function isListSilent(
   return Date.parse(now.followedAt) - Date.parse(enoughAt) >= LISTED_WITHIN_MS;
 }
 
-/** What cannot be read because another program has changed the bridge's tables or views is left out, and `changed` names these. */
+/**
+ * Reads all facts. Those that cannot be read because another program changed the bridge's schema are left out, and
+ * `changed` names the objects.
+ */
 export function loadFacts(store: Store): Facts {
   const changed = loadChanged(store);
   const read = <T>(query: () => T, unknown: T): T => {

@@ -7,21 +7,23 @@ import type { MirrorFacts } from "../mirror/mirror-state.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
 
-/* What is known about how things stand: read from the database in one place (fact-rows.ts), and judged in one place (conditions.ts). */
+/*
+ * The facts about the present state: read from the database in fact-rows.ts, judged in conditions.ts.
+ */
 
 type StatusRow = typeof syncStatus.$inferSelect;
 
 /**
- * One row of `sync_status`. `refused`: rows of a feed that the service refused while nothing proved that it was about them; they are
- * tried again. `asOf`: of a feed: what the site shows is the ERP's table of the last pass, or of the oldest change that waits
- * or is refused.
+ * One row of `sync_status`. `refused`: rows of a feed that the service refused without a sign that the row was the
+ * cause; they are retried. `asOf`: of a feed: the site shows the ERP's table as of the last pass, or of the oldest
+ * change that waits or is refused.
  */
 export interface FlowFacts extends Omit<StatusRow, "error" | "erpWroteAt" | "isErpSilent"> {
-  /** The last success, or the first failure or the start of the program where there was none; absent before ages are measured. */
+  /** The last success, else the first failure, else the program's start; absent before {@link measureAges}. */
   silentSince?: string;
-  /** After so long a silence `isStale`. */
+  /** The flow is stale after a longer silence. */
   staleAfterS: number;
-  /** A pass of a flow that has never succeeded is under way. */
+  /** Start of the first pass, while no pass has succeeded yet. */
   firstPassSince?: string | null;
   error: Message | null;
 }
@@ -32,52 +34,55 @@ export interface Facts {
   lastOrderAt: string | null;
   orders: number;
   unread: number;
-  /** When the oldest of them came that could not be read. */
+  /** When the oldest unreadable batch was received. */
   unreadSince?: string | null;
-  /** Stored batches that the journal could not be given, and when the oldest of them came. */
+  /** Stored batches that could not be journaled, and when the oldest was received. */
   unjournaled?: { count: number; since: string | null };
   refusedBatches: number;
   /** Batches whose confirm is too large for the service. */
   largeConfirms?: number;
-  /** Batches that no confirm can name, and how often the service has served the last one at least. */
+  /** Batches without ids, and how often at least the service has served the last one. */
   unnamedBatches?: { count: number; times: number };
-  /** Stored batches whose confirm fails, and since when the oldest of them waits. */
+  /** Stored batches whose confirm fails, and since when the oldest waits. */
   failedConfirms?: { count: number; since: string | null };
-  /** Orders that are to be read: since when each, the oldest first, and what came of that one at last. */
+  /** Orders to be read: since when each, oldest first, and the last failure of the oldest. */
   owedReads?: { times: readonly string[]; why: Message | null };
   refusedRequests: number;
-  /** Requests that have left and are not settled: when each left first, the oldest first. */
+  /** Requests that were sent and whose outcome is open: when each was first sent, oldest first. */
   unsettledRequests?: readonly string[];
-  /** Orders that lack a status which the service has accepted, and since when. */
+  /** Orders that do not show a status which the service has accepted, and since when. */
   unshown?: { orders: number; since: string | null };
-  /** Orders whose change of status the nightly comparison has found, and which the list of changes does not name. */
+  /** Orders whose status the nightly comparison found changed without an entry in the list of changes. */
   unlisted?: { count: number; since: string | null };
-  /** Feeds whose last acceptance was shown by the status code alone. */
+  /** Feeds whose last acceptance was recognised by the HTTP status alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;
-  /** What the database's file system has left; absent where it is not known. */
+  /** Free space of the database's file system; absent where it is unknown. */
   disk?: DiskSpace | undefined;
-  /** When the ERP was last seen to write a feed's table, and how long its silence may last. */
+  /** When the ERP last wrote a feed's table, and how long it may be silent. */
   erpWrites?: { feed: string; since: string; withinS: number }[];
-  /** Receivers of alerts and the heartbeat's address that cannot be reached; `error` is a code. */
+  /** Receivers of alerts and the heartbeat that cannot be reached; `error` is a code. */
   undelivered?: { channel: string; since: string; error: string }[];
-  /** The address that the status page cannot have, because another program listens there. */
+  /** The address that the status page cannot listen on, because another program does. */
   pageSilent?: { address: string; since: string; error: string } | undefined;
-  /** Rows on the site that were sent under a former key and wait for a person. */
+  /** Rows on the site that were sent under a former key and wait for a person's decision. */
   formerRows?: { feed: string; count: number; since: string; keys: string }[];
-  /** Absent where there is no mirror. `fenced`: another machine has taken the shop over; which one, and what to do. */
+  /** Absent where there is no mirror. `fenced`: another machine has taken over the shop; which one, and what to do. */
   mirror?: (MirrorFacts & { fenced?: Message | undefined }) | undefined;
-  /** Why the database must be verified, until the daemon has started anew. */
+  /** Why the database must be verified; set until the daemon has been restarted. */
   doubt?: { kind: DoubtKind; since: string } | undefined;
-  /** Since when a file DATABASE-journal keeps other programs out. */
+  /** Since when a file DATABASE-journal locks other programs out. */
   journalSince?: string | undefined;
-  /** Tables, views and the like of the bridge's that are missing or were changed; what they tell is not known then. */
+  /** The bridge's objects that are missing or were changed; facts that depend on them are unknown. */
   changed?: string;
-  /** The daemon's own trouble; no other process has it. */
+  /** The daemon's own trouble, kept in memory and in its lock. */
   met?: Trouble | undefined;
-  /** Since when the daemon, if it runs, has left a request of `sync` untaken. */
+  /** Since when a request of `sync` is unanswered. */
   unanswered?: string | undefined;
-  /** What the daemon noticed about its machine: a clock that is `offsetS` ahead of the service's, a Client Secret that was replaced, objects of the ERP's on the bridge's tables, names of copies that mislead. */
+  /**
+   * Notices of the daemon: a clock that is `offsetS` ahead of the service's, a replaced Client Secret, objects of the
+   * ERP's on the bridge's tables, misleading names of copies.
+   */
   notices?: {
     name: "clock" | "credential" | "objects" | "copy_names";
     since: string;
@@ -87,8 +92,8 @@ export interface Facts {
 }
 
 /**
- * What the service wrote may hold anything, a customer's data included: here its meaning is shown, never its words. Sentences that
- * are the bridge's own stay, so that every surface shows the same.
+ * Removes text written by the service, which may contain anything, customers' data included; conditions show its
+ * meaning. Sentences of the bridge's own stay, so that every output is the same.
  */
 export function withoutForeignWords(facts: Facts): Facts {
   return {

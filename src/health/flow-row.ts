@@ -1,10 +1,12 @@
-/* What `sync_status.sentence` says of a flow after its condition, as a message. Pure. */
+/*
+ * The part of `sync_status.sentence` after the condition, as a message. Pure.
+ */
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { ageOf } from "./conditions.ts";
 import type { Facts, FlowFacts } from "./facts.ts";
 
-/** @param hasLead whether a condition of the flow stands before it */
+/** @param hasLead whether the sentence starts with a condition of the flow */
 export function describeRow(flow: FlowFacts, { erpWrites = [] }: Facts, nowMs: number, hasLead: boolean): Message {
   const { waiting, quarantined, refused, held, failingSince } = flow;
   const ago = (at: string | null) => spanOf(ageOf(at, nowMs) ?? 0);
@@ -32,7 +34,7 @@ export function describeRow(flow: FlowFacts, { erpWrites = [] }: Facts, nowMs: n
   return m.common.sentences({ parts });
 }
 
-/** As `sync_status` says it: in hours, however many. */
+/** In hours, however many, as in the SQL of `sync_status`. */
 function spanOf(seconds: number): Message {
   return seconds < 172_800 ? m.common.span({ seconds }) : m.status.hours({ n: Math.floor(seconds / 3_600) });
 }

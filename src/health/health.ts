@@ -1,19 +1,19 @@
 import { type Condition, traitOf } from "./conditions.ts";
 
 /*
- * Whether everything is fresh, for machines that watch. Freshness, not liveness: a daemon that runs and gets nothing
- * done is unhealthy, and one record in quarantine is a matter for a person but no health problem.
+ * Whether everything is fresh, for monitoring. This is freshness, not liveness: a daemon that runs and achieves nothing
+ * is unhealthy, and one quarantined record needs a person but is no health problem.
  */
 
 export interface HealthProblem {
   /** The subject of the condition: a flow, the area of a hold, `database` or `machine`. */
   flow: string;
-  /** The reason of a hold, an error code of the database, or the name that the condition has here. */
+  /** The reason of a hold, an error code of the database, or the condition's name in /health. */
   reason: string;
   since: string | null;
 }
 
-/** Those of the conditions that make the program unhealthy, most important first. */
+/** The conditions that make the program unhealthy, most important first. */
 export function listHealthProblems(conditions: readonly Condition[]): HealthProblem[] {
   return conditions.flatMap((condition) => {
     const { unhealthy } = traitOf(condition);

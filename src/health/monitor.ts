@@ -1,6 +1,6 @@
 /*
- * What metrics and plots are made from, beside the status. Read-only; every read is by index and bounded. SQL sums up JSON, and
- * says where no index helps.
+ * Reads the data of metrics and charts, beside the status. Read-only; every read uses an index and is bounded. Raw SQL,
+ * because it sums up JSON and says where no index helps.
  */
 import { onlyValue } from "../database/only-row.ts";
 import { listRows } from "../database/queries.ts";
@@ -13,24 +13,27 @@ export function loadWatermarks(store: Store): WatermarkRow[] {
   return listRows(store, watermarks, {}, ["stream"]);
 }
 
-/** The database with what still stands in its log alone. */
+/** Size of the database, including pages that are only in its log. */
 export function databaseBytes(store: Store): number {
   const pragma = (name: string) => Number(store.db.pragma(name, { simple: true }));
   return pragma("page_count") * pragma("page_size");
 }
 
-/** The number of the newest run, 0 where there is none. */
+/** The id of the newest run, 0 where there is none. */
 export function loadLastRunId(store: Store): number {
   return onlyValue<number>(store, "SELECT coalesce(max(id), 0) FROM runs");
 }
 
 export interface RunTotals {
   outcomes: { job: string; outcome: string; count: number }[];
-  /** Sums of what the runs counted: `orders` `created`, `stocks` `accepted`. */
+  /** Sums of the runs' counts, for example `created` of `orders` and `accepted` of `stocks`. */
   counts: { job: string; what: string; sum: number }[];
 }
 
-/** Runs after `fromId` up to `toId`. Without NOT INDEXED the planner walks the index by job, for the grouping. */
+/**
+ * Totals of runs after `fromId` up to `toId`. Without NOT INDEXED the planner scans the index on job because of the
+ * grouping.
+ */
 export function loadRunTotals(store: Store, fromId: number, toId: number): RunTotals {
   const outcomes = store
     .prepare<RunTotals["outcomes"][number]>(
@@ -46,7 +49,7 @@ export function loadRunTotals(store: Store, fromId: number, toId: number): RunTo
   return { outcomes, counts };
 }
 
-/** When the passes of a job ended that succeeded, oldest first: those since `since` and the last one before. */
+/** When successful passes of a job ended, oldest first: those since `since`, and the last one before. */
 export function loadSuccesses(store: Store, job: string, since: string, limit: number): string[] {
   const rows = store
     .prepare<{ at: string; outcome: string }>(
@@ -62,7 +65,7 @@ export function loadSuccesses(store: Store, job: string, since: string, limit: n
   return times.reverse();
 }
 
-/** One past the key of the newest order. */
+/** One more than the key of the newest order. */
 export function nextOrderKey(store: Store): number {
   return onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) + 1 FROM orders");
 }
@@ -73,10 +76,10 @@ interface Point {
 }
 
 /**
- * The smallest key whose order was received at `bound` (ISO) or later; `nextOrderKey` where there is none. Keys grow with
- * the time of receipt and leave no gaps, so two of them tell how many orders came in between: counting would read
- * every one. Orders come about evenly, so a guess by time finds the place in a few reads; every other step halves
- * what is left, for shops whose orders do not.
+ * The smallest key whose order was received at `bound` (ISO) or later; `nextOrderKey` where there is none. Keys grow
+ * with the time of receipt and have no gaps, so the difference of two keys is the number of orders in between, without
+ * counting rows. Interpolation search, as orders arrive about evenly; every other step halves the rest, for shops where
+ * they do not.
  */
 export function firstOrderKeySince(store: Store, bound: string): number {
   const pointAt = (key: number) => loadPoint(store, key);

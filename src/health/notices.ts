@@ -1,13 +1,14 @@
 /*
- * What the daemon notices about its machine and about its status page, for `status` and `check`, which run in other processes.
- * Written only when it begins, changes or ends; a crash in between leaves it until the daemon looks again.
+ * What the daemon notices about its machine and its status page, for `status` and `check` in other processes. Written
+ * only when a notice begins, changes or ends; after a crash it stays until the daemon looks again.
  */
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 /**
- * `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy of it.
- * `objects`: the ERP has put triggers or indexes on the bridge's tables. `copy_names`: another copy than the newest has the latest name.
+ * `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy
+ * of it. `objects`: the ERP has put triggers or indexes on the bridge's tables. `copy_names`: the newest copy does not
+ * have the latest name.
  */
 export type NoticeName = "clock" | "credential" | "objects" | "copy_names";
 export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects", "copy_names"];
@@ -15,9 +16,9 @@ export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "obje
 export interface Notice {
   name: NoticeName;
   since: string;
-  /** Of the clock: seconds ahead of the service's. */
+  /** For `clock`: seconds ahead of the service's. */
   offsetS?: number;
-  /** Of objects: their names and tables; of copies the name of the newest. */
+  /** For `objects`: their names and tables; for `copy_names`: the newest copy. */
   names?: string;
 }
 
@@ -36,11 +37,11 @@ export function deleteNotice(store: Store, name: NoticeName): void {
   deleteMeta(store, name);
 }
 
-/** The status page cannot listen, because another program holds its port. */
+/** The status page cannot listen because another program uses its port. */
 export interface PageSilence {
   address: string;
   since: string;
-  /** The system's code, EADDRINUSE for a taken port. */
+  /** The system's code, `EADDRINUSE` for a used port. */
   error: string;
 }
 
@@ -48,7 +49,7 @@ export function loadPageSilent(store: Store): PageSilence | undefined {
   return loadMetaJson<PageSilence>(store, "page");
 }
 
-/** Undefined: the page listens, or is not wanted. */
+/** Undefined: the page listens, or is switched off. */
 export function savePageSilent(store: Store, silence: PageSilence | undefined): void {
   if (silence === undefined) deleteMeta(store, "page");
   else saveMetaJson(store, "page", silence);

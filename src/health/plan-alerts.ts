@@ -1,65 +1,68 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
-/** A notification. Closed words, names and numbers only. */
+/** A notification. Contains fixed texts, names and numbers only. */
 export interface AlertMessage {
   kind: "problem" | "recovery" | "digest" | "test";
-  /** A name for programs. */
+  /** The alert's name for programs. */
   subject: string;
   text: Message | string;
 }
 
-/** A condition as receivers are notified of it. */
+/** A condition in the form that receivers are notified of. */
 export interface Alertable {
   /** Code and subject. */
   key: string;
-  /** Its name for programs. */
+  /** The alert's name for programs. */
   subject: string;
-  /** Counts what can become more of the same; the others are 1. */
+  /** The count of the condition; 1 where it has none. */
   level: number;
   /** What is wrong, as a sentence. */
   problem: string;
-  /** What is said when it is over. */
+  /** The text for when it ends. */
   recovery: string;
-  /** Covered by another condition: it opens nothing new, and does not end what was notified. */
+  /** Covered by another condition: opens no notification, and does not end an open one. */
   muted?: boolean;
 }
 
-/** What one receiver was notified of. Kept across restarts, so that no message goes out twice. */
+/** What one receiver was notified of. Kept across restarts, so that no message is sent twice. */
 export interface Notified {
-  /** Open conditions by key, as they were at the last message. */
+  /** Open conditions by key, as of the last message. */
   open: Record<string, { level: number; subject: string; recovery: string }>;
-  /** When messages went out, by key, and when any did: the newest few, milliseconds. */
+  /** When messages were sent, by key and in all: the newest few, in milliseconds. */
   sentMs: Record<string, number[]>;
   allSentMs: number[];
 }
 
 export const NOTHING_NOTIFIED: Notified = { open: {}, sentMs: {}, allSentMs: [] };
 
-/** A message, and what the receiver was notified of once it has arrived. */
+/** A message, and the receiver's state once it has arrived. */
 export interface PlannedAlert {
   message: AlertMessage;
   notified: Notified;
 }
 
 const HOUR_MS = 3_600_000;
-/** Of a subject that comes and goes a message leaves twice an hour; what it is by then follows later. */
+/**
+ * Messages per subject and hour: two problems and two recoveries of one that alternates. Its state is sent when the
+ * limit allows again.
+ */
 export const SUBJECT_PER_HOUR = 4;
-/** Messages an hour in all; the last one sums up whatever else has happened. */
+/** Limit for all messages in an hour; the last one is a digest of the rest. */
 export const ALL_PER_HOUR = 12;
 
 interface Change {
   key: string;
   message: AlertMessage;
-  /** Undefined where it is over. */
+  /** Undefined where the condition has ended. */
   condition: Alertable | undefined;
 }
 
 /**
- * The next message for a receiver, from what it was notified of and what is wrong now. Called until there is none. What the
- * limits suppress comes later: it is the difference between what was notified and what is, so a problem that was over before
- * its turn is never sent at all, and a restart repeats nothing.
- * @param settled the keys that have stood long enough
+ * The next message for a receiver, from what it was notified of and the present conditions. Called until there is none.
+ * What the limits suppress is sent later, because it remains in the difference between the two; a problem that ended
+ * before its turn is never sent, and a restart repeats nothing.
+ * @param settled the keys of conditions that have lasted long enough
  */
 export function planAlert(
   notified: Notified,
@@ -76,7 +79,7 @@ export function planAlert(
   return { message: digestOf(free), notified: after(notified, free, nowMs) };
 }
 
-/** Fewer of the same are noted without a message, so that the next more is one. Undefined where nothing is to be noted. */
+/** Records lower counts without a message, so that a later rise sends one. Undefined where nothing is lower. */
 export function lowerLevel(notified: Notified, conditions: readonly Alertable[]): Notified | undefined {
   const levels = new Map(conditions.map(({ key, level }) => [key, level]));
   const less = Object.entries(notified.open).filter(([key, { level }]) => (levels.get(key) ?? level) < level);
@@ -130,7 +133,9 @@ function after(notified: Notified, sent: readonly Change[], nowMs: number): Noti
   return { open, sentMs, allSentMs: [...recent(notified.allSentMs, nowMs), nowMs] };
 }
 
-/** Times of the last hour. One from the future belongs to a clock that was set back; it must not count for ever. */
+/**
+ * Times within the last hour. A time in the future comes from a clock that was set back, and must not count for ever.
+ */
 function recent(times: readonly number[] | undefined, nowMs: number): number[] {
   return (times ?? []).filter((at) => at <= nowMs && nowMs - at < HOUR_MS);
 }

@@ -1,6 +1,6 @@
 /*
- * Keeps the conditions in the database, so that SQL readers have the same list as the page. Written when something other
- * than an age has changed, and now and then so that `seen_at` shows that the daemon lives.
+ * Stores the conditions, so that readers by SQL have the same list as the page. Written when something other than an
+ * age has changed, and periodically so that `seen_at` shows that the daemon lives.
  */
 
 import { commit } from "../pass/commit.ts";
@@ -11,7 +11,7 @@ import { describeCondition } from "./condition-words.ts";
 import { type Condition, traitOf } from "./conditions.ts";
 import type { Watched } from "./watched.ts";
 
-/** Half of what `sync_status` takes for a sign of life. */
+/** Half of the time after which `sync_status` treats the list as out of date. */
 const AGAIN_MS = 5 * 60_000;
 
 export class SaveConditions {

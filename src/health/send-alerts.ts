@@ -1,7 +1,7 @@
 /*
- * Notifies people of what begins to be wrong and what is well again. Guarantees that nothing stops without a
- * notification, and that a notification never disturbs its subject: sending has its own loop, its own time limits and
- * no part in any flow. After a crash it compares what is wrong with what was sent, and goes on from there.
+ * Notifies people when a condition begins and when it ends. Guarantees that nothing stops without a notification, and
+ * that sending never disturbs the flows: it has its own loop and time limits. After a crash it continues from the
+ * difference between the present conditions and what was sent.
  */
 
 import type { Language } from "../messages/language.ts";
@@ -19,7 +19,7 @@ import type { Watched } from "./watched.ts";
 
 export interface Receiver {
   name: "webhook" | "command";
-  /** Resolves once the message has arrived. Has time limits of its own. */
+  /** Resolves once the message has arrived. Has its own time limits. */
   send(message: AlertMessage, at: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -29,14 +29,14 @@ export interface AlertOptions {
   language: Language;
 }
 
-/** The planner's own limits are lower; this one only bounds the loop. */
+/** The limits of the planner are lower; this one bounds the loop. */
 const MESSAGES_PER_LOOK = 20;
 
 export class SendAlerts {
   readonly #context: JobContext;
   readonly #channels: Channels;
   readonly #options: AlertOptions;
-  /** Monotonic time at which each condition that stands now began, by key. */
+  /** Monotonic time at which each present condition began, by key. */
   readonly #seenAtMs = new Map<string, number>();
 
   constructor(context: JobContext, channels: Channels, options: AlertOptions) {
@@ -45,7 +45,7 @@ export class SendAlerts {
     this.#options = options;
   }
 
-  /** One look at how things stand, and whatever is to be sent about it. */
+  /** Compares the conditions with what was sent, and sends what is due. */
   async look(signal: AbortSignal): Promise<void> {
     const { conditions, covered } = this.#options.watched();
     const settled = this.#settle(conditions);
@@ -69,7 +69,7 @@ export class SendAlerts {
     return [{ key: keyOf(condition), subject, level: levelOf(condition), problem: `${text}${next}`, recovery, muted }];
   }
 
-  /** The keys of those that have stood long enough, on the monotonic clock. */
+  /** The keys of conditions that have lasted long enough, by the monotonic clock. */
   #settle(conditions: readonly Condition[]): ReadonlySet<string> {
     const nowMs = this.#context.clock.monotonicMs();
     const standing = new Set(conditions.map(keyOf));
@@ -112,7 +112,7 @@ export class SendAlerts {
   }
 }
 
-/** Sends one message at once. Gives the reason where it did not arrive. */
+/** Sends a test message at once. Returns the reason where it did not arrive. */
 export async function sendTestMessage(
   receiver: Receiver,
   at: string,

@@ -1,7 +1,7 @@
 /*
- * Calls one address while everything is fresh, so that a watcher elsewhere raises the alarm when the calls stop:
- * also when this machine, its power or its network is what has stopped. Has no part in any flow; nothing is kept of
- * it but whether calling fails, and a crash loses at most one call.
+ * Calls one address while everything is fresh, so that an external monitor raises the alarm when the calls stop, even
+ * where this machine, its power or its network has failed. Independent of all flows. Stores only whether calling fails;
+ * a crash loses at most one call.
  */
 
 import type { JobContext } from "../pass/job.ts";
@@ -29,7 +29,7 @@ export class SendHeartbeat {
     this.#call = call;
   }
 
-  /** Calls where a minute has passed and nothing is stale or failing. */
+  /** Calls where a minute has passed and no condition stalls a flow. */
   async look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     const nowMs = clock.monotonicMs();

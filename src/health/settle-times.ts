@@ -1,9 +1,9 @@
 /*
- * Puts the bridge's own bookkeeping right once the machine's clock is: since when something waits, when a flow succeeded.
- * An age that is reckoned from a time in the future stays zero for years, and one from a time years ago alarms at once. What a wrong
- * clock wrote in this process is moved by as much as it was wrong; what still lies in the future came from an earlier process and
- * counts as of now. History keeps its times. After a crash in the middle the next start does the second again. SQL reckons with
- * the times where they stand.
+ * Corrects times that a wrong clock wrote into the bridge's bookkeeping, once the machine's clock is right: since when
+ * something waits, when a flow succeeded. An age measured from a time in the future stays zero for years, and one from
+ * years ago raises an alarm at once. Times from this process are shifted by the clock's error; times that are still in
+ * the future come from an earlier process and become the present time. History keeps its times. After a crash in the
+ * middle the next start repeats the second step. SQL computes the times in place.
  */
 
 import { getTableName } from "drizzle-orm";
@@ -17,7 +17,7 @@ import { isoTime } from "../platform/ports.ts";
 import { CLOCK_OFF_MS, clockOffsetS } from "./clock-offset.ts";
 import { ClockSegments, type Correction } from "./clock-segments.ts";
 
-/** Columns from which ages are reckoned. */
+/** Columns that ages are measured from. */
 const TIMES: readonly SQLiteColumn[] = [
   erpQueue.since,
   flows.lastRunAt,
@@ -47,7 +47,7 @@ export class SettleTimes {
     if (corrections === undefined) return;
     let moved = 0;
     for (const column of TIMES) {
-      // In one transaction a column: a row that was moved must not come again.
+      // One transaction per column: a row must not be shifted twice.
       moved += await commit(this.#context, signal, () => settle(store, { column, corrections }, clock.nowMs()));
     }
     if (moved > 0) log.info({ times: moved }, m.health.timesPutRight);

@@ -1,7 +1,7 @@
 /**
- * How old the stock on the site grew: for each span of `spanMs` between two times the longest age in seconds, null where
- * no success is known yet. At a success the site shows the ERP's table of that moment; the age grows until the next one.
- * @param successes when passes succeeded, ascending; the last one before `fromMs` included where it is known.
+ * The longest age of the stock on the site, in seconds, for each span of `spanMs` between two times; null where no
+ * success is known yet. At a success the site shows the ERP's table of that moment; the age grows until the next one.
+ * @param successes when passes succeeded, ascending; includes the last one before `fromMs` where it is known
  */
 export function longestAges(
   successes: readonly number[],

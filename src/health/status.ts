@@ -4,24 +4,24 @@ import { clockTime, describeCondition, statusWords } from "./condition-words.ts"
 import { ageOf, type Condition, exitCodeOfAll, type Limits, listConditions, type Now, traitOf } from "./conditions.ts";
 import type { Facts, FlowFacts } from "./facts.ts";
 
-/** A condition with everything that is said of it, as programs read it. */
+/** A condition with its texts, as programs read it. */
 export type ReportedCondition = Condition & { severity: string; text: string; next: string; command: string | null };
 
 export interface StatusReport {
-  /** Is all well? One plain sentence. */
+  /** The overall state in one plain sentence. */
   sentence: string;
-  /** Everything that a person should look at, most important first; empty where all is well. */
+  /** Everything that needs attention, most important first; empty where nothing does. */
   attention: string[];
   exitCode: ExitCode;
   conditions: ReportedCondition[];
 }
 
-/** Says how things stand, from what the database holds. */
+/** The status report from facts. */
 export function describeStatus(facts: Facts, now: Now, limits: Limits, language: Language = "en"): StatusReport {
   return reportConditions(listConditions(facts, now, limits), facts, now, language);
 }
 
-/** The same of conditions that are known already. */
+/** The same from conditions that are known already. */
 export function reportConditions(
   conditions: readonly Condition[],
   facts: Facts,
@@ -44,8 +44,8 @@ export function reportConditions(
 }
 
 /**
- * The same for a place that shows it until it is replaced: times of day in the place of ages, and when it was written, so
- * that the text of a program that no longer runs on does not look current.
+ * The status in one sentence for a place that shows it until it is replaced. Has times of day instead of ages, and the
+ * time of writing, so that the text of a stopped program does not look current.
  */
 export function describeStanding(facts: Facts, now: Now, limits: Limits, language: Language = "en"): string {
   const { nowMs } = now;
@@ -61,7 +61,7 @@ export function describeStanding(facts: Facts, now: Now, limits: Limits, languag
   return words.seenAt(at, `${lead} ${capitalized(parts.join("; "))}.`);
 }
 
-/** How fresh everything is, as one sentence: the second half of the status, whatever the first one says. */
+/** How fresh everything is, in one sentence: the second half of the status. */
 export function describeFreshness(facts: Facts, nowMs: number, language: Language = "en"): string {
   const words = statusWords(language);
   const flow = (name: string) => facts.flows.find((row) => row.flow === name);
@@ -78,7 +78,7 @@ export function describeFreshness(facts: Facts, nowMs: number, language: Languag
   return `${capitalized(parts.join("; "))}.`;
 }
 
-/** The flows cannot be read: that none is there says nothing. */
+/** The flows cannot be read, so a missing one means nothing. */
 function isUnknown(flow: FlowFacts | undefined, { changed }: Facts): boolean {
   return flow === undefined && changed !== undefined;
 }

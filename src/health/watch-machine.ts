@@ -1,7 +1,7 @@
 /*
- * Looks at what surrounds the program and makes its work wrong without making it fail: a clock far from the service's, and
- * a Client Secret whose file is newer than the copy that systemd handed over. Each is logged once when it begins and once
- * when it ends, and stands in `status` in between. What another program has changed of the bridge's own triggers and views is put right.
+ * Watches surroundings that make the program's work wrong without making it fail: a clock far from the service's, and a
+ * Client Secret whose file is newer than systemd's copy. Each is logged once when it begins and once when it ends;
+ * `status` shows it in between. Also restores the bridge's own triggers and views that another program has changed.
  */
 
 import { FEED_NAMES } from "../config/feed-names.ts";
@@ -16,7 +16,7 @@ import { isoTime } from "../platform/ports.ts";
 import { clockOffsetS } from "./clock-offset.ts";
 import { deleteNotice, loadNotices, type NoticeName, saveNotice } from "./notices.ts";
 
-/** A clock that drifts is written down anew only where it has moved by so much. */
+/** A drifting clock's offset is stored again only after it moved by so much. */
 const OFFSET_STEP_S = 60;
 
 export class WatchMachine {
@@ -40,7 +40,7 @@ export class WatchMachine {
 
   async #lookAtClock(known: { since: string; offsetS?: number } | undefined, signal: AbortSignal): Promise<void> {
     const { client, clock, log, store } = this.#context;
-    // Before the first answer nothing is known, and the former notice stands.
+    // Before the first answer nothing is known, and the former notice stays.
     if (client.serviceNow === undefined) return;
     const offsetS = clockOffsetS(client.serviceNow, clock.nowMs(), known !== undefined);
     if (offsetS === undefined) {
@@ -75,7 +75,7 @@ export class WatchMachine {
     if (names === (known?.names ?? "")) return;
     const since = known?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
-      // What changed meanwhile may not have been noted.
+      // Changes made meanwhile may not have been recorded.
       for (const feed of FEED_NAMES) requestCompare(store, feed, m.health.hadTriggers);
       if (found.length === 0) deleteNotice(store, "objects");
       else saveNotice(store, { name: "objects", since, names });

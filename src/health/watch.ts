@@ -1,7 +1,7 @@
 /*
- * Looks at the bridge from beside it every few seconds: what is new about the service, what people must be notified of, the
- * heartbeat. Each look runs alone, and what goes wrong in it ends with it. A crash loses nothing: every look begins
- * with what the database holds.
+ * Watches the bridge every few seconds, independently of the flows: the service's new behaviour, alerts and the
+ * heartbeat. Looks run independently, and an error in one affects no other. A crash loses nothing: every look starts
+ * from the database.
  */
 
 import type { JobContext } from "../pass/job.ts";
@@ -30,12 +30,12 @@ export class Watch {
     if (this.#looks.length > 0) this.#timer = setInterval(() => void this.look(), LOOK_MS);
   }
 
-  /** One round; a look that is still under way is left alone. */
+  /** One round; skips looks that are still running. */
   async look(): Promise<void> {
     await Promise.all(this.#looks.map((look) => this.#run(look)));
   }
 
-  /** Ends looks under way, a message on its way included. */
+  /** Aborts running looks, including a message that is being sent. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#abort.abort();

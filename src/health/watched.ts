@@ -5,7 +5,7 @@ import { type Condition, type Limits, listConditions, listCovered, measureAges }
 import { loadFacts } from "./fact-rows.ts";
 import { type Facts, withoutForeignWords } from "./facts.ts";
 
-/** How things stand, for what looks every few seconds. */
+/** The present facts and conditions, for everything that polls them. */
 export interface Watched {
   nowMs: number;
   facts: Facts;
@@ -13,7 +13,7 @@ export interface Watched {
   covered: readonly Condition[];
 }
 
-/** One read of the database for all requests of the same time; a costly one is followed by a rest. */
+/** Caches one read of the database for all callers; a costly read is cached longer. */
 export function watchConditions(
   { store, clock, startedAtMs, everyMs }: { store: Store; clock: Clock; startedAtMs: number; everyMs: number },
   limits: Limits,

@@ -1,4 +1,7 @@
-/* How much of a job is done and left, from the database alone: so it covers a daemon's work as well. SQL names the index of what waits. */
+/*
+ * How much of a job is done and left, from the database alone, so that it covers a daemon's work too. SQL names the
+ * index of waiting rows.
+ */
 
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { onlyValue } from "../database/only-row.ts";
@@ -11,9 +14,9 @@ type Unit = "orders" | "ordersToRead" | "ordersCompared" | "payloadsSeen" | "req
 export interface WorkLeft {
   /** What is counted. */
   unit: Unit;
-  /** What waits; undefined where only the service has it. */
+  /** The backlog; undefined where only the service has it. */
   left?: number;
-  /** What there is so far; undefined where only what waits can be counted. */
+  /** The work done so far; undefined where only the backlog can be counted. */
   done?: number;
 }
 
@@ -38,7 +41,7 @@ export function loadWorkLeft(store: Store, job: JobName): WorkLeft {
   return { unit, left: count(sql) };
 }
 
-/** A round first looks at payloads, then asks for orders. */
+/** A round first checks payloads, then reads orders. */
 function loadRoundLeft(store: Store): WorkLeft {
   const { round } = loadReconcileState(store);
   if (round === null) return { unit: "orders" };
