@@ -1,7 +1,7 @@
 /*
- * Decides what a request gets. A page on loopback is in reach of every page that the administrator's browser shows, so
- * only the exact names of this machine are answered (a name that was rebound to 127.0.0.1 is none of them), nothing is
- * ever changed, no other origin may read, and no answer carries a stack trace, a path or foreign text.
+ * Decides the answer to a request. Every page in the administrator's browser can reach loopback, so only this machine's
+ * exact names are answered (a name rebound to 127.0.0.1 is refused), nothing can be changed, no other origin may read,
+ * and no answer contains a stack trace, a path or foreign text.
  */
 import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
@@ -21,7 +21,7 @@ export interface Answer {
   body: string;
 }
 
-/** What one address shows. */
+/** Renders one address. */
 export type Page = () => { status: number; type: string; body: string; csp?: string };
 
 const TARGET_MAX = 1_000;
@@ -35,7 +35,7 @@ const HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",
 };
 
-/** Nothing may be loaded, run, framed or sent from an answer. */
+/** An answer may not load, run, frame or submit anything. */
 export const CLOSED_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const PLAIN = "text/plain; charset=utf-8";
 
@@ -45,7 +45,7 @@ export class RequestAnswerer {
   readonly #log: Log;
   readonly #hideSecrets: (text: string) => string;
 
-  /** @param host the configured one, which is answered beside the usual names of loopback. */
+  /** @param host the configured one, which is accepted beside the usual names of loopback */
   constructor(
     pages: ReadonlyMap<string, Page>,
     host: string,
@@ -74,9 +74,9 @@ export class RequestAnswerer {
       return { status, headers: headersFor(type, csp), body: this.#hideSecrets(body) };
     } catch (thrown) {
       const { code, message } = asError(thrown);
-      // The flows that meet the same trouble log it once; a scraper would log it every few seconds.
+      // Debug level: the flows log the same trouble once, while a scraper would log it every few seconds.
       this.#log.debug({ errorCode: code }, `The status could not be read: ${message}`);
-      // A browser that shows the page goes on asking.
+      // An open browser page keeps retrying.
       return refusal(503, String(m.web.noStatus({ code })), { Refresh: "30" });
     }
   }
@@ -85,7 +85,7 @@ export class RequestAnswerer {
     if (host === undefined) return false;
     const own = this.#host.includes(":") ? `[${this.#host}]` : this.#host;
     const names = ["127.0.0.1", "[::1]", "localhost", own.toLowerCase()];
-    // A client leaves out the port that its scheme implies.
+    // Clients omit the default port of the scheme.
     const suffixes = port === 80 ? [":80", ""] : [`:${port}`];
     return names.some((name) => suffixes.some((suffix) => host.toLowerCase() === `${name}${suffix}`));
   }

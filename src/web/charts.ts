@@ -6,19 +6,19 @@ import { isoTime } from "../platform/ports.ts";
 export const DAYS = 14;
 export const HOURS = 24;
 const HOUR_MS = 3_600_000;
-/** A pass a minute for a day takes 1,440; with more frequent ones the older hours are not known. */
+/** A pass a minute makes 1,440 a day; with more frequent passes the oldest hours are unknown. */
 const PASSES_MAX = 5_000;
 
 export interface Charts {
-  /** Days of the machine's own zone, the last one today. */
+  /** Days in the machine's time zone, ending today. */
   days: { date: Date; count: number }[];
-  /** The age of the stock on the site at its greatest; null: not known. */
+  /** The greatest age of the stock on the site in each hour; null: unknown. */
   hours: { date: Date; ageS: number | null }[];
 }
 
 export class ChartLoader {
   readonly #store: Store;
-  /** The first order of each day that has begun: found once, since what has come has come. */
+  /** The first order key of each day, cached: it does not change once the day has begun. */
   #firstKeys = new Map<number, number>();
 
   constructor(store: Store) {
@@ -29,7 +29,7 @@ export class ChartLoader {
     return { days: this.#loadDays(new Date(nowMs)), hours: loadHours(this.#store, nowMs) };
   }
 
-  /** Midnights by the calendar: a day of summer time has 23 hours or 25. */
+  /** Midnights by the calendar, because a day with a clock change has 23 or 25 hours. */
   #loadDays(now: Date): Charts["days"] {
     const dates = Array.from(
       { length: DAYS },

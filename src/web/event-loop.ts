@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** What the timer behind the histogram waits by itself; only what comes on top is delay. */
+/** The histogram's own timer interval; only time beyond it is delay. */
 const RESOLUTION_MS = 20;
 const WINDOW_MS = 60_000;
 
@@ -11,7 +11,7 @@ export interface LoopDelay {
 
 const NONE: LoopDelay = { maxS: 0, p99S: 0 };
 
-/** How late the event loop was in the last one to two minutes: with two windows every scraper sees a peak. */
+/** The delay of the event loop in the last one to two minutes. Two windows, so that every scraper sees a peak. */
 export class LoopWatch {
   readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #former: LoopDelay = NONE;

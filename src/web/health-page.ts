@@ -6,11 +6,11 @@ import type { Troubles } from "../platform/troubles.ts";
 import type { Page } from "./answer-request.ts";
 import { type Reading, reportOf } from "./reading.ts";
 
-/** A change that breaks a reader raises it. */
+/** Raised by a change that breaks a reader. */
 const HEALTH_VERSION = 1;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** 200 while every flow is fresh, else 503 with their names. A database that cannot be read is a health problem in the same form. */
+/** 200 while every flow is fresh, else 503 with the reasons. An unreadable database is reported in the same form. */
 export function healthPage(read: () => Reading, { program, troubles }: { program: string; troubles: Troubles }): Page {
   return () => {
     try {

@@ -1,6 +1,6 @@
 import { inertText } from "../answers/inert-text.ts";
 
-/** Text that is HTML already. Everything else becomes text when it is put into a template. */
+/** Text that is HTML already. All other values are escaped in a template. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Html {
 
 export type HtmlValue = Html | string | number | undefined | readonly HtmlValue[];
 
-/** A template whose values are escaped, for text and for quoted attributes alike. */
+/** A template whose values are escaped, both for text and for quoted attributes. */
 export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(parts.reduce((text, part, index) => text + textOf(values[index - 1]) + part));
 }
@@ -31,7 +31,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Control characters and marks that turn the direction of writing are shown, not obeyed. */
+/** Replaces control characters and marks that change the direction of writing. */
 function escapeHtml(text: string): string {
   return inertText(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

@@ -11,7 +11,7 @@ export interface MetricFacts {
   reading: Reading;
   counted: Counted;
   watermarks: readonly WatermarkRow[];
-  /** Zone of the service's times that name none. */
+  /** Time zone of the service's times without one. */
   timezone: string;
   databaseBytes: number;
   longestWriteS: number;
@@ -20,7 +20,7 @@ export interface MetricFacts {
   versions: { version: string; node: string };
 }
 
-/** Everything that the metrics show. Times are Unix seconds, so that an age is `time() - …` wherever it is asked. */
+/** All metrics. Times are Unix seconds, so that an age is `time() - …` in any query. */
 export function listMetrics(facts: MetricFacts): Metric[] {
   return [
     ...programMetrics(facts),
@@ -169,7 +169,7 @@ function orderMetrics({ reading, watermarks, timezone }: MetricFacts): Metric[] 
   ];
 }
 
-/** A feed that was never sent shows nothing on the site, so it has no age. */
+/** A feed that was never sent has nothing on the site, and no age. */
 function feedMetrics({ facts, nowMs }: Reading): Metric[] {
   const feeds = facts.flows.filter(({ flow, enabled }) => enabled && FEED_NAMES.some((name) => name === flow));
   return [

@@ -1,4 +1,4 @@
-/** The text format 0.0.4 of Prometheus, which every scraper reads. */
+/** Prometheus text format 0.0.4, which every scraper reads. */
 
 export interface Sample {
   value: number;
@@ -17,7 +17,7 @@ export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-/** Metrics without samples are left out: an absent series says "not known", a zero would say "none". */
+/** Leaves out metrics without samples: an absent series means "unknown", a zero means "none". */
 export function renderMetrics(metrics: readonly Metric[]): string {
   return metrics
     .filter(({ samples }) => samples.length > 0)

@@ -12,7 +12,7 @@ import type { View } from "./status-page.ts";
 type FlowKey = keyof Words["page"]["flows"];
 type FlowState = keyof Words["page"]["states"];
 
-/** In the order in which things travel: from the site to the ERP, and back. */
+/** In the order in which data travels: from the site to the ERP, and back. */
 const ORDER: readonly FlowKey[] = [
   "orders",
   "updates",
@@ -33,7 +33,7 @@ export function flowSection({ reading, words, language }: View, conditions: read
   const position = ({ flow }: FlowFacts) => (ORDER as readonly string[]).indexOf(flow);
   const flows = facts.flows.toSorted((a, b) => position(a) - position(b));
   const off = flows.filter(({ enabled }) => !enabled).map(({ flow }) => flowName(flow, words));
-  const now: Told = { words, status: statusWords(language), nowMs, language, conditions };
+  const now: RowContext = { words, status: statusWords(language), nowMs, language, conditions };
   return html`<section>
 <h2>${words.headings.flows}</h2>
 <ul class="flows">
@@ -42,7 +42,7 @@ ${off.length === 0 ? undefined : html`<p class="off">${words.switchedOff(off.joi
 </section>`;
 }
 
-interface Told {
+interface RowContext {
   words: Words["page"];
   status: StatusWords;
   nowMs: number;
@@ -50,17 +50,17 @@ interface Told {
   conditions: readonly ReportedCondition[];
 }
 
-function flowItem(flow: FlowFacts, told: Told): Html {
-  const { words } = told;
-  const state = stateOf(flow, told);
+function flowItem(flow: FlowFacts, context: RowContext): Html {
+  const { words } = context;
+  const state = stateOf(flow, context);
   const what = Object.hasOwn(words.flows, flow.flow) ? words.flows[flow.flow as FlowKey].what : "";
   return html`<li><span class="name">${flowName(flow.flow, words)}<span>${what}</span></span>
 <span class="state ${state}">${words.states[state]}</span>
-<span class="told">${keptTogether(describeFlow(flow, told))}</span></li>
+<span class="told">${keptTogether(describeFlow(flow, context))}</span></li>
 `;
 }
 
-/** Conditions of which the row has a state of its own. */
+/** Conditions that the row shows as its state. */
 const STATES: Partial<Record<Code, FlowState>> = {
   flow_stale: "stale",
   flow_failing: "failing",
@@ -68,17 +68,17 @@ const STATES: Partial<Record<Code, FlowState>> = {
   first_pass: "starting",
   orders_untaken: "late",
 };
-/** What the row says in its own words. */
+/** Conditions that the row's own sentences already describe. */
 const IN_ROW: ReadonlySet<Code> = new Set<Code>(["quarantined", "refused_rows", "blocked_orders"]);
 
-function stateOf(flow: FlowFacts, { conditions }: Told): FlowState {
+function stateOf(flow: FlowFacts, { conditions }: RowContext): FlowState {
   if (flow.held !== null) return "held";
   const worst = conditions.find(({ subject }) => subject === flow.flow);
   if (worst !== undefined) return STATES[worst.code] ?? "look";
   return flow.flow !== "erp" && flow.lastSuccessAt === null ? "starting" : "fresh";
 }
 
-/** Conditions of the flow that its row would not show otherwise. */
+/** Conditions of the flow that neither its state nor its sentences show. */
 function otherWords(flow: FlowFacts, conditions: readonly ReportedCondition[]): string[] {
   return conditions
     .filter(({ code, subject, params }) => subject === flow.flow && !("reason" in params) && !IN_ROW.has(code))
@@ -88,13 +88,13 @@ function otherWords(flow: FlowFacts, conditions: readonly ReportedCondition[]): 
 
 const JUST_NOW_MS = 5_000;
 
-/** A number and its unit stay on one line. */
+/** Keeps a number and its unit on one line. */
 function keptTogether(text: string): string {
   return text.replace(/(\d) (?=\p{L})/gu, "$1\u00a0");
 }
 
-/** What the view's own sentence says, in the page's language, and the conditions of the flow. */
-function describeFlow(flow: FlowFacts, { words, status, nowMs, language, conditions }: Told): string {
+/** The sentences of a flow's row: those of `sync_status` in the page's language, and its other conditions. */
+function describeFlow(flow: FlowFacts, { words, status, nowMs, language, conditions }: RowContext): string {
   const isErp = flow.flow === "erp";
   const ago = (at: string) => status.duration(Math.max(0, Math.round((nowMs - Date.parse(at)) / 1000)));
   const sinceSuccess = (at: string) => (nowMs - Date.parse(at) < JUST_NOW_MS ? null : ago(at));

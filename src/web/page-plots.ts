@@ -28,14 +28,14 @@ export function orderPlot({ days }: Charts, { words }: View): Html {
   });
 }
 
-/** Undefined where no stock is sent at all. */
+/** Undefined where the stock feed is switched off. */
 export function sitePlot({ hours }: Charts, { reading, words, language }: View): Html | undefined {
   const stocks = reading.facts.flows.find(({ flow }) => flow === "stocks");
   if (stocks === undefined || !stocks.enabled) return undefined;
   const { duration } = statusWords(language);
   const asOfMs = stocks.asOf === null ? null : Date.parse(stocks.asOf);
   const nowAgeS = asOfMs === null ? null : Math.max(0, Math.round((reading.nowMs - asOfMs) / 1000));
-  // What waits for the guard or is refused has not reached the site, though passes succeed.
+  // Changes that the guard holds or the service refuses are not on the site, though passes succeed.
   const ages = hours.map(({ ageS }, index) => {
     const endMs = hours[index + 1]?.date.getTime() ?? reading.nowMs;
     return asOfMs === null || endMs <= asOfMs ? ageS : Math.max(ageS ?? 0, Math.round((endMs - asOfMs) / 1000));
@@ -61,7 +61,7 @@ export function sitePlot({ hours }: Charts, { reading, words, language }: View):
     values: words.values,
     head: [words.hour, words.age],
     scaleMin: stocks.staleAfterS,
-    // Nothing but zeros: the first pass was only just.
+    // All zero: the first pass has just ended.
     none: known.length === 0 ? words.site.none : words.site.caption(hours.length),
   });
 }

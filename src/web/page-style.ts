@@ -1,4 +1,4 @@
-/** The page's only style sheet; the policy lets it in by its hash, and nothing else. */
+/** The page's only style sheet; the content security policy allows it by its hash. */
 export const PAGE_STYLE = `
 :root {
   color-scheme: light dark;

@@ -1,11 +1,11 @@
 import { Html, html } from "./html.ts";
 
 export interface Bar {
-  /** Of the values' table: a day, an hour. */
+  /** For the table of values: a day, an hour. */
   label: string;
-  /** Null: not known. */
+  /** Null: unknown. */
   value: number | null;
-  /** The value in words. */
+  /** The formatted value. */
   text: string;
   tone: "plain" | "now" | "bad";
 }
@@ -14,26 +14,29 @@ export interface PlotText {
   /** Unique on the page. */
   id: string;
   title: string;
-  /** One line that says what the picture shows. */
+  /** One line that describes the chart. */
   description: string;
-  /** Under the first and the last bar. */
+  /** Labels under the first and the last bar. */
   from: string;
   to: string;
   values: string;
   head: readonly [label: string, value: string];
-  /** Stands in for a picture that would be empty. */
+  /** Shown instead of an empty chart. */
   none: string;
-  /** A picture of small values only does not look like one of large ones. */
+  /** Lower bound of the scale, so that small values alone do not look large. */
   scaleMin?: number;
 }
 
 const HEIGHT = 96;
 const STEP = 20;
 const GAP = 5;
-/** Something that is not nothing is seen. */
+/** Keeps a small non-zero value visible. */
 const BAR_MIN = 2;
 
-/** Bars with a title, a description and, folded away, all values as a table; words stand outside the stretched picture. */
+/**
+ * A bar chart with a title, a description and a collapsible table of all values. Text is outside the SVG, which is
+ * stretched.
+ */
 export function barPlot(
   bars: readonly Bar[],
   { id, title, description, from, to, values, head, none, scaleMin = 1 }: PlotText,

@@ -1,6 +1,7 @@
 /*
- * One look at the database, shared by everything that asks within a moment. However often a browser, a scraper or a
- * hostile page asks, looks take a small share of the event loop: after each one there is a rest of many times its cost.
+ * One read of the database, shared by all requests within a short time. However often a browser, a scraper or a hostile
+ * page asks, reading takes a small share of the event loop: after each read, many times its cost must pass before the
+ * next.
  */
 
 import { machineFaultOf } from "../database/sqlite-errors.ts";
@@ -17,16 +18,16 @@ export interface Reading extends HealthNow {
   facts: Facts;
   conditions: Condition[];
   problems: HealthProblem[];
-  /** How long the look took. */
+  /** Duration of the read. */
   tookS: number;
 }
 
-/** @throws BridgeError or an error of SQLite's where the database cannot be read. */
+/** @throws BridgeError, or an error of SQLite, where the database cannot be read */
 export function takeReading(store: Store, now: HealthNow, limits: Limits): Reading {
   const startedAt = performance.now();
   const facts = measureAges(withoutForeignWords(loadWatched(store)), now);
   const tookS = (performance.now() - startedAt) / 1000;
-  // The daemon that says it runs.
+  // The daemon itself calls this.
   const conditions = listConditions(facts, { nowMs: now.nowMs, isRunning: true }, limits);
   return { ...now, facts, conditions, problems: listHealthProblems(conditions), tookS };
 }

@@ -6,10 +6,10 @@ export interface Counted {
   items: { job: string; what: string; sum: number }[];
 }
 
-/** Where nothing has scraped for days, the rest is counted by the next look: none of them takes long. */
+/** After days without a scrape the rest is counted by later calls, so that none takes long. */
 const ROWS_PER_LOOK = 20_000;
 
-/** Counts runs since the start from the rows they leave. Rows are removed after a while, so each look adds what came since the last. */
+/** Counts runs since the start from their rows. Rows are pruned, so each call adds those since the last call. */
 export class RunCounter {
   readonly #store: Store;
   readonly #runs = new Map<string, Counted["runs"][number]>();

@@ -1,6 +1,6 @@
 /*
- * The page for the administrator and the owner: first whether all is well, in one sentence, then what to do, every
- * flow, and how it went. Readable on a phone, without JavaScript and by ear. It shows names, numbers and times only.
+ * The page for the administrator and the owner: first the overall state in one sentence, then what to do, every flow,
+ * and the history. Works on a phone, without JavaScript and with a screen reader. Shows only names, numbers and times.
  */
 import { createHash } from "node:crypto";
 import { clockTime, statusWords } from "../health/condition-words.ts";
@@ -23,7 +23,7 @@ export interface PageSources {
   read: () => Reading;
   charts: () => Charts;
   language: Language;
-  /** Which shop this is: the name of its configuration and the host of its service. */
+  /** Identifies the shop: the name of its configuration and the host of its service. */
   instance: string;
   serviceHost: string;
   program: string;
@@ -33,7 +33,7 @@ export interface PageSources {
 const RENEW_S = 60;
 const HTML_TYPE = "text/html; charset=utf-8";
 
-/** What is shown, ready for every part of the page. */
+/** The data of one rendering, for every part of the page. */
 export interface View extends PageSources {
   reading: Reading;
   words: Words["page"];
@@ -41,7 +41,7 @@ export interface View extends PageSources {
 
 export function statusPage(sources: PageSources): Page {
   const hash = createHash("sha256").update(PAGE_STYLE).digest("base64");
-  // The icon is written into the page as data.
+  // The icon is a data URL.
   const csp = `${CLOSED_POLICY}; style-src 'sha256-${hash}'; img-src data:`;
   return () => {
     const view = { ...sources, reading: sources.read(), words: wordsOf(sources.language, "page") };
@@ -82,7 +82,7 @@ ${footer(view)}
 `;
 }
 
-/** What a start brings along. */
+/** Conditions that every start causes. */
 function isOfStart({ code }: Condition): boolean {
   return code === "flow_starting" || code === "first_pass";
 }
@@ -94,7 +94,7 @@ function verdictOf({ facts, conditions, problems }: Reading): Verdict {
   return conditions.length > 0 || orders?.lastSuccessAt == null ? "starting" : "well";
 }
 
-/** The most important condition is the heading; without any, or just after a start, the heading says that. */
+/** The heading is the most important condition; without any, or just after a start, it is a fixed sentence. */
 function verdictSection(
   { reading, words, language }: View,
   verdict: Verdict,
@@ -154,7 +154,7 @@ function footer({ reading, words }: View): Html {
 </footer>`;
 }
 
-/** Distinguished by form as well as by colour. */
+/** Verdicts differ in shape as well as in colour. */
 const SHAPES: Record<Verdict, string> = {
   well: '<circle cx="10" cy="10" r="9"/><path d="m5.8 10.4 2.8 2.8 5.6-6" fill="none" stroke="#fff" stroke-width="2"/>',
   starting: '<circle cx="10" cy="10" r="9"/><path d="M10 5v5l3.5 2" fill="none" stroke="#fff" stroke-width="2"/>',
@@ -180,7 +180,7 @@ const ICON_COLOURS: Record<Verdict, string> = {
   ill: "#c0392f",
 };
 
-/** So that a browser's tab shows how things stand. */
+/** The icon of the browser's tab shows the state. */
 function iconOf(verdict: Verdict): string {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" fill="${ICON_COLOURS[verdict]}">${SHAPES[verdict]}</svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;

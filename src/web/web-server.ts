@@ -1,7 +1,6 @@
 /*
- * Listens for health, metrics and the status page, on loopback. Nothing here may ever stop orders: a port that is
- * taken is logged, kept for `status`, and tried again from time to time; every request has a bound in size, time and
- * number. A crash loses nothing, because nothing is kept.
+ * Serves health, metrics and the status page on loopback. Must never stop orders: a used port is logged, stored for
+ * `status` and retried; requests are limited in size, time and number. A crash loses nothing, because nothing is kept.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,16 +12,16 @@ import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import type { Answer, WebRequest } from "./answer-request.ts";
 import type { LoopWatch } from "./event-loop.ts";
 
-/** Once the port is free, the page is there within a minute. */
+/** Once the port is free, the page appears within a minute. */
 const RETRY_MS = 30_000;
 /** Browsers and scrapers send a few hundred bytes. */
 const HEADER_BYTES_MAX = 8 * 1024;
-/** Two browsers, a scraper and a prober; further connections are closed. */
+/** Enough for two browsers, a scraper and a prober; further connections are closed. */
 const CONNECTIONS_MAX = 32;
 const REQUESTS_PER_CONNECTION_MAX = 1_000;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** A reader that takes nothing for so long is hung up on. */
+/** A client that reads nothing for so long is disconnected. */
 const IDLE_TIMEOUT_MS = 15_000;
 
 export interface WebServerOptions {
@@ -30,9 +29,9 @@ export interface WebServerOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  /** Looks for as long as this listens, or tries to. */
+  /** Runs while this server listens or tries to. */
   loop: LoopWatch;
-  /** Everything but the transport. Must not throw. `port` is the one that was really taken. */
+  /** Makes the answer; this class does the transport. Must not throw. `port` is the one that is actually used. */
   answer: (request: WebRequest, port: number) => Answer;
 }
 
@@ -47,13 +46,13 @@ export class WebServer {
     this.#options = options;
   }
 
-  /** Begins to listen, now or as soon as the port is free. */
+  /** Starts to listen, now or as soon as the port is free. */
   start(): void {
     this.#options.loop.start();
     this.#listening = this.#keepTrying();
   }
 
-  /** Resolves once it listens, or once it was stopped. */
+  /** Resolves once it listens or was stopped. */
   whenListening(): Promise<void> {
     return this.#listening;
   }
@@ -64,7 +63,7 @@ export class WebServer {
     return address?.port;
   }
 
-  /** Closes all connections; answers are made at once, so none is cut off in its middle. */
+  /** Closes all connections; answers are made synchronously, so none is cut off. */
   async stop(): Promise<void> {
     this.#abort.abort();
     this.#options.loop.stop();
@@ -82,10 +81,10 @@ export class WebServer {
     while (!signal.aborted) {
       try {
         this.#server = await this.#listen();
-        this.#tellListening();
+        this.#reportListening();
         return;
       } catch (error) {
-        this.#tellSilent((error as NodeJS.ErrnoException).code ?? asError(error).code);
+        this.#reportSilent((error as NodeJS.ErrnoException).code ?? asError(error).code);
       }
       try {
         await this.#options.clock.sleep(RETRY_MS, signal);
@@ -135,20 +134,20 @@ export class WebServer {
     response.writeHead(answer.status, {
       ...answer.headers,
       "Content-Length": body.length,
-      // What was refused is not read to its end, and what follows it on the connection is not a request.
+      // The rest of a refused request is not read, so what follows on the connection must not count as a request.
       ...(answer.status >= 400 && answer.status !== 503 ? { Connection: "close" } : {}),
     });
     response.end(request.method === "HEAD" ? undefined : body);
   }
 
-  #tellListening(): void {
+  #reportListening(): void {
     const { listen, log } = this.#options;
     log.info({}, m.web.listening({ address: withPort(listen.host, this.port ?? listen.port) }));
     this.#note(undefined);
   }
 
-  /** Once, not at each attempt. */
-  #tellSilent(error: string): void {
+  /** Logs once, not at each attempt. */
+  #reportSilent(error: string): void {
     const { listen, log, clock } = this.#options;
     const address = withPort(listen.host, listen.port);
     if (this.#silence === undefined) {
@@ -158,7 +157,10 @@ export class WebServer {
     this.#note({ address, since: this.#silence?.since ?? isoTime(clock.nowMs()), error });
   }
 
-  /** For `status`, which runs in another process. Where the database is busy the next attempt notes it. */
+  /**
+   * Stores the state for `status`, which runs in another process. Where the database is busy, the next attempt stores
+   * it.
+   */
   #note(silence: PageSilence | undefined): void {
     const { store, log } = this.#options;
     this.#silence = silence;
