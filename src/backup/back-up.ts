@@ -1,7 +1,7 @@
 /*
- * Makes the scheduled copies of the database. Keeps the guarantee that a copy under its final name is whole and verified,
- * that older ones go only after a newer one is there, and that a copy that fails is visible and stops nothing else. After
- * a crash in the middle a provisional file is left, which the next copy removes.
+ * Makes the scheduled backups of the database. Guarantees that a copy under its final name is complete and verified,
+ * that old copies are removed only after a new one exists, and that a failure is visible and stops nothing else. A
+ * crash leaves a temporary file, which the next backup removes.
  */
 
 import { statSync } from "node:fs";
@@ -29,22 +29,22 @@ import type { MadeCopy } from "./copy-database.ts";
 import { sizeOf, stopBelow } from "./space-rule.ts";
 import type { ReadSpace } from "./watch-disk.ts";
 
-/** A copy that failed is not tried again sooner: copying gigabytes every few minutes would not help. */
+/** Delay after a failed copy: copying gigabytes every few minutes would not help. */
 const RETRY_MS = 60 * 60_000;
-/** Reading all of a copy takes long without a sign of life; that its folder answers was found out just before. */
+/** Verifying a large copy takes long without progress; earlier calls have shown that the folder answers. */
 const COPY_WITHIN_MS = 60 * 60_000;
-/** An unfinished copy is removed within this when the program is to end. */
+/** Time for removing an unfinished copy when the program is to end. */
 const STOP_WITHIN_MS = 5_000;
 
 export interface BackUpOptions {
   folder: string;
   keep: number;
-  /** The configuration as it is shown; worked out when a copy is made. */
+  /** The effective configuration without secrets; computed only when a copy is made. */
   configText: () => string;
-  /** Copies of another shop's in the same folder are left alone. */
+  /** Another shop's copies in the same folder are left alone. */
   owner: Owner;
   journal: BatchJournal | undefined;
-  /** Replaces the system's own text. */
+  /** Replaces the system's free space, in tests. */
   readSpace: ReadSpace | undefined;
 }
 
@@ -53,7 +53,7 @@ export class BackUp implements Job {
   readonly areas = [];
   readonly #context: JobContext;
   readonly #options: BackUpOptions;
-  /** Names of copies begin with the database's own name. */
+  /** Copies are named after the database. */
   readonly #stem: string;
   readonly #helper: ReturnType<typeof helperFor<BackupFunctions>>;
   readonly #call: HelperOptions;
@@ -68,14 +68,14 @@ export class BackUp implements Job {
     this.#call = { place: options.folder, isStopping: context.isStopping, stopWithinMs: STOP_WITHIN_MS };
   }
 
-  /** The first copy is made at once: that copies cannot be made here shows on the first day. */
+  /** The first copy is made at once, so that a problem shows on the first day. */
   async isLate(intervalMs: number): Promise<boolean> {
     try {
       const nowMs = this.#context.clock.nowMs();
       const made = (await this.#copies()).flatMap(({ madeMs }) => (madeMs <= nowMs ? [madeMs] : []));
       return isCopyLate(made.length === 0 ? undefined : Math.max(...made), nowMs, intervalMs);
     } catch {
-      return true; // no folder yet, or none that can be read: the copy says which
+      return true; // no folder yet, or an unreadable one: making the copy reports which
     }
   }
 
@@ -110,7 +110,7 @@ export class BackUp implements Job {
     return { outcome: "done", counts: { copies: 1, ...(removed > 0 && { removed }) } };
   }
 
-  /** A folder that lay on another disk than the database stays there. */
+  /** Keeps a folder that was on another disk than the database there. */
   async #prepareFolder(signal: AbortSignal): Promise<void> {
     const { folder } = this.#options;
     const { store } = this.#context;
@@ -119,7 +119,7 @@ export class BackUp implements Job {
     if (isApart && !place.mustBeApart) await commit(this.#context, signal, () => saveMeta(store, "copies", folder));
   }
 
-  /** Ours alone: another shop's database may bear the same name and be copied into the same folder. */
+  /** This shop's copies only: another shop's database may have the same name and be backed up to the same folder. */
   async #copies(): Promise<RankedCopy[]> {
     const { folder, owner } = this.#options;
     const { copies, foreign } = await this.#helper.call("listCopies", this.#call, folder, this.#stem, owner);
@@ -134,13 +134,13 @@ export class BackUp implements Job {
   async #copy(target: string, signal: AbortSignal): Promise<MadeCopy> {
     const { store, clock, isStopping } = this.#context;
     const at = isoTime(clock.nowMs());
-    // A copy can be made again at any time: it never keeps the program from ending.
+    // A copy can be made again at any time, so it never delays the end of the program.
     const call = { ...this.#call, withinMs: COPY_WITHIN_MS, isStopping: () => isStopping() || signal.aborted };
     const options = { source: store.path, target, at, configText: this.#options.configText() };
     return await this.#helper.call("copyDatabase", call, options);
   }
 
-  /** Where the copies lie on the database's own disk, a copy must not be what fills it. */
+  /** On the database's own disk, a copy must not be what fills it. */
   async #requireRoom(): Promise<void> {
     const { folder, readSpace } = this.#options;
     const { store } = this.#context;
@@ -155,7 +155,7 @@ export class BackUp implements Job {
     });
   }
 
-  /** After the new one is there; then also what the journal holds for copies that are gone. */
+  /** Runs after the new copy exists; also prunes journal entries that no kept copy needs. */
   async #removeOld(made: string, signal: AbortSignal): Promise<number> {
     const { folder, keep, journal } = this.#options;
     const copies = await this.#copies();
@@ -171,7 +171,10 @@ export class BackUp implements Job {
     return names.length;
   }
 
-  /** A restore takes the copy whose name is the latest. */
+  /**
+   * Stores a notice where the newest copy does not have the latest name, because people restore the copy with the
+   * latest name.
+   */
   async #noteNames(newest: string | undefined, signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
     const known = loadMetaJson<{ since: string; names: string }>(store, "copy_names");
@@ -185,7 +188,7 @@ export class BackUp implements Job {
     if (newest !== undefined && known === undefined) log.warn({ folder }, m.backup.misnamedCopies({ folder, newest }));
   }
 
-  /** A journal that cannot be tidied up is reported by the pull as soon as it cannot be written. */
+  /** A journal that cannot be pruned is reported by the pull as soon as it cannot be written. */
   async #pruneJournal(journal: BatchJournal | undefined, oldest: { file: string; madeMs: number }): Promise<void> {
     try {
       await journal?.prune(oldest);

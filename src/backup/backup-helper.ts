@@ -1,6 +1,6 @@
 /*
- * Touches the folders of copies and of the journal, in the process that {@link HELPER} names: they may lie on a disk that
- * does not answer.
+ * Accesses the folders of backups and of the journal, in the process that {@link HELPER} names: they may be on a disk
+ * that does not answer.
  */
 import type { JournalPlace } from "../batches/journal-batches.ts";
 import { type HelperCall, serveCalls } from "../platform/helper-process.ts";
@@ -12,7 +12,7 @@ import { hasJournalOf, JournalWriter, newestEntryOf, pruneJournal } from "./jour
 
 const writer = new JournalWriter();
 
-/** The same function, called with what it needs alone. */
+/** Adapts a function that does not need the call's context. */
 function plain<Args extends unknown[], R>(fn: (...args: Args) => R): (call: HelperCall, ...args: Args) => R {
   return (_call, ...args) => fn(...args);
 }

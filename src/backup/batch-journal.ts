@@ -1,7 +1,7 @@
 /*
- * A second copy of what the service drops once it is confirmed: the bodies of batches, on another disk if it is set up so, in a file each.
- * Keeps the guarantee that `append` returns only when the file and its name are flushed; the confirm comes after. A crash
- * in the middle of a file leaves one that its digest shows to be torn; its batch was not confirmed.
+ * A second copy of what the service deletes once it is confirmed: the bodies of batches, one file each, if configured
+ * on another disk. Guarantees that `append` returns only after the file and its name are flushed; the confirm follows
+ * that. A crash while a file is written leaves one that its digest shows to be incomplete; its batch was not confirmed.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { inTurns } from "../answers/slices.ts";
@@ -13,9 +13,9 @@ import { type BackupFunctions, HELPER } from "./backup-files.ts";
 import { journalError } from "./journal-files.ts";
 import { frameHeadInSlices } from "./journal-frame.ts";
 
-/** A body may be as large as an answer: it is handed on in pieces, so that it is not in memory twice. */
+/** Bodies can be large; they are sent in pieces, so that no second copy is in memory. */
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** An entry under way when the program is to end is written to its end where that is soon. */
+/** An entry that is being written when the program ends may be finished within this time. */
 const STOP_WITHIN_MS = 5_000;
 
 export class BatchJournal {
@@ -33,7 +33,7 @@ export class BatchJournal {
     this.#call = { place: folder, isStopping, stopWithinMs: STOP_WITHIN_MS };
   }
 
-  /** As `BodyJournal` says. */
+  /** See `BodyJournal`. */
   async append({ note, body }: JournalEntry, place?: JournalPlace): Promise<string | undefined> {
     const entry = { note: { ...this.#owner, ...note }, body };
     const head = await inTurns(frameHeadInSlices(entry), nextTurn);
@@ -45,7 +45,7 @@ export class BatchJournal {
     }
   }
 
-  /** Removes of its own what the oldest copy that is kept covers. Returns how many files were removed. */
+  /** Removes own files that the oldest kept copy covers. Returns how many were removed. */
   async prune(oldest: { file: string; madeMs: number }): Promise<number> {
     return await this.#helper.call("pruneJournal", this.#call, this.folder, oldest, this.#owner);
   }

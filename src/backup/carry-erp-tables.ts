@@ -1,7 +1,7 @@
 /*
- * Brings over what is the ERP's: its tables with all their rows, its views, indexes and triggers. Where the replaced file
- * is what became of the copy, all of it is as it was there last, and what is gone there is gone here. Triggers are
- * taken off while rows move, so that none of them takes it for the ERP's work. Works on the file that is being made, so a
+ * Brings over what belongs to the ERP: its tables with all rows, its views, indexes and triggers. Where the replaced
+ * file continues the copy, all of it is as it was there last, and what was deleted there is deleted here. Triggers are
+ * dropped while rows move, so that none of them takes the restore for the ERP's work. Writes only to the new file, so a
  * crash leaves nothing but that file.
  */
 
@@ -19,14 +19,14 @@ import { columnList, columnsOf, isDamage, withReplaced, writeMain } from "./rows
 export interface SchemaObject {
   type: "table" | "view" | "index" | "trigger";
   name: string;
-  /** The table it belongs to. */
+  /** The table that it belongs to. */
   table: string;
   sql: string;
 }
 
-/** The triggers that note what the ERP touched: the daemon puts them on again, and then compares everything. */
+/** Triggers that record the ERP's writes. The daemon creates them again and then compares everything. */
 const OWN_TRIGGERS = /^erp_bridge_/;
-/** The bridge needs it, whatever an ERP did to it. */
+/** The bridge needs this table, whatever an ERP did to it. */
 const MARKS = "erp_orders";
 
 export function listObjects(db: Database.Database, type: SchemaObject["type"]): SchemaObject[] {
@@ -38,8 +38,8 @@ export function listObjects(db: Database.Database, type: SchemaObject["type"]): 
     .all(type);
 }
 
-/** Takes every trigger off; what is given back puts them on again. */
-export function takeOffTriggers({ to }: Pick<CarryOptions, "to">): SchemaObject[] {
+/** Drops all triggers; returns them for {@link restoreTriggers}. */
+export function dropTriggers({ to }: Pick<CarryOptions, "to">): SchemaObject[] {
   const triggers = listObjects(to.db, "trigger");
   to.write(() => {
     for (const { name } of triggers) to.db.exec(`DROP TRIGGER ${quoteName(name)}`);
@@ -47,20 +47,23 @@ export function takeOffTriggers({ to }: Pick<CarryOptions, "to">): SchemaObject[
   return triggers;
 }
 
-/** What the bridge's migrations make, and which tables of it are the ERP's all the same; in lower case. */
+/**
+ * Names in lower case: everything that the bridge's migrations create, and which of those tables nevertheless belong to
+ * the ERP.
+ */
 export interface Owned {
   own: ReadonlySet<string>;
   erpTables: readonly string[];
 }
 
 /**
- * Everything of the ERP's but its triggers. In `unsafeMode` rows of the schema can be written, which is the only way to
- * virtual tables of any module and to statements that are not UTF-8.
+ * Brings over everything of the ERP's except triggers. `unsafeMode` allows writing rows of the schema, the only way to
+ * copy virtual tables of any module and statements that are not UTF-8.
  */
 export function carryErpObjects(options: CarryOptions, owned: Owned): void {
   const { from, to, continues } = options;
   to.db.unsafeMode(true);
-  to.db.pragma("ignore_check_constraints = ON"); // the ERP checked its rows with its own functions
+  to.db.pragma("ignore_check_constraints = ON"); // the ERP checked its rows with functions of its own
   withReplaced(options, () => {
     if (continues) dropGone(options, owned);
     for (const tables of listTables(from, owned)) carryTables(options, tables);
@@ -69,14 +72,14 @@ export function carryErpObjects(options: CarryOptions, owned: Owned): void {
   });
 }
 
-/** Puts triggers on again: the bridge's own, which are those of the copy, brought up to this version, and the ERP's. */
-export function putOnTriggers(options: CarryOptions, owned: Owned, taken: readonly SchemaObject[]): void {
+/** Creates triggers again: the bridge's own in the version of the migrated copy, and the ERP's. */
+export function restoreTriggers(options: CarryOptions, owned: Owned, taken: readonly SchemaObject[]): void {
   const { from, to, continues } = options;
   const isOwn = ({ name }: SchemaObject) => owned.own.has(name.toLowerCase());
   const kept = taken.filter((trigger) => isOwn(trigger) || !continues);
   const theirs = listObjects(from, "trigger").filter((trigger) => !isOwn(trigger));
   for (const trigger of [...kept, ...theirs]) if (!OWN_TRIGGERS.test(trigger.name)) make(options, trigger);
-  takeTexts(options);
+  restoreTexts(options);
   to.db.pragma("ignore_check_constraints = OFF");
   to.db.unsafeMode(false);
 }
@@ -87,7 +90,10 @@ function isErps({ name, type }: Pick<SchemaObject, "name" | "type">, { own, erpT
   return !own.has(lower) && lower !== "__drizzle_migrations";
 }
 
-/** Also what is made again; but a table stays with its indexes until another takes its place, because that may not be readable. */
+/**
+ * Drops what the replaced file lacks or what is created again. A table and its indexes stay until the replacement has
+ * been read, because that may fail.
+ */
 function dropGone({ from, to }: CarryOptions, owned: Owned): void {
   const tables = new Set(listObjects(from, "table").map(({ name }) => name.toLowerCase()));
   const indexes = new Map(listObjects(from, "index").map(({ name, sql }) => [name, sql]));
@@ -103,7 +109,10 @@ function dropGone({ from, to }: CarryOptions, owned: Owned): void {
   });
 }
 
-/** Each table alone, and a virtual one with the tables that its module keeps for it, which are of no use without one another. */
+/**
+ * Groups of tables: each table alone, a virtual one with its module's shadow tables, because they are useless without
+ * one another.
+ */
 function listTables(db: Database.Database, owned: Owned): SchemaObject[][] {
   const shadows = db
     .prepare<unknown[], string>("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'")
@@ -121,7 +130,7 @@ function isVirtual({ sql }: SchemaObject): boolean {
   return /^\s*CREATE\s+VIRTUAL\b/i.test(sql);
 }
 
-/** All of them or none: what cannot be brought over is named, and the copy's stays. */
+/** Brings over all tables of a group or none; on failure the group is reported, and the copy's tables stay. */
 function carryTables(options: CarryOptions, tables: readonly SchemaObject[]): void {
   const { from, to, report, continues, isSound } = options;
   const [table] = tables.slice(-1);
@@ -129,7 +138,7 @@ function carryTables(options: CarryOptions, tables: readonly SchemaObject[]): vo
   const { name } = table;
   const standing = findObject(to.db, name);
   const isMarks = name.toLowerCase() === MARKS;
-  // Rows that a damaged file lost without an error are not orders that the ERP has given back.
+  // Rows that a damaged file lost without an error must not count as orders that the ERP has returned.
   const isKept =
     isMarks && (!isSound || columnsOf(to.db, name).some((column) => !columnsOf(from, name).includes(column)));
   const isWhole = attempt(options, table, () => {
@@ -142,12 +151,12 @@ function carryTables(options: CarryOptions, tables: readonly SchemaObject[]): vo
   else if (standing === undefined) makeEmpty(options, table);
 }
 
-/** For the ERP, which may not start without it; that its rows are missing is named. */
+/** Creates an empty table, because the ERP may not start without it; its missing rows are reported. */
 function makeEmpty(options: CarryOptions, table: SchemaObject): void {
   try {
     writeMain(options.to, () => create(options, table));
   } catch {
-    // What is wrong with it is named, too.
+    // Its fault is reported already.
   }
 }
 
@@ -166,14 +175,14 @@ function carryWhole(options: CarryOptions, tables: readonly SchemaObject[]): boo
       }
       create(options, table);
       fill(from, to.db, table.name);
-      // With its indexes or not at all: without a unique one the ERP's upserts fail.
+      // With its indexes or not at all: without a unique index the ERP's upserts fail.
       for (const index of listObjects(from, "index")) if (index.table === table.name) create(options, index);
     }
     return true;
   });
 }
 
-/** A table or an index, with no row; an index over the rows that are there. Inside a transaction. */
+/** Creates an empty table, or an index over existing rows. Inside a transaction. */
 function create(options: CarryOptions, object: SchemaObject): void {
   const { db } = options.to;
   try {
@@ -191,8 +200,8 @@ function create(options: CarryOptions, object: SchemaObject): void {
 }
 
 /**
- * What SQLite reads in a schema and refuses in a statement, such as text in double quotes (`CHECK (state <> "bad")`), is written into the
- * schema as it stands there, over empty pages.
+ * Copies an object that SQLite accepts in an existing schema but not in a statement, such as double-quoted text (`CHECK
+ * (state <> "bad")`): writes its row of the schema over empty pages.
  */
 function createInSchema({ from, to: { db } }: CarryOptions, { type, name }: SchemaObject): void {
   const rows = from
@@ -211,14 +220,14 @@ function createInSchema({ from, to: { db } }: CarryOptions, { type, name }: Sche
   if (type === "index") db.exec(`REINDEX main.${quoteName(name)}`);
 }
 
-/** Every row under the number that it has, from the table itself: an index may lack some. */
+/** Copies every row with its rowid, reading the table itself, because an index may lack rows. */
 function fill(from: Database.Database, to: Database.Database, table: string): void {
   const columns = columnsOf(from, table);
   const isTaken = new Set(columns.map((column) => column.toLowerCase()));
   const rowid = hasRowid(from, table) ? ["rowid", "_rowid_", "oid"].find((name) => !isTaken.has(name)) : undefined;
   const list = columnList(rowid === undefined ? columns : [rowid, ...columns]);
   const name = quoteName(table);
-  // ABORT also where the table itself says that a row is to be left out or to take the place of another.
+  // ABORT overrides the table's own conflict clauses, which could drop or replace rows.
   to.exec(`INSERT OR ABORT INTO main.${name} (${list}) SELECT ${list} FROM replaced.${name} NOT INDEXED`);
   const count = (of: string) => to.prepare(`SELECT count(*) FROM ${of}.${name} NOT INDEXED`).pluck().get();
   if (count("main") !== count("replaced"))
@@ -247,15 +256,15 @@ function drop(db: Database.Database, object: SchemaObject | undefined): void {
   else writeSchema(db, "DELETE FROM main.sqlite_schema WHERE type = 'table' AND name = ?", name);
 }
 
-/** The module of a virtual table may be the ERP's own. */
+/** Writes the schema directly, because the module of a virtual table may exist in the ERP only. */
 function writeSchema(db: Database.Database, sql: string, ...params: (string | null)[]): void {
   db.pragma("writable_schema = ON");
   db.prepare(sql).run(...params);
   db.pragma("writable_schema = RESET");
 }
 
-/** Gives the statements that were made from JavaScript the bytes that they have in the replaced file. */
-function takeTexts(options: CarryOptions): void {
+/** Restores the exact bytes of statements that were created from JavaScript strings. */
+function restoreTexts(options: CarryOptions): void {
   const { from, to } = options;
   const types = ["table", "view", "index", "trigger"] as const;
   const changed = types.flatMap((type) => listObjects(from, type)).filter(({ sql }) => storedText(from).mayDiffer(sql));
@@ -269,7 +278,7 @@ function takeTexts(options: CarryOptions): void {
   );
 }
 
-/** An object that stands already stays. */
+/** Creates an object unless it exists. */
 function make(options: CarryOptions, object: SchemaObject): void {
   const { to } = options;
   const { type, name } = object;
@@ -279,7 +288,7 @@ function make(options: CarryOptions, object: SchemaObject): void {
   if (standing === undefined) attempt(options, object, () => writeMain(to, () => create(options, object)));
 }
 
-/** The rest must not fail for what damage, or what only the ERP has, keeps from being brought over: it is named. */
+/** Runs `fn`. Damage, and objects that only the ERP can create, are reported so that the rest continues. */
 function attempt<T>({ report }: CarryOptions, { type, name }: SchemaObject, fn: () => T): T | undefined {
   try {
     return fn();

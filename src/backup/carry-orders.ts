@@ -1,8 +1,8 @@
 /*
- * Brings orders, their lines and their history over from the database that a restore replaces. Keeps the guarantee that
- * nothing that was confirmed is lost: an order is taken with the newest content that either file has, and one that cannot
- * be read there, or whose text does not fit its hash, is read at the service again. Numbers of events are never given
- * twice. Works on the file that is being made, so a crash leaves nothing but that file.
+ * Brings orders, their lines and their history over from the database that a restore replaces. Guarantees that nothing
+ * confirmed is lost: an order gets the newest content that either file has, and one that cannot be read there, or whose
+ * payload does not match its hash, is read from the service again. Numbers of events are never assigned twice. Writes
+ * only to the new file, so a crash leaves nothing but that file.
  */
 
 import { hash } from "node:crypto";
@@ -20,21 +20,21 @@ import {
 } from "./rows.ts";
 
 const ORDERS_PER_COMMIT = 500;
-/** Tables with rows of an order, replaced with it as a whole. */
+/** Tables with rows of an order; replaced together with it. */
 const CHILDREN = ["order_line_rows", "compared_orders"];
 const NO_HASH = Buffer.alloc(32);
 
 export interface CarryOptions extends Pair {
   report: CarryReport;
-  /** The replaced database is what became of the copy: what both name is the same. */
+  /** The replaced database continues the copy: equal keys mean the same row. */
   continues: boolean;
-  /** It was verified: what it lacks was not lost, but deleted. */
+  /** It was verified: rows that it lacks were deleted, not lost. */
   isSound: boolean;
   /** UTC, ISO 8601. */
   at: string;
 }
 
-/** Their key of an order to the key that it has here. */
+/** Keys of orders in the replaced file to their keys here. */
 export type OrderKeys = Map<bigint, bigint>;
 
 export function carryOrders(options: CarryOptions): OrderKeys {
@@ -47,7 +47,7 @@ export function carryOrders(options: CarryOptions): OrderKeys {
     to.write(() => {
       for (const { key, orderId } of ids.slice(start, start + ORDERS_PER_COMMIT)) {
         const mine = report.tolerate("orders", () => carry(key, orderId));
-        if (mine === undefined) oweRead(options, orderId);
+        if (mine === undefined) queueRead(options, orderId);
         else keys.set(key, mine);
       }
     });
@@ -55,7 +55,7 @@ export function carryOrders(options: CarryOptions): OrderKeys {
   return keys;
 }
 
-/** From the index over the ids, which may be whole where the table is not; else as far as the table can be read. */
+/** Reads the index on ids, which may be intact where the table is not; else as much of the table as can be read. */
 function listOrders({ from, report }: CarryOptions): { key: bigint; orderId: string }[] {
   const list: { key: bigint; orderId: string }[] = [];
   const read = (order: string) => {
@@ -70,7 +70,7 @@ function listOrders({ from, report }: CarryOptions): { key: bigint; orderId: str
   return list.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** One order: the key that it has here. Throws where it cannot be read. */
+/** Returns a function that brings one order over and returns its key here; it throws where the order cannot be read. */
 function prepareCarry(options: CarryOptions): (key: bigint, orderId: string) => bigint {
   const { from, to, report } = options;
   const columns = sharedColumns(options, "orders").filter((column) => column !== "order_key");
@@ -132,7 +132,7 @@ function prepareChildren(options: CarryOptions, table: string) {
   ];
 }
 
-/** A page can be damaged without SQLite noticing; the hash of the payload notices. */
+/** SQLite does not notice every damaged page; the hash of the payload does. */
 function verify(columns: readonly string[], row: Row): void {
   const payload = String(row[columns.indexOf("payload")]);
   const stored = row[columns.indexOf("payload_hash")];
@@ -148,7 +148,7 @@ function isSame(a: Value, b: Value): boolean {
   return Buffer.isBuffer(a) && Buffer.isBuffer(b) ? a.equals(b) : a === b;
 }
 
-function oweRead({ to, report, at }: CarryOptions, orderId: string): void {
+function queueRead({ to, report, at }: CarryOptions, orderId: string): void {
   report.damagedOrders.push(orderId);
   to.db
     .prepare(
@@ -158,7 +158,10 @@ function oweRead({ to, report, at }: CarryOptions, orderId: string): void {
     .run(orderId, orderId, NO_HASH, at);
 }
 
-/** The history. What became of the copy goes on under the same numbers; events of another file are appended as new ones. */
+/**
+ * Brings the history over. If the file continues the copy, events keep their numbers; those of another file are
+ * appended as new ones.
+ */
 export function carryEvents(options: CarryOptions, keys: OrderKeys, known: ReadonlySet<bigint>): void {
   const { from, to, report, continues } = options;
   const table = "order_event_rows";
@@ -172,7 +175,7 @@ export function carryEvents(options: CarryOptions, keys: OrderKeys, known: Reado
     report.tolerate(table, () => {
       for (const [seq, theirKey, ...rest] of eachRow(from, sql, last)) {
         const key = keys.get(theirKey as bigint);
-        // The order was here before, and so is its beginning.
+        // The order was here before, and has its first event.
         const isBegun = !continues && rest[kindAt] === "created" && key !== undefined && known.has(key);
         if (key === undefined || isBegun) continue;
         insert.run(continues ? seq : null, key, ...rest);
@@ -182,7 +185,7 @@ export function carryEvents(options: CarryOptions, keys: OrderKeys, known: Reado
   });
 }
 
-/** The largest number that was ever given in a table. */
+/** The largest number ever assigned in a table. */
 export function lastNumber(db: Pair["from"], table: string): bigint {
   const row = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = ?").pluck().safeIntegers(true).get(table) as
     | bigint
@@ -190,7 +193,7 @@ export function lastNumber(db: Pair["from"], table: string): bigint {
   return row ?? 0n;
 }
 
-/** Every order that is here before anything is brought over. */
+/** Keys of the orders that were here before anything is brought over. */
 export function listOrderKeys({ to }: Pair): Set<bigint> {
   return new Set(to.db.prepare<unknown[], bigint>("SELECT order_key FROM orders").pluck().safeIntegers(true).all());
 }

@@ -1,12 +1,11 @@
 /*
- * Everything that a restore brings over from the database that it replaces, in the order in which one part needs the
- * other: orders before their history, both before what names them. Works on the file that is being made, so a crash leaves
- * nothing but that file.
+ * Brings over everything from the database that a restore replaces, in the order of dependencies: orders before their
+ * history, both before tables that refer to them. Writes only to the new file, so a crash leaves nothing but that file.
  */
 import Database from "better-sqlite3";
 import { loadMigrations } from "../database/migrations.ts";
 import { quoteName } from "../database/quote-name.ts";
-import { carryErpObjects, listObjects, putOnTriggers, takeOffTriggers } from "./carry-erp-tables.ts";
+import { carryErpObjects, dropTriggers, listObjects, restoreTriggers } from "./carry-erp-tables.ts";
 import { type CarryOptions, carryEvents, carryOrders, listOrderKeys } from "./carry-orders.ts";
 import { carryTables, lowerMarks, RULES } from "./carry-tables.ts";
 import { columnsOf, hasTable } from "./rows.ts";
@@ -22,7 +21,7 @@ interface Settings {
 export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Settings): void {
   const { from, to, continues } = options;
   const owned = { own: ownNames(migrationsFolder), erpTables: ERP_TABLES };
-  const triggers = takeOffTriggers(options);
+  const triggers = dropTriggers(options);
   addColumns(options);
   if (continues)
     for (const name of ["user_version", "application_id"])
@@ -34,10 +33,13 @@ export function carryOver(options: CarryOptions, { migrationsFolder, zone }: Set
   carryErpObjects(options, owned);
   lowerMarks(to);
   settleQueue(to);
-  putOnTriggers(options, owned, triggers);
+  restoreTriggers(options, owned, triggers);
 }
 
-/** Columns that the ERP has added to tables that stay, the bridge's own among them. A file of another version has columns of that version, too. */
+/**
+ * Adds columns that the ERP has added to tables that stay, including the bridge's own. Only between files of one
+ * version, because columns differ between versions.
+ */
 function addColumns({ from, to, report, continues }: CarryOptions): void {
   const version = (db: Database.Database) => db.prepare("SELECT count(*) FROM __drizzle_migrations").pluck().get();
   if (version(from) !== version(to.db)) return;
@@ -54,12 +56,12 @@ function addColumns({ from, to, report, continues }: CarryOptions): void {
   }
 }
 
-/** A word is a text only where it stands alone: `DEFAULT new`, `DEFAULT "new"`. */
+/** A bare word is text only where it is not in parentheses: `DEFAULT new`, `DEFAULT "new"`. */
 function defaultOf(value: string | null): string {
   return value !== null && /^("([^"]|"")*"|[\p{L}_][\p{L}\p{N}_$]*)$/u.test(value) ? value : `(${value ?? "NULL"})`;
 }
 
-/** Names of whatever the bridge's own migrations make, in lower case. */
+/** Names of everything that the bridge's migrations create, in lower case. */
 export function ownNames(migrationsFolder: string): ReadonlySet<string> {
   const db = new Database(":memory:");
   try {

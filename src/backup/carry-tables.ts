@@ -1,7 +1,7 @@
 /*
- * Brings over what else the bridge keeps. Each table has its rule, and a table without one fails a test: a new table
- * needs a rule here. A position never covers more than the rows that are here, and no confirm is due for a batch whose
- * orders are not. Works on the file that is being made, so a crash leaves nothing but that file.
+ * Brings over the bridge's other tables. Each table has a rule, and a test fails for a table without one. A position
+ * never covers more than the rows that are here, and no confirm is due for a batch whose orders are missing. Writes
+ * only to the new file, so a crash leaves nothing but that file.
  */
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { nextBodyId } from "../database/body-parts.ts";
@@ -9,12 +9,12 @@ import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { type CarryOptions, lastNumber } from "./carry-orders.ts";
 import {
-  bringDown,
   columnList,
   eachRow,
   hasTable,
   insertInto,
   keepBytes,
+  lowerNumber,
   type Row,
   sharedColumns,
   withReplaced,
@@ -24,13 +24,13 @@ import {
 type Rule =
   /** Brought over by code of its own. */
   | "own"
-  /** Theirs instead of the copy's, where the file is what became of the copy; else the copy's. */
+  /** The replaced file's rows where it continues the copy; else the copy's. */
   | "theirs"
-  /** Both; of one key theirs. */
+  /** Rows of both; the replaced file wins for equal keys. */
   | "both"
-  /** Made anew from other tables, or of no use after a restore. */
+  /** Rebuilt from other tables, or useless after a restore. */
   | "anew"
-  /** The ERP's. */
+  /** Belongs to the ERP. */
   | "erp";
 
 export const RULES: Readonly<Record<string, Rule>> = {
@@ -79,7 +79,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   images: "erp",
 };
 
-/** Facts that grow with the file; what says how it was filled stays as the copy has it. */
+/** Facts that grow with the file. Facts about how the file was filled stay as in the copy. */
 const NEWER_FACTS = ["observed", "reconcile", "alerts", "revision_floor", "unanswered"];
 
 export function carryTables(options: CarryOptions, zone: string): void {
@@ -90,7 +90,7 @@ export function carryTables(options: CarryOptions, zone: string): void {
       if (rule === "theirs" && options.continues) copyRows(options, table, { replace: true });
     }
   });
-  // Orders that could not be brought over are read again, whatever changes named them before.
+  // Orders that could not be brought over are read again, so the changes seen for them do not count.
   forgetSeen(options);
   carryFacts(options);
   carryWatermarks(options, zone);
@@ -117,13 +117,13 @@ export function carryTables(options: CarryOptions, zone: string): void {
   if (options.continues && options.isSound) forgetWithdrawn(options);
 }
 
-/** All rows or none: where their table cannot be read to its end, the copy's rows stay. */
+/** Copies all rows or none: where the table cannot be read to its end, the copy's rows stay. */
 export function copyRows({ from, to, report }: CarryOptions, table: string, how: { replace: boolean }): boolean {
   const list = columnList(sharedColumns({ from, to }, table));
   if (list === "") return true;
   const name = quoteName(table);
   const isWhole = report.tolerate(table, () =>
-    // Damage that a statement meets keeps the connection from writing until its transaction is rolled back.
+    // After an error of damage the connection cannot write until its transaction is rolled back.
     writeMain(to, () => {
       if (how.replace) to.db.exec(`DELETE FROM main.${name}`);
       to.db.exec(`INSERT OR REPLACE INTO main.${name} (${list}) SELECT ${list} FROM replaced.${name}`);
@@ -133,7 +133,7 @@ export function copyRows({ from, to, report }: CarryOptions, table: string, how:
   return isWhole === true;
 }
 
-/** Rows with a number of their own, which they keep where it is free. Theirs counts where both have the row. */
+/** Merges rows with ids, which keep their id where it is free. The replaced file's row wins where both have it. */
 function mergeById(
   options: CarryOptions,
   table: string,
@@ -155,7 +155,7 @@ function mergeById(
       for (const row of eachRow(from, `SELECT ${columnList(columns)} FROM ${table} ORDER BY id`)) {
         const named = Object.fromEntries(columns.map((column, index) => [column, row[index] ?? null]));
         const theirs = named["id"];
-        named["id"] = bringDown(named["id"] ?? null);
+        named["id"] = lowerNumber(named["id"] ?? null);
         if (!accept(named)) continue;
         const values = others.map((column) => named[column]);
         const mine = find.get(named);
@@ -169,7 +169,7 @@ function mergeById(
   });
 }
 
-/** Their number of a body in parts to the one that it has here; a body that cannot be read to its end has none. */
+/** Brings bodies in parts over. Returns their new ids by the old ones; incomplete bodies are left out. */
 function carryBodies(options: CarryOptions): Map<bigint, bigint> {
   const { from, to, report } = options;
   const numbers = new Map<bigint, bigint>();
@@ -190,7 +190,7 @@ function carryBodies(options: CarryOptions): Map<bigint, bigint> {
   return numbers;
 }
 
-/** Whether a row has the body that it names, under the number that it has here. */
+/** Whether the row's body was brought over; sets its new id in the row. */
 function hasBody(row: Record<string, unknown>, bodies: ReadonlyMap<bigint, bigint>): boolean {
   const theirs = row["body_id"];
   if (typeof theirs !== "bigint") return true;
@@ -198,7 +198,10 @@ function hasBody(row: Record<string, unknown>, bodies: ReadonlyMap<bigint, bigin
   return row["body_id"] !== undefined;
 }
 
-/** Bodies that must still go to the journal. Returns whether a batch has all of its own: else its confirm would leave for what is in no journal. */
+/**
+ * Brings over bodies that still have to be journaled. The returned function is true for a batch that has all of its
+ * own; the confirm of another one would be sent before they are in the journal.
+ */
 function carryUnjournaled(
   options: CarryOptions,
   bodies: ReadonlyMap<bigint, bigint>,
@@ -214,7 +217,7 @@ function carryUnjournaled(
   return (fingerprint) => isWhole && !without.has(fingerprint);
 }
 
-/** The replaced file may be of a version that kept such a body in the row of its batch. */
+/** Former versions kept such a body in the row of its batch. */
 function moveUnjournaled(to: Store): void {
   const waits = "state <> 'unread' AND (body IS NOT NULL OR body_id IS NOT NULL)";
   to.write(() =>
@@ -224,12 +227,15 @@ function moveUnjournaled(to: Store): void {
   );
 }
 
-/** Asked for every order of every such batch: by the indexes alone, however much is quarantined. */
+/** Runs for every order of every such batch, so it uses indexes only, however much is quarantined. */
 export const ORDER_IS_HERE = `SELECT 1 FROM orders WHERE order_id = lower(@id)
   UNION ALL SELECT 1 FROM quarantine INDEXED BY quarantine_record
     WHERE kind IN ('order', 'change', 'snapshot') AND coalesce(reference, '') IN (@id, lower(@id))`;
 
-/** A batch that is to be confirmed is taken only with all its orders, and bodies: else the service, which still has it, serves it again. */
+/**
+ * An unconfirmed batch is brought over only with all its orders and bodies; otherwise the service, which still has it,
+ * delivers it again.
+ */
 function isConfirmable(
   { to, report }: CarryOptions,
   batch: Record<string, unknown>,
@@ -250,12 +256,12 @@ function forgetSeen({ to, report }: CarryOptions): void {
   });
 }
 
-/** Requests that the ERP has deleted since, of numbers that were given there: they must not be sent. */
+/** Deletes requests that the ERP has deleted since the copy: they must not be sent. */
 function forgetWithdrawn({ from, to, report }: CarryOptions): void {
   if (!hasTable(from, "status_requests")) return;
   report.tolerate("status_requests", () => {
     const ids = from.prepare<unknown[], bigint>("SELECT id FROM status_requests").pluck().safeIntegers(true).all();
-    const known = new Set(ids.map(bringDown));
+    const known = new Set(ids.map(lowerNumber));
     const last = lastNumber(from, "status_requests");
     const mine = to.db.prepare<unknown[], bigint>("SELECT id FROM status_requests").pluck().safeIntegers(true).all();
     const forget = to.db.prepare("DELETE FROM status_requests WHERE id = ?");
@@ -277,7 +283,10 @@ function carryFacts({ from, to, report, continues }: CarryOptions): void {
   });
 }
 
-/** A mark never names a revision that is not here: an order that came back in an older state is shown to the ERP again. */
+/**
+ * Lowers marks that name a revision which is not here, so that an order that came back in an older state is shown to
+ * the ERP again.
+ */
 export function lowerMarks(to: Store): void {
   to.write(() =>
     to.db

@@ -1,8 +1,8 @@
 /*
- * The program that copies a database, in a process of its own: reading and checking gigabytes, and the flush at the end,
- * would stop the daemon's event loop for seconds. It copies one moment: the read transaction that it holds excludes
- * later writes, and no writer waits for it. It never writes to the database. When it or its parent process is killed,
- * an unfinished copy is left under its provisional name, which is no copy and is removed next time.
+ * The program that copies a database, in a process of its own: reading and checking gigabytes, and the final flush,
+ * would block the daemon's event loop for seconds. The copy is a snapshot: its read transaction excludes later writes
+ * and makes no writer wait. Never writes to the database. If this process or its parent is killed, an unfinished copy
+ * stays under its temporary name; the next copy removes it.
  */
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -11,9 +11,9 @@ import { type Verified, verifyTables } from "../database/verify-tables.ts";
 
 export interface CopyOrder {
   source: string;
-  /** Provisional name of the copy; it does not exist yet. */
+  /** Temporary name of the copy; does not exist yet. */
   partial: string;
-  /** Noted in the copy as its time: a moment before the one that it shows. UTC, ISO 8601. */
+  /** Stored in the copy as its time, which is just before the snapshot. UTC, ISO 8601. */
   copiedAt: string;
 }
 
@@ -22,15 +22,15 @@ export type CopyMessage =
   | ({ kind: "done"; bytes: number } & Named)
   | { kind: "failed"; fault: string | undefined; message: string; found: string | undefined };
 
-/** 4 MB a step: long enough to be quick, short enough for a progress that moves. */
+/** 4 MB per step: large enough to be quick, small enough for regular progress. */
 const PAGES_PER_STEP = 1024;
-/** The daemon and the ERP go first. */
+/** Lower priority than the daemon and the ERP. */
 const NICE = 10;
-/** Opening may meet the ERP's short exclusive lock. */
+/** Opening may wait for a short exclusive lock of the ERP. */
 const BUSY_TIMEOUT_MS = 5_000;
 const PROBLEMS_MAX = 5;
 
-/** What of the ERP's could not be checked, and what SQLite says of it: see `verify-tables.ts`. */
+/** Objects of the ERP's that could not be checked, and SQLite's complaints about them: see `verify-tables.ts`. */
 export type Named = Pick<Verified, "skipped" | "erpComplaints">;
 
 const send = (message: CopyMessage) => void process.send?.(message);
@@ -51,12 +51,12 @@ async function copy({ source, partial }: CopyOrder): Promise<void> {
   }
 }
 
-/** Makes it one file that needs nothing beside it, notes when it was made, and reads all of it. */
+/** Turns the copy into a single file, records its time, and verifies all of it. */
 function seal({ partial, copiedAt }: CopyOrder): Named & { found: string | undefined } {
   const db = openFile(partial, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
-    db.pragma("foreign_keys = OFF"); // one that the ERP keeps to `meta` would refuse the next statement
+    db.pragma("foreign_keys = OFF"); // a foreign key of the ERP's to `meta` would make the next statement fail
     db.prepare(
       "INSERT INTO meta (key, value) VALUES ('copied_at', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     ).run(copiedAt);
@@ -67,17 +67,17 @@ function seal({ partial, copiedAt }: CopyOrder): Named & { found: string | undef
   }
 }
 
-function goLast(): void {
+function lowerPriority(): void {
   try {
     setPriority(NICE);
   } catch {
-    // Not allowed here: it copies at the same priority.
+    // Not permitted: it copies at normal priority.
   }
 }
 
 async function main(order: CopyOrder): Promise<void> {
   try {
-    goLast();
+    lowerPriority();
     await copy(order);
     send({ kind: "progress", step: "verifying", done: 0, total: 1 });
     const { found, ...named } = seal(order);
@@ -95,6 +95,6 @@ async function main(order: CopyOrder): Promise<void> {
   }
 }
 
-// The copy is not awaited any more.
+// The parent has stopped waiting.
 process.on("disconnect", () => process.exit(1));
 process.once("message", (order: CopyOrder) => void main(order).finally(() => process.disconnect()));

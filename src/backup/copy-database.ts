@@ -1,7 +1,7 @@
 /*
- * A consistent, verified copy of a database that is in use. Keeps the guarantee that a file of the copy's name is whole:
- * it is made under a provisional name, checked page by page, flushed, and only then named; a name that is taken is never
- * written over. A crash in the middle leaves the provisional file, which the next copy of that name removes.
+ * A consistent, verified copy of a database that is in use. Guarantees that a file of the copy's name is complete: it
+ * is made under a temporary name, verified, flushed, and only then renamed; an existing file is never overwritten. A
+ * crash leaves the temporary file, which the next copy of that name removes.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -45,17 +45,17 @@ export interface CopyOptions {
 export interface MadeCopy {
   file: string;
   bytes: number;
-  /** Tables that could not be checked, because they need what only the ERP has; they are in the copy all the same. */
+  /** Tables that could not be checked, because they need functions of the ERP's; they are in the copy nevertheless. */
   skipped: string[];
-  /** SQLite's words about objects of the ERP's, which may be sound for the ERP. */
+  /** SQLite's complaints about objects of the ERP's, which may be sound for the ERP. */
   erpComplaints: string[];
 }
 
 const PARTIAL = "partial";
 
-/** The copy that was to be made, for the name of a provisional file; undefined for every other name. */
+/** The final name of a copy from its temporary name; undefined for any other name. */
 export function copyOfPartial(name: string): string | undefined {
-  // Former versions gave them no random part.
+  // Former versions used no random part.
   return beforeRandom(name, PARTIAL) ?? /^(.+)\.partial(?:-(?:wal|shm|journal))?$/.exec(name)?.[1];
 }
 
@@ -63,7 +63,10 @@ export function configBeside(target: string): string {
   return `${target}.config.yaml`;
 }
 
-/** Throws BridgeErrors: usage (the name is taken), stopped, disk_full, disk_failed, database_refused, database_corrupt. */
+/**
+ * @throws BridgeError `usage` (the name exists), `stopped`, `disk_full`, `disk_failed`, `database_refused`,
+ * `database_corrupt`
+ */
 export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   const { source, target } = options;
   refuseLinkedDatabase(source);
@@ -73,7 +76,7 @@ export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   let isConfigWritten = false;
   try {
     removePartial(target);
-    // Made here and empty, so that customers' data is never readable by more than its source.
+    // Created here, empty and private, so that customers' data never has more readers than its source.
     closeSync(createFile(partial, 0o600));
     const made = await runChild({ source, partial, copiedAt: options.at }, options);
     setMode(partial, statSync(source).mode & 0o770);
@@ -89,7 +92,7 @@ export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   }
 }
 
-/** What an interrupted copy of this name left behind. */
+/** Removes what an interrupted copy of this name left. */
 function removePartial(target: string): void {
   for (const left of leftNames(target, PARTIAL)) removeName(left);
 }
@@ -118,7 +121,7 @@ function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promis
     const onAbort = () => void child.kill("SIGKILL");
     signal.addEventListener("abort", onAbort, { once: true });
     const settle = () => {
-      // Both: its last message may arrive after its end.
+      // Waits for both, because the last message may arrive after the exit.
       if (died === undefined || !isDrained) return;
       signal.removeEventListener("abort", onAbort);
       if (end?.kind === "done") resolve({ bytes: end.bytes, skipped: end.skipped, erpComplaints: end.erpComplaints });
@@ -145,7 +148,7 @@ function runChild(order: CopyOrder, { signal, onProgress }: CopyOptions): Promis
   });
 }
 
-/** Nothing of our surroundings is handed on: they may hold the client secret. No signal opens a debugger. */
+/** The environment is not passed on: it may hold the client secret. SIGUSR1 must not open a debugger. */
 function startChild(): ChildProcess {
   return fork(childProgram("copy-child", import.meta.url), [], {
     env: {},

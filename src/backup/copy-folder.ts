@@ -1,4 +1,6 @@
-/* The folder of the scheduled copies: what is in it, whether there is room, and what goes. Of another shop's copies nothing is touched. */
+/*
+ * The folder of the scheduled backups: listing, free space and removal. Another shop's copies are never touched.
+ */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { findCopies, type RankedCopy } from "../database/copy-names.ts";
@@ -14,9 +16,9 @@ import { readDiskSpace } from "./disk-space.ts";
 import type { DiskSpace } from "./space-rule.ts";
 
 /**
- * Makes the folder where it is not there, and removes what interrupted copies left in it. Returns whether it lies on another disk than the
- * database.
- * @throws BridgeError `disk_failed` where it has to and does not
+ * Creates the folder where it is missing, and removes what interrupted copies left in it. Returns whether it is on
+ * another disk than the database.
+ * @throws BridgeError `disk_failed` where it must be on another disk and is not
  */
 export function prepareFolder(folder: string, stem: string, place: ApartFrom): boolean {
   const isElsewhere = isApart(folder, place.database);
@@ -32,7 +34,10 @@ export function prepareFolder(folder: string, stem: string, place: ApartFrom): b
   return isElsewhere;
 }
 
-/** This shop's copies in the order of what they hold: another shop's database may bear the same name and be copied into the same folder. */
+/**
+ * This shop's copies, ordered by content, and names of foreign copies: another shop's database may have the same name
+ * and be backed up to the same folder.
+ */
 export function listCopies(folder: string, stem: string, owner: Owner): { copies: RankedCopy[]; foreign: string[] } {
   const looked = findCopies(stem, readdirSync(folder)).map((copy) => ({
     ...copy,
@@ -67,7 +72,7 @@ interface Looked {
   progress: Progress | undefined;
 }
 
-/** A copy never changes; what could not be read may be read another time. */
+/** A copy never changes, so what was read is cached; one that could not be read is tried again. */
 const read = new Map<string, Looked>();
 
 function lookAt(file: string): Looked {

@@ -1,4 +1,6 @@
-/* Whose database a copy shows. Only reads. */
+/*
+ * Reads whose database a copy is, and how far it goes. Only reads.
+ */
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
@@ -8,7 +10,7 @@ import { compareReach, type Progress } from "../database/progress.ts";
 import { progressOf } from "../database/progress-note.ts";
 import type { Owner } from "../platform/owner.ts";
 
-/** Nothing is known of a file that cannot be read, or that an older version made. */
+/** Both undefined where the file cannot be read, or comes from an older version. */
 export function readOwnerOfCopy(file: string): Owner {
   let db: Database.Database | undefined;
   try {
@@ -22,21 +24,21 @@ export function readOwnerOfCopy(file: string): Owner {
   }
 }
 
-/** A copy, and how far the database had come that it shows. */
+/** A copy, and the progress of the database in it. */
 export interface CopyReach {
   file: string;
-  /** Milliseconds, by its name. */
+  /** Milliseconds, from its name. */
   madeMs: number;
   progress: Progress;
 }
 
-/** The copy in a folder that has the most of this database, under whatever name. */
+/** The copy in a folder with the most of this database, whatever its name. */
 export function newestCopyOf(folder: string, database: string): CopyReach | undefined {
   const found = findFurthest(folder, (file) => readProgress(file)?.database === database);
   return found?.progress === undefined ? undefined : { ...found, progress: found.progress };
 }
 
-/** The orders of a copy; throws what SQLite says where it cannot be read. */
+/** The orders of a copy. Throws SQLite's error where it cannot be read. */
 export function* ordersOfCopy(file: string): Generator<{ orderId: string; serviceId: string | null }> {
   const db = openFile(file, { readonly: true, fileMustExist: true });
   try {
@@ -50,7 +52,7 @@ export function* ordersOfCopy(file: string): Generator<{ orderId: string; servic
   }
 }
 
-/** How far the database had come that a copy shows; undefined where it cannot be read. */
+/** The progress of the database in a copy; undefined where it cannot be read. */
 export function readProgress(file: string): Progress | undefined {
   let db: Database.Database | undefined;
   try {
@@ -63,15 +65,18 @@ export function readProgress(file: string): Progress | undefined {
   }
 }
 
-/** The copy that has the most of a database that was filled from this account, under whatever name of a database. */
+/** The copy with the most of a database of this account, whatever the name of the database. */
 export function findCopyOf(folder: string, account: string): string | undefined {
   return findFurthest(folder, (file) => readOwnerOfCopy(file).account === account)?.file;
 }
 
-/** Copies of one name that are opened: more than are kept by default, and few enough for a disk of the network. */
+/** Limit for copies of one name that are opened: more than are kept by default, and few enough for a network disk. */
 const OPENED_MAX = 30;
 
-/** The newest copy is the one that holds most: times in names and of files are a clock's, and decide only which are opened first. */
+/**
+ * The newest copy is the one that has the most: times in names and of files depend on a clock, and only decide which
+ * copies are opened first.
+ */
 function findFurthest(folder: string, isOwn: (file: string) => boolean) {
   const nowMs = Date.now();
   const listed = likelyFirst(listCopies(folder), nowMs);
@@ -98,7 +103,7 @@ interface ListedCopy extends NamedCopy {
   changedMs: number;
 }
 
-/** In turn the newest by name, the newest by the file's own time, and those whose names lie after the present time. */
+/** Alternates between the newest by name, the newest by modification time, and names in the future. */
 function likelyFirst(copies: readonly ListedCopy[], nowMs: number): ListedCopy[] {
   const byName = copies.toSorted((a, b) => b.madeMs - a.madeMs);
   const lists = [
@@ -110,7 +115,7 @@ function likelyFirst(copies: readonly ListedCopy[], nowMs: number): ListedCopy[]
   return [...new Set(inTurn)];
 }
 
-/** The copies of every database; none where the folder cannot be read. */
+/** Copies of all databases; empty where the folder cannot be read. */
 function listCopies(folder: string): ListedCopy[] {
   let names: string[];
   try {

@@ -1,6 +1,7 @@
 /*
- * Entries of the journal that are not whole. The end of the newest file may be of a batch that was being written, and was not confirmed. Every
- * other batch may have been confirmed, so a person is told, and orders that are still named there are read from the service.
+ * Handles damaged entries of the journal. An incomplete end of the newest file may belong to a batch that was being
+ * written and was not confirmed. Every other batch may have been confirmed, so it is reported, and orders that can
+ * still be found in it are read from the service.
  */
 import { findOrderIds } from "../answers/uuid.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
@@ -14,25 +15,25 @@ import { isForeign, type Owner } from "../platform/owner.ts";
 import type { DamagedEntry } from "./journal-frame.ts";
 import { sizeOf } from "./space-rule.ts";
 
-/** Orders of one entry that are read; a batch has a few hundred at most. */
+/** Limit of orders that are read for one entry; a batch has a few hundred at most. */
 const READS_MAX = 1_000;
 
 export interface FoundDamage extends DamagedEntry {
   file: string;
-  /** When the batch was received, or the file was begun. */
+  /** When the batch was received, else when the file was started. */
   at: string;
 }
 
 interface Settled {
-  /** Ends of files that were being written. */
+  /** Incomplete ends of files. */
   torn: number;
-  /** Orders that are read. */
+  /** Orders queued to be read. */
   read: number;
   /** One for each batch that may have been confirmed. */
   notes: Message[];
 }
 
-/** @param options.newest the newest file of all */
+/** @param options.newest name of the newest file */
 export function settleDamaged(
   store: Store,
   damaged: readonly FoundDamage[],
@@ -47,7 +48,7 @@ export function settleDamaged(
     }
     if (note !== undefined && loadBatch(store, note.fingerprint) !== undefined) continue;
     const { known, unknown } = idsIn(store, bytes, rules);
-    // The program died while it was written, and the orders came again.
+    // The program died while writing it, and the orders were delivered again.
     if (isCut && known > 0 && unknown.length === 0) continue;
     store.write(() => {
       for (const [orderId, serviceId] of unknown) requestRead(store, { orderId, serviceId }, at);
@@ -59,7 +60,7 @@ export function settleDamaged(
   return settled;
 }
 
-/** The orders that an entry still names, by the key of their id: how many are stored, and the others. */
+/** Finds ids of orders in a damaged entry by the name of their key: how many are stored, and the others. */
 function idsIn(store: Store, bytes: Buffer, { batch }: OrderRules): { known: number; unknown: [string, string][] } {
   const key = JSON.stringify(String(batch.paths.order_id.steps.at(-1)));
   const texts = bytes.toString("utf8").split(key).slice(1);

@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import type { DiskSpace } from "./space-rule.ts";
 
-/** What the file system of a folder has left. Throws where the folder is not there. */
+/** Space of a folder's file system. Throws where the folder does not exist. */
 export function readDiskSpace(folder: string): DiskSpace {
   const { bavail, blocks, bsize } = statfsSync(folder);
   return { free: bavail * bsize, total: blocks * bsize };

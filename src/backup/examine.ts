@@ -1,7 +1,7 @@
 /*
- * What a restore checks before it does anything: whether the file is a whole copy of ours, and what the database that
- * it is to replace still holds. Writes nothing: the copy is looked at through a duplicate, the database through a
- * read-only connection.
+ * The checks of a restore before it changes anything: whether the file is a complete copy of a bridge's database, and
+ * what the database to be replaced still has. Writes nothing: the copy is read through a duplicate, the database
+ * through a read-only connection.
  */
 
 import { existsSync } from "node:fs";
@@ -21,7 +21,7 @@ import { hasTable, isDamage } from "./rows.ts";
 const PROBLEMS_MAX = 3;
 
 export interface CopyFacts {
-  /** The moment that the copy shows: UTC, ISO 8601; null where it does not say. */
+  /** The time of the copy's snapshot: UTC, ISO 8601; null where it is unknown. */
   copiedAt: string | null;
   orders: number;
   lastOrderAt: string | null;
@@ -29,7 +29,7 @@ export interface CopyFacts {
 }
 
 export type Replaced =
-  /** There is none, or nothing can be read of it; `why` is the rest of a sentence about it. */
+  /** There is no readable database; `why` is the end of a sentence about it. */
   | { state: "gone"; why: Message }
   | {
       state: "there";
@@ -37,13 +37,16 @@ export type Replaced =
       continues: boolean;
       activeAt: string | null;
       orders: number | null;
-      /** SQLite's words for what is wrong with it; undefined where it was verified and is sound. */
+      /** SQLite's description of the damage; undefined where the file was verified as sound. */
       damage: string | undefined;
-      /** SQLite's words about objects of the ERP's, which may be sound for the ERP. */
+      /** SQLite's complaints about objects of the ERP's, which may be sound for the ERP. */
       erpComplaints: readonly string[];
     };
 
-/** Reads all of the copy. Throws database_refused where it is none of ours, database_corrupt where it is damaged. */
+/**
+ * Verifies the whole copy.
+ * @throws BridgeError `database_refused` where it is not a bridge's database, `database_corrupt` where it is damaged
+ */
 export function examineCopy(work: string, file: string): CopyFacts {
   let db: Database.Database | undefined;
   try {
@@ -74,7 +77,7 @@ function factsOf(db: Database.Database): CopyFacts {
   };
 }
 
-/** The newest time that the bridge wrote. A copy that was made by other means is marked as such. */
+/** The newest time that the bridge wrote, for a copy that was made by other means. */
 function activityOf(db: Database.Database): string | null {
   const sql =
     "SELECT max(at) FROM (SELECT max(finished_at) AS at FROM runs UNION ALL SELECT max(received_at) FROM batches)";
@@ -82,8 +85,8 @@ function activityOf(db: Database.Database): string | null {
 }
 
 /**
- * Opens the database that is replaced, at one moment. Its connection stays open for the caller.
- * Throws account_changed and database_newer: then it is not this copy that belongs here, or not this program.
+ * Opens a snapshot of the database to be replaced. The connection stays open for the caller.
+ * @throws BridgeError `account_changed`, `database_newer`: the copy, or this program, does not belong to this database
  */
 export function examineReplaced(
   file: string,
@@ -115,7 +118,7 @@ export function examineReplaced(
   }
 }
 
-/** It may read without an error and hold less than was stored. */
+/** A damaged file may be readable without an error and have less than was stored. */
 function verify(db: Database.Database): { damage: string | undefined; erpComplaints: readonly string[] } {
   try {
     const { problems, erpComplaints } = verifyTables(db, "integrity_check", PROBLEMS_MAX);
@@ -144,9 +147,9 @@ function factsOfReplaced(db: Database.Database): { activeAt: string | null; orde
 }
 
 /**
- * Whether the replaced file is what became of the copy: it has the copy's newest order, or where that cannot be read its
- * newest batch, under the same key and received at the same moment. Where the copy has neither, the number that the
- * database was made with decides. A file that was begun anew, or one that is older than the copy, is not.
+ * Whether the replaced file continues the copy: it has the copy's newest order, or where that cannot be read its newest
+ * batch, with the same key and time of receipt. Where the copy has neither, the database's id decides. False for a file
+ * that was created again, and for one that is older than the copy.
  */
 function continuesCopy(
   db: Database.Database,
@@ -168,11 +171,11 @@ function continuesCopy(
   const [own, copied] = [reachOf(db), reachOf(copy)];
   if (own !== undefined && copied !== undefined)
     return own.database === copied.database && compareReach(own, copied) >= 0;
-  // An older version gave no number.
+  // Older versions assigned no id.
   return facts.copiedAt === null || activeAt === null || activeAt >= facts.copiedAt;
 }
 
-/** Undefined where the database has no number, or it cannot be read. */
+/** Undefined where the database has no id, or it cannot be read. */
 function reachOf(db: Database.Database): (Reached & { database: string }) | undefined {
   try {
     const database = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'database'").pluck().get();
@@ -202,7 +205,7 @@ function damaged(file: string, found: string | Message, cause?: unknown): Bridge
   return new BridgeError("database_corrupt", m.backup.damaged({ file, found }), { hint: m.backup.otherCopy, cause });
 }
 
-/** The usual hint of this code names a restore, which is what was just refused. */
+/** The usual hint for this code suggests a restore, which has just been refused. */
 function newerReplaced(file: string, cause: BridgeError): BridgeError {
   return new BridgeError("database_newer", m.backup.newerReplaced({ file }), { hint: m.backup.installNewer, cause });
 }

@@ -1,7 +1,7 @@
 /*
- * What says that a restored database lacks something that the replaced one had. A damaged file may read without an error
- * and hold less than was stored, so its own pages are no proof: the note beside it, its numbers and what its rows name are
- * compared with the result. Only reads.
+ * Finds signs that a restored database lacks something that the replaced one had. A damaged file may be readable
+ * without an error and have less than was stored, so its own rows prove nothing: the progress note, its numbers and
+ * references between rows are compared with the result. Only reads.
  */
 
 import type Database from "better-sqlite3";
@@ -20,7 +20,7 @@ interface Compared {
   replaced: Replaced & { state: "there" };
   result: Store;
   note: Note | undefined;
-  /** The newest numbers that the copy has. */
+  /** The largest numbers in the copy. */
   copied: CopiedNumbers;
 }
 
@@ -33,7 +33,7 @@ export function numbersOfCopy({ db }: Store): CopiedNumbers {
   return { batches: lastNumber(db, "batches"), events: lastNumber(db, "order_event_rows") };
 }
 
-/** In whole sentences; none where everything is there. */
+/** Whole sentences; empty where nothing is missing. */
 export function findLack(compared: Compared): Message[] {
   const { replaced } = compared;
   const damaged = (found: string) => m.backup.replacedDamaged({ found });
@@ -49,7 +49,7 @@ export function findLack(compared: Compared): Message[] {
 
 function compareNotes({ replaced, result, note }: Compared): Message[] {
   const own = progressOf(replaced.db, note);
-  // A restore has reported what may be missing, and nothing has come since.
+  // An earlier restore has reported what may be missing, and nothing was added since.
   if (own === undefined || own.mark === "settled") return [];
   if (isUnnoted(own, note)) return [m.backup.noNote];
   if (note?.database !== own.database) return [];
@@ -59,7 +59,7 @@ function compareNotes({ replaced, result, note }: Compared): Message[] {
   return words;
 }
 
-/** Whether the result lacks a row that was noted. Numbers of rows that are gone for good are not given anew here. */
+/** Whether the result lacks a row that the note names. Numbers of lost rows are not assigned again here. */
 function lacksNoted(own: Standing | undefined, note: Note): boolean {
   return own?.database === note.database && own.lacksRow;
 }
@@ -70,21 +70,21 @@ function compareRows({ replaced: { db }, result, note, copied }: Compared): Mess
   if (nameless > 0) words.push(m.backup.historyAhead({ orders: nameless }));
   const missing = countMissingEvents(db, result);
   if (missing > 0n) words.push(m.backup.numbersAhead({ count: Number(missing) }));
-  // A note that was compared is exact. A batch that brought nothing new leaves no other trace than its own row.
+  // A note that could be compared is exact. The next check is not: a batch without new orders looks like a lost one.
   if (note !== undefined) return words;
   const orders = countOrdersOfLostBatches(result.db, copied.batches);
   if (orders > 0) words.push(m.backup.batchesAhead({ orders }));
   return words;
 }
 
-/** Orders whose events are there and that are not. */
+/** Orders that have events but no row. */
 function countNameless(db: Database.Database, after: bigint): number {
   const sql = `SELECT count(*) FROM (SELECT DISTINCT order_key FROM order_event_rows WHERE seq > ?)
     WHERE order_key NOT IN (SELECT order_key FROM orders)`;
   return onlyRow(db.prepare<unknown[], number>(sql).pluck().get(after));
 }
 
-/** Numbers are given without gaps, but for what a restore leaves out; the oldest rows are removed. */
+/** Numbers have no gaps except those that a restore leaves; the oldest rows are pruned. */
 function countMissingEvents(db: Database.Database, result: Store): bigint {
   const sql = "SELECT coalesce(max(seq), 0) FROM order_event_rows";
   const newest = onlyRow(result.db.prepare<unknown[], bigint>(sql).pluck().safeIntegers(true).get());
@@ -92,7 +92,7 @@ function countMissingEvents(db: Database.Database, result: Store): bigint {
   return newest > 0n && missing > 0n && missing < BigInt(SEQ_MARGIN) ? missing : 0n;
 }
 
-/** Batches that came after the copy, and at whose time nothing was stored. */
+/** Orders of batches that came after the copy, where nothing was stored at the time of the batch. */
 function countOrdersOfLostBatches(db: Database.Database, after: bigint): number {
   const sql = `SELECT coalesce(sum(order_count), 0) FROM batches
     WHERE id > ? AND state <> 'unread' AND received_at NOT IN (

@@ -1,6 +1,6 @@
 /*
- * The files of the journal of batches: one for each, named by the time it was begun, so that their order is that of writing;
- * earlier versions wrote many into one. Of what is in the middle of being written nothing is kept.
+ * The files of the journal, one per batch, named by their start time, so that their order is that of writing; earlier
+ * versions wrote several batches into one. A file that is being written when the process dies is not kept.
  */
 
 import { closeSync, mkdirSync, readdirSync, readFileSync, readSync, rmSync } from "node:fs";
@@ -36,7 +36,7 @@ export function listJournal(folder: string): JournalFile[] {
     .sort((a, b) => a.startedMs - b.startedMs);
 }
 
-/** What each file holds, oldest first. One file at a time is in memory. */
+/** The content of each file, oldest first, with one file at a time in memory. */
 export function* readJournal(folder: string): Generator<{ file: string; startedMs: number } & ReadFrames> {
   for (const { name, startedMs } of listJournal(folder)) {
     const file = path.join(folder, name);
@@ -53,7 +53,7 @@ function readFile(file: string): ReadFrames {
   }
 }
 
-/** The note of a file's first entry; undefined where that is damaged. */
+/** The note of a file's first entry; undefined where it is damaged. */
 function firstNoteOf(file: string): JournalNote | undefined {
   const head = Buffer.alloc(FIRST_NOTE_BYTES);
   const descriptor = openRegular(file);
@@ -70,7 +70,7 @@ function ownerOf(note: JournalNote | undefined): Owner {
   return { account: note?.account, database: note?.database };
 }
 
-/** Whether a journal holds a batch that says that it is this owner's. A folder that is not there holds none. */
+/** Whether the journal has a batch that names this owner's account. False where the folder does not exist. */
 export function hasJournalOf(folder: string, owner: Owner): boolean {
   try {
     return listJournal(folder).some(({ name }) => firstNoteOf(path.join(folder, name))?.account === owner.account);
@@ -79,7 +79,7 @@ export function hasJournalOf(folder: string, owner: Owner): boolean {
   }
 }
 
-/** The note of the newest entry that is of this database; undefined where there is none, or it cannot be read. */
+/** The note of this database's newest entry; undefined where there is none, or it cannot be read. */
 export function newestEntryOf(folder: string, database: string): JournalNote | undefined {
   try {
     for (const { name } of listJournal(folder).reverse()) {
@@ -88,19 +88,22 @@ export function newestEntryOf(folder: string, database: string): JournalNote | u
       if (newest !== undefined) return newest.note;
     }
   } catch {
-    // It proves nothing then.
+    // An unreadable journal proves nothing.
   }
   return undefined;
 }
 
-/** One entry after the other; a file that cannot be written to its end is removed. @throws BridgeError `disk_…`, `database_refused` */
+/**
+ * Writes one entry at a time and removes a file that cannot be completed.
+ * @throws BridgeError `disk_…`, `database_refused`
+ */
 export class JournalWriter {
   #begun: { handle: FileHandle; file: string } | undefined;
 
-  /** Begins the file of the next entry. Returns the number of a folder that lies on another disk than the database. */
+  /** Starts the file of the next entry. Returns the folder's id where it is on another disk than the database. */
   async begin(folder: string, nowMs: number, place?: JournalPlace): Promise<string | undefined> {
     return await this.#step(folder, async () => {
-      // The end of the one before was not sent.
+      // The previous entry was never ended.
       await this.#giveUp();
       const isElsewhere = place !== undefined && isApart(folder, place.database);
       if (place?.mark !== undefined) refuseOther(folder, place.mark, isElsewhere);
@@ -113,7 +116,7 @@ export class JournalWriter {
     await this.#step(folder, async () => await this.#begun?.handle.appendFile(piece));
   }
 
-  /** Flushed when it resolves. */
+  /** Resolves after the flush. */
   async end(folder: string): Promise<void> {
     await this.#step(folder, async () => {
       if (this.#begun === undefined) throw new Error("No file of the journal is open.");
@@ -142,16 +145,16 @@ export class JournalWriter {
   }
 }
 
-/** The oldest copy that is kept. `progress`: how far the database had come that it shows; undefined where it cannot be read. */
+/** The oldest kept copy. `progress`: that of the database in it; undefined where it cannot be read. */
 export interface OldestCopy {
   madeMs: number;
   progress: Progress | undefined;
 }
 
 /**
- * Removes what the oldest copy that is kept covers. An entry is written before its batch is committed, so the last two files
- * that it covers stay.
- * @returns how many files were removed.
+ * Removes files that the oldest kept copy covers. An entry is written before its batch is committed, so the last two
+ * covered files stay.
+ * @returns how many files were removed
  */
 export function pruneJournal(folder: string, oldest: OldestCopy, owner: Owner): number {
   const covered = listJournal(folder)
@@ -164,14 +167,16 @@ export function pruneJournal(folder: string, oldest: OldestCopy, owner: Owner): 
   return covered.length;
 }
 
-/** By what the database had come to; a clock that was ahead for a night gives each later file a name of the future. */
+/** Compares progress rather than times: after a night with a clock ahead, each later file is named in the future. */
 function isCovered(note: JournalNote | undefined, startedMs: number, { madeMs, progress }: OldestCopy): boolean {
   if (note?.reached === undefined || progress === undefined || note.database !== progress.database)
     return startedMs <= madeMs;
   return note.reached.batches < progress.batches;
 }
 
-/** A folder that lay on another disk than the database is not made anew: not on the database's own, and on no other one. */
+/**
+ * A folder that was on another disk than the database is never created again on the database's disk or on a third one.
+ */
 function refuseOther(folder: string, mark: string, isElsewhere: boolean): void {
   if (isElsewhere && readMark(folder) === mark) return;
   const words = isElsewhere ? m.backup.otherJournal : m.backup.diskGone;
@@ -181,13 +186,13 @@ function refuseOther(folder: string, mark: string, isElsewhere: boolean): void {
 async function beginFile(folder: string, nowMs: number): Promise<{ handle: FileHandle; file: string }> {
   mkdirSync(folder, { recursive: true, mode: 0o750 });
   for (;;) {
-    // Later than every other, so that their order is that of writing even where the clock was set back.
+    // Later than every other name, so that the order is that of writing even after the clock was set back.
     const startedMs = Math.max(nowMs, (listJournal(folder).at(-1)?.startedMs ?? 0) + 1);
     const file = path.join(folder, `journal-${timeInName(startedMs)}.bin`);
     try {
       return { handle: await open(file, "wx", 0o600), file };
     } catch (error) {
-      // Another shop's bridge may have begun it meanwhile.
+      // Another shop's bridge may have created it meanwhile.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
@@ -201,7 +206,7 @@ function asJournalError(error: unknown, folder: string): BridgeError {
   return journalError(known.code === "internal" ? "disk_failed" : known.code, folder, { words, cause: error });
 }
 
-/** The file that could not be opened where it is there, or the innermost folder that is. */
+/** The file that could not be opened where it exists, else its innermost existing parent. */
 function innermost(error: unknown, folder: string): string {
   const named = (error as { path?: unknown } | null)?.path;
   return innermostOf(typeof named === "string" ? named : folder);

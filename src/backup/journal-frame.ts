@@ -3,14 +3,17 @@ import { SLICE_BYTES } from "../answers/json-text.ts";
 import { atOnce, type Slices } from "../answers/slices.ts";
 import type { JournalEntry, JournalNote } from "../batches/journal-batches.ts";
 
-/** Says where a frame begins, also behind one that is damaged. */
+/** Marks the start of a frame, so that frames after a damaged one are found. */
 const MAGIC = Buffer.from("EBJ1");
 const HASH_BYTES = 32;
 const HEADER_BYTES = MAGIC.length + 4 + 4 + HASH_BYTES;
-/** A note is a few hundred bytes; a longer one is no length but damage. */
+/** A note is a few hundred bytes; a greater length is damage. */
 const NOTE_BYTES_MAX = 65_536;
 
-/** What stands before the body in a file: lengths, a digest of all that follows, the note. The body is as large as an answer. */
+/**
+ * Everything before the body of a frame: lengths, a digest of all that follows, and the note. In slices, because the
+ * body can be large.
+ */
 export function* frameHeadInSlices({ note, body }: JournalEntry): Slices<Buffer> {
   const noteBytes = Buffer.from(JSON.stringify(note), "utf8");
   const lengths = Buffer.alloc(8);
@@ -19,12 +22,12 @@ export function* frameHeadInSlices({ note, body }: JournalEntry): Slices<Buffer>
   return Buffer.concat([MAGIC, lengths, yield* digestInSlices(lengths, noteBytes, body), noteBytes]);
 }
 
-/** Bytes that are no whole frame. */
+/** Bytes that are not a complete frame. */
 export interface DamagedEntry {
   bytes: Buffer;
-  /** Where it can still be read; it may be damaged itself. */
+  /** As far as it can be read; it may be damaged too. */
   note: JournalNote | undefined;
-  /** The file ends before the frame does: the program or the machine died while it was written, or its end was lost later. */
+  /** The file ends before the frame does: the program or the machine died while writing, or the end was lost later. */
   isCut: boolean;
 }
 
@@ -33,7 +36,7 @@ export interface ReadFrames {
   damaged: DamagedEntry[];
 }
 
-/** Reads a file of frames. What is damaged is passed over, up to the next frame that is whole. */
+/** Parses a file of frames. Damage is skipped up to the next complete frame. */
 export function readFrames(bytes: Buffer): ReadFrames {
   const entries: JournalEntry[] = [];
   let at = 0;
@@ -64,13 +67,13 @@ function damagedEntry(bytes: Buffer, isLast: boolean): DamagedEntry {
   return { bytes, note: readFirstNote(bytes), isCut: isLast && isHead && bytes.length < lengthOf(bytes) };
 }
 
-/** How long a frame says that it is; at least as long as its head. */
+/** The length in a frame's header; at least that of the header. */
 function lengthOf(bytes: Buffer): number {
   if (bytes.length < HEADER_BYTES) return HEADER_BYTES;
   return HEADER_BYTES + bytes.readUInt32LE(MAGIC.length) + bytes.readUInt32LE(MAGIC.length + 4);
 }
 
-/** The note of the first frame, from the beginning of a file; undefined where there is none. */
+/** The note of the first frame, from the start of a file; undefined where it cannot be read. */
 export function readFirstNote(head: Buffer): JournalNote | undefined {
   if (head.length < HEADER_BYTES || !head.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
   const length = head.readUInt32LE(MAGIC.length);
@@ -82,7 +85,7 @@ export function readFirstNote(head: Buffer): JournalNote | undefined {
   }
 }
 
-/** Enough of a file for its first note. */
+/** Enough bytes to read a file's first note. */
 export const FIRST_NOTE_BYTES = HEADER_BYTES + NOTE_BYTES_MAX;
 
 function frameAt(bytes: Buffer, at: number): { entry: JournalEntry; end: number } | undefined {

@@ -1,7 +1,6 @@
 /*
- * What the journal's folder is known by: a file with a number of its own, which the database has as well. Another folder that is found at
- * the same place, because the disk was pulled and its mount point stayed or another disk lies there, does not have it. Bridges that share
- * a folder share its number.
+ * Identifies the journal's folder by a file with an id, which the database stores too. A different folder at the same
+ * path, after a disk was removed or exchanged, does not have that id. Bridges that share a folder share its id.
  */
 import { randomUUID } from "node:crypto";
 import { closeSync, fsyncSync, writeFileSync } from "node:fs";
@@ -11,7 +10,7 @@ import { createFile, freshName, nameFresh, readRegular, removeName, syncFolder }
 const NAME = "journal.id";
 const NUMBER = /^[0-9a-f-]{36}$/;
 
-/** Undefined where it is not there. Throws what the file system throws. */
+/** Undefined where there is none. Throws errors of the file system. */
 export function readMark(folder: string): string | undefined {
   try {
     const text = readRegular(path.join(folder, NAME)).trim();
@@ -23,7 +22,7 @@ export function readMark(folder: string): string | undefined {
   }
 }
 
-/** The number of a folder that is there, which gets one where it has none. Flushed. */
+/** The id of an existing folder, created where it has none. Flushed. */
 export function markFolder(folder: string): string {
   const known = readMark(folder);
   if (known !== undefined) return known;
@@ -38,7 +37,7 @@ export function markFolder(folder: string): string {
     syncFolder(folder);
     return number;
   } catch (error) {
-    // Another shop's bridge may have made it meanwhile.
+    // Another shop's bridge may have created it meanwhile.
     const made = (error as NodeJS.ErrnoException).code === "EEXIST" ? readMark(folder) : undefined;
     if (made === undefined) throw error;
     return made;

@@ -1,7 +1,7 @@
 /*
- * Stores batches that the journal holds and a restored database lacks, through the same code as a pull. Confirms
- * nothing: the next pull confirms them to the service, like any batch that waits for its confirm. Every
- * entry may be read twice; the one that a known batch began with is passed over.
+ * Stores batches that the journal has and a restored database lacks, with the same code as a pull. Confirms nothing:
+ * the next pull confirms them, like any stored batch. An entry may be read twice; one whose batch is already stored is
+ * skipped.
  */
 
 import { loadBatch } from "../batches/batch-rows.ts";
@@ -23,7 +23,7 @@ export interface Replayed {
 export class ReplayJournal {
   readonly #context: JobContext;
   readonly #batches: StoreBatches;
-  /** While an entry is stored, the time at which it was received. */
+  /** The time of receipt of the entry that is being stored. */
   #nowMs: number | undefined;
   readonly replayed: Replayed = { batches: 0, orders: 0, unread: 0 };
 
@@ -41,14 +41,14 @@ export class ReplayJournal {
 
   async store({ note, body }: JournalEntry, signal: AbortSignal): Promise<void> {
     const known = loadBatch(this.#context.store, note.fingerprint);
-    // The same batch may have been served once more with newer content: that entry counts too.
+    // The same batch may have been delivered again with newer content: that entry is stored too.
     if (known?.receivedAt === note.receivedAt) return;
     const pass = beginPass(signal);
     const receivedMs = Date.parse(note.receivedAt);
     this.#nowMs = Number.isNaN(receivedMs) ? undefined : receivedMs;
     try {
       const answer = { status: 200, contentType: "application/json", body, date: note.date };
-      // Counted as tried: it was confirmed once, most likely, and "not found" then says just that.
+      // Counts as tried: it was probably confirmed before, and then the service answers "not found".
       const { account, isPart } = note;
       const stored = await this.#batches.store(answer, pass, true, { account, isPart });
       if (stored !== undefined && known === undefined) this.replayed.batches += 1;

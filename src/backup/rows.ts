@@ -1,7 +1,7 @@
 /*
- * Rows from one database to another, exactly as they are: integers as integers, reals as reals, text as the bytes that it is,
- * whatever the column is. What the ERP wrote goes through SQLite alone (`withReplaced`), because no JavaScript string carries text
- * that is not UTF-8. Writes only to the file that a restore is making, so a crash leaves nothing but that file.
+ * Copies rows between databases exactly: integers as integers, reals as reals, text with its exact bytes, whatever the
+ * column's type. The ERP's rows are copied inside SQLite (`withReplaced`), because a JavaScript string cannot hold text
+ * that is not UTF-8. Writes only to the new file of a restore, so a crash leaves nothing but that file.
  */
 
 import type Database from "better-sqlite3";
@@ -16,7 +16,7 @@ import { m } from "../messages/messages.ts";
 export type Value = string | number | bigint | Buffer | null;
 export type Row = Value[];
 
-/** The database that is replaced, read at one moment, and the one that is being made. */
+/** A snapshot of the replaced database, and the new database. */
 export interface Pair {
   from: Database.Database;
   to: Store;
@@ -26,12 +26,12 @@ export function hasTable(db: Database.Database, table: string): boolean {
   return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table) !== undefined;
 }
 
-/** Columns that can be written: none that SQLite computes. */
+/** Writable columns, without generated ones. */
 export function columnsOf(db: Database.Database, table: string): string[] {
   return db.prepare<unknown[], string>("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0").pluck().all(table);
 }
 
-/** Columns that both have: either may be of an older version, or changed by the ERP. */
+/** Columns that both have: either file may be of an older version, or changed by the ERP. */
 export function sharedColumns({ from, to }: Pair, table: string): string[] {
   const theirs = new Set(columnsOf(from, table));
   return columnsOf(to.db, table).filter((column) => theirs.has(column));
@@ -41,7 +41,7 @@ export function columnList(columns: readonly string[]): string {
   return columns.map(quoteName).join(", ");
 }
 
-/** Each row of a query, read one by one. Throws in the middle where the file is damaged. */
+/** The rows of a query, read one at a time. Throws in the middle where the file is damaged. */
 export function eachRow(db: Database.Database, sql: string, ...params: unknown[]): IterableIterator<Row> {
   return db
     .prepare<unknown[], Row>(sql)
@@ -55,9 +55,10 @@ export function insertInto(table: string, columns: readonly string[]): string {
 }
 
 /**
- * Runs `fn` with the replaced database attached as `replaced`. Every name in a statement then needs `main.` or `replaced.` before it: one that
- * `main` lacks would be looked for, and written to, in the replaced file. Where it cannot be attached, as one in another encoding, each
- * statement about it fails, and what it was to bring over is noted as missing.
+ * Runs `fn` with the replaced database attached as `replaced`. Every name in a statement then needs `main.` or
+ * `replaced.`: SQLite would resolve one that `main` lacks in the replaced file, and write there. Where it cannot be
+ * attached (for example because of another encoding), each statement on it fails, and its tables are recorded as
+ * damaged.
  */
 export function withReplaced({ from, to, report }: Pair & { report: CarryReport }, fn: () => void): void {
   const attach = () => to.db.prepare("ATTACH ? AS replaced").run(from.name);
@@ -69,7 +70,7 @@ export function withReplaced({ from, to, report }: Pair & { report: CarryReport 
   }
 }
 
-/** One transaction, which locks `main` alone: `BEGIN IMMEDIATE` takes the write lock of every attached file. */
+/** A transaction that locks only `main`; `BEGIN IMMEDIATE` would take the write lock of every attached file. */
 export function writeMain<T>({ db, path }: Store, fn: () => T): T {
   try {
     return db.transaction(fn)();
@@ -78,7 +79,9 @@ export function writeMain<T>({ db, path }: Store, fn: () => T): T {
   }
 }
 
-/** Gives the texts of a row that was written from JavaScript the bytes that they have in the row that it was read from, if both are in one encoding. */
+/**
+ * Restores the exact bytes of text in a row that was copied through JavaScript, if both files have the same encoding.
+ */
 export function keepBytes({ from, to }: Pair, table: string, { key, theirs, mine, row }: CopiedRow): void {
   const texts = storedText(from);
   if (texts !== storedText(to.db)) return;
@@ -95,43 +98,46 @@ export function keepBytes({ from, to }: Pair, table: string, { key, theirs, mine
 }
 
 interface CopiedRow {
-  /** The column with the number of the row, which may be another one in each of the two. */
+  /** The column with the row's number, which may differ between the two files. */
   key: string;
   theirs: unknown;
   mine: unknown;
   row: Readonly<Record<string, unknown>>;
 }
 
-/** Behind it SQLite has room for a great many numbers. The ERP's ids are not larger; those of older versions were brought down. */
+/**
+ * Above it SQLite has room for many more numbers. The ERP's ids are not larger; a migration lowered those of older
+ * versions.
+ */
 export const LAST_NUMBER = 9_200_000_000_000_000_000n;
-const BROUGHT_DOWN_BY = 100_000_000_000_000_000n;
+const LOWERED_BY = 100_000_000_000_000_000n;
 
-/** A row's own number, as a migration would have brought it down. */
-export function bringDown<T>(id: T): T | bigint {
-  return typeof id === "bigint" && id > LAST_NUMBER ? id - BROUGHT_DOWN_BY : id;
+/** A row's number, lowered as a migration would have done. */
+export function lowerNumber<T>(id: T): T | bigint {
+  return typeof id === "bigint" && id > LAST_NUMBER ? id - LOWERED_BY : id;
 }
 
-/** Damage of the file that is read, as opposed to a mistake of ours. */
+/** Damage of the file that is read, as opposed to a defect. */
 export function isDamage(error: unknown): boolean {
   const fault = faultCodeOf(error) ?? "";
   return fault.startsWith("SQLITE_CORRUPT") || fault.startsWith("SQLITE_IOERR") || fault === "SQLITE_NOTADB";
 }
 
-/** Rows that could not be read, by table, and how many of each were brought over. */
+/** What was brought over, counted by table, and what could not be read. */
 export class CarryReport {
   readonly counts: Record<string, number> = {};
-  /** Tables of which something could not be read; what the copy had of them stays. */
+  /** Tables that could not be read completely; the copy's rows stay. */
   readonly damaged = new Set<string>();
-  /** Orders whose newest content could not be read: they are read at the service. */
+  /** Orders whose newest content could not be read; they are read from the service. */
   readonly damagedOrders: string[] = [];
-  /** What was left as it was, and why. */
+  /** What was left unchanged, and why. */
   readonly notes: (Message | string)[] = [];
 
   add(what: string, count: number): void {
     if (count > 0) this.counts[what] = (this.counts[what] ?? 0) + count;
   }
 
-  /** Runs `fn`; damage of the file, and a table that only the ERP can write, are noted; everything else is thrown on. */
+  /** Runs `fn`. Damage of the file, and tables that only the ERP can write, are recorded; other errors are thrown. */
   tolerate<T>(table: string, fn: () => T): T | undefined {
     try {
       return fn();

@@ -1,6 +1,6 @@
 /*
- * Saves what an open connection still holds after the files were taken from under it: as a copy beside the database, for
- * `restore`. Never writes to the database. After a crash in the middle a provisional file is left, which is no copy.
+ * Saves a copy of what an open connection still has after its files were removed or replaced, beside the database for
+ * `restore`. Never writes to the database. A crash leaves a temporary file.
  */
 import { closeSync, renameSync } from "node:fs";
 import path from "node:path";
@@ -11,14 +11,14 @@ import { savedStem } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import { createFile, freshName, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
 
-/** The copy's name; undefined where nothing whole could be read any more. */
+/** The copy's name; undefined where nothing consistent could be read. */
 export async function saveHeld(store: Store, nowMs: number): Promise<string | undefined> {
   const folder = path.dirname(store.path);
   const file = path.join(folder, copyName(savedStem(store.path), nowMs));
   const partial = freshName(file, "partial");
   try {
     closeSync(createFile(partial, 0o600));
-    // Where a lock is in the way at its first step, it has copied nothing and resolves all the same.
+    // Where a lock blocks its first step, `backup` has copied nothing and resolves nevertheless.
     if ((await store.db.backup(partial)).totalPages === 0) return undefined;
     const copy = openFile(partial);
     try {

@@ -1,8 +1,9 @@
 /*
- * The last steps on a restored file: what could not be brought over must not be taken for true. What the service
- * acknowledged since is unknown, so every row is sent again with its newest value; numbers that may have been given since
- * are jumped over; and a condition names the gap, with both its times, until a person has looked. Works on the file that is being
- * made, so a crash leaves nothing but that file. SQL changes whole tables, and numbers of any size.
+ * The last steps on a restored file, so that nothing that could not be brought over counts as present. What the service
+ * acknowledged since the copy is unknown, so every row is sent again with its newest value; numbers that may have been
+ * assigned since are skipped; and a condition reports the gap, with both its times, until a person has looked. Writes
+ * only to the new file, so a crash leaves nothing but that file. Raw SQL, because it changes whole tables and handles
+ * 64-bit numbers.
  */
 
 import { loadNewestDue, loadUnanswered, saveUnanswered } from "../batches/delivery-rows.ts";
@@ -25,14 +26,17 @@ import { lastNumber } from "./carry-orders.ts";
 import { LAST_NUMBER, type Pair } from "./rows.ts";
 
 /**
- * Numbers left out where it is unknown which were given after the copy: more events than a shop has in years, and so few
- * that a 32-bit counter of an ERP takes two hundred such restores.
+ * Numbers that are skipped where it is unknown which were assigned after the copy: more events than a shop has in
+ * years, and few enough that an ERP's 32-bit counter allows two hundred such restores.
  */
 export const SEQ_MARGIN = 10_000_000;
-/** Tables whose numbers others may have noted. */
+/** Tables whose numbers others may have stored. */
 const NUMBERED = ["order_event_rows", "status_requests", "sync_requests", "quarantine", "batches"];
 
-/** Numbers go on behind those of both files and of what is noted beside them, and behind whatever may have been given and is lost. */
+/**
+ * Raises the next numbers above those in both files and in the progress note, and above any that may have been assigned
+ * and lost.
+ */
 export function raiseNumbers(
   to: Store,
   from: Pair["from"] | undefined,
@@ -60,7 +64,7 @@ export function raiseNumbers(
   });
 }
 
-/** A number that leaves no room, as a file of an older version may have, is not gone on from. */
+/** A number from an older version that leaves no room is ignored. */
 function lastUsable(db: Pair["from"], table: string): bigint {
   const last = lastNumber(db, table);
   if (last <= LAST_NUMBER || !NUMBERED.includes(table)) return last;
@@ -68,18 +72,18 @@ function lastUsable(db: Pair["from"], table: string): bigint {
   return onlyRow(db.prepare<[bigint], bigint>(sql).pluck().safeIntegers(true).get(LAST_NUMBER));
 }
 
-/** What the service acknowledged after the copy is not known. */
-export function doubtAcknowledged(to: Store, because: Message): void {
+/** Marks as unknown what the service acknowledged after the copy. */
+export function markAcknowledgedUnknown(to: Store, because: Message): void {
   to.write(() => {
     for (const name of FEED_NAMES) beginEpoch(to, name, because);
   });
 }
 
 /**
- * Requests may have been sent since, and later ones too: the order is read before any of them goes, and compared with what is known of it
- * here. Without `first_sent_at` a later timestamp counts as a status that may have come and gone.
+ * Pending requests, and later ones, may have been sent since the copy: each order is read and compared before any of
+ * them is sent. `first_sent_at` is null, so that a later timestamp counts as a status that may have come and gone.
  */
-export function doubtRequests(to: Store, map: Readonly<Record<string, string>>): void {
+export function markRequestsUnknown(to: Store, map: Readonly<Record<string, string>>): void {
   to.write(() => {
     const pending = to.db
       .prepare<[], { id: bigint; status: string }>(
@@ -95,19 +99,21 @@ export function doubtRequests(to: Store, map: Readonly<Record<string, string>>):
     for (const { id, status } of pending.all()) {
       doubt.run(Object.hasOwn(map, status) ? map[status] : status, id);
     }
-    // "Not found" then means that it was confirmed earlier.
+    // "Not found" then means that the batch was confirmed earlier.
     to.db.prepare("UPDATE batches SET confirm_attempts = max(confirm_attempts, 1) WHERE state = 'stored'").run();
   });
 }
 
-/** A delivery may have been open: a confirm that names nothing, now or later, or what is new under an old name, must not confirm it unseen. */
+/**
+ * A delivery may have been open. A confirm without ids, or of new content under an old id, must not confirm it unseen.
+ */
 export function loseDelivery(to: Store, at: string): void {
   const noted = loadUnanswered(to);
   const isDue = noted?.due !== undefined || noted?.loss !== undefined;
   to.write(() => saveUnanswered(to, { since: at, isLost: true, ...(isDue && { due: loadNewestDue(to) }) }));
 }
 
-/** Which orders the ERP still has to take: as the queue has it, mended by the orders and marks that are here by now. */
+/** The queue of orders for the ERP: the stored one, corrected by the present orders and marks. */
 export function settleQueue(to: Store): void {
   to.write(() => {
     to.db.exec("DELETE FROM erp_queue WHERE order_key NOT IN (SELECT order_key FROM orders)");
@@ -115,7 +121,7 @@ export function settleQueue(to: Store): void {
   });
 }
 
-/** Marks of the copy and requests to a daemon that is no more. */
+/** Deletes the copy's time and requests to a former daemon. */
 export function forgetPassing(to: Store): void {
   to.write(() => {
     deleteRows(to, meta, { key: "copied_at" });
@@ -123,7 +129,10 @@ export function forgetPassing(to: Store): void {
   });
 }
 
-/** Feeds that read what could not be brought over wait for a person: what the ERP has sold out since must not be sold again. */
+/**
+ * Holds feeds whose source could not be brought over until a person decides: what the ERP has sold since must not be
+ * sold again.
+ */
 export function holdFeeds(
   to: Store,
   imports: Readonly<Record<FeedName, FeedSource>>,
@@ -148,7 +157,10 @@ interface FeedSource {
   file: string | null;
 }
 
-/** The tables that a statement opens, also behind views. None where it cannot be compiled: then its feed is held by itself. */
+/**
+ * The tables that a statement reads, through views too. Empty where it cannot be compiled: then its feed is held
+ * anyway.
+ */
 function tablesReadBy({ path }: Store, sql: string): string[] {
   const db = openFile(path, { readonly: true });
   try {
@@ -164,6 +176,6 @@ function tablesReadBy({ path }: Store, sql: string): string[] {
   }
 }
 
-export function tellGap(to: Store, detail: Message, at: string): void {
+export function reportGap(to: Store, detail: Message, at: string): void {
   to.write(() => saveHold(to, { area: "orders", reason: "restored", since: at, nextProbeAt: null, detail }));
 }

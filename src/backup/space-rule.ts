@@ -1,26 +1,26 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
-/** What a file system has left, in bytes. */
+/** Free and total space of a file system, in bytes. */
 export interface DiskSpace {
-  /** For this program: without what the system keeps back for its administrator. */
+  /** Available to this program, without the part reserved for root. */
   free: number;
   total: number;
 }
 
-/** As everywhere where people read it: a million. */
+/** A million, as in all displayed sizes. */
 const MB = 1_000_000;
 
 /**
- * Below this no further batch is asked for. A batch needs room twice, in the write-ahead log and in the database, and
- * what is stored already must still be confirmed, pushed and taken by the ERP, which all write too.
+ * Below this no further batch is pulled. A batch needs its size twice, in the write-ahead log and in the database, and
+ * stored data must still be confirmed, sent and read by the ERP, which all write too.
  */
 const STOP_BYTES = 128 * MB;
 /** Below this a person is notified: the copy before a migration and a day of orders need room. */
 const WARN_BYTES = 512 * MB;
-/** Twice what stopped it: otherwise one batch would use up what has just become free, and so on. */
+/** Twice the stop limit: otherwise one batch would use up the space that was just freed. */
 const RESUME_FACTOR = 2;
-/** Of a small file system such sizes would be all or much of it: there a share of the whole counts. */
+/** On a small file system the limits are shares of the whole. */
 const STOP_SHARE = 0.03;
 const WARN_SHARE = 0.1;
 
@@ -28,7 +28,7 @@ export function stopBelow({ total }: DiskSpace): number {
   return Math.min(STOP_BYTES, total * STOP_SHARE);
 }
 
-/** `full`: no further batch; `low`: a person should look. A stop that stands ends only with some room to spare. */
+/** `full`: no further batch; `low`: a person should look. An existing stop ends only with some room to spare. */
 export function judgeSpace(space: DiskSpace, isStopped: boolean): "room" | "low" | "full" {
   const stop = stopBelow(space);
   if (space.free < (isStopped ? stop * RESUME_FACTOR : stop)) return "full";

@@ -1,7 +1,7 @@
 /*
- * Stops asking for orders while there is still room to finish what was begun: a disk that fills up would otherwise stop
- * confirms, pushes and the ERP as well, in the middle of whatever they do. The hold is a row, so that it is seen; it
- * goes away by itself with the first look that finds room. A crash changes nothing: the next pass looks again.
+ * Stops pulling orders while there is still room to finish the rest: a full disk would also stop confirms, pushes and
+ * the ERP in the middle of their work. The hold is a row, so that it is visible; the first pass that finds room deletes
+ * it. A crash changes nothing: the next pass checks again.
  */
 
 import path from "node:path";
@@ -20,14 +20,17 @@ const AREA = "orders";
 export class WatchDisk {
   readonly #context: JobContext;
   readonly #readSpace: ReadSpace;
-  #isToldLow = false;
+  #isLowReported = false;
 
   constructor(context: JobContext, readSpace: ReadSpace) {
     this.#context = context;
     this.#readSpace = readSpace;
   }
 
-  /** Undefined where there is room for a batch; else what the pass ends with after its confirms. The hold stands by then. */
+  /**
+   * Undefined where there is room for a batch; else the error that the pass ends with after its confirms. The hold is
+   * already set.
+   */
   async findNoRoom(signal: AbortSignal): Promise<BridgeError | undefined> {
     const { store, clock, log } = this.#context;
     const folder = path.dirname(store.path);
@@ -45,11 +48,11 @@ export class WatchDisk {
       await commit(this.#context, signal, () => deleteHold(store, AREA, "disk"));
       log.info({ area: AREA, free: space.free }, m.backup.roomAgain);
     }
-    this.#tellLow(judged === "low", space, folder);
+    this.#reportLow(judged === "low", space, folder);
     return undefined;
   }
 
-  /** A file system that cannot be looked at is no reason to stop orders. */
+  /** A file system that cannot be checked must not stop orders. */
   #look(folder: string): DiskSpace | undefined {
     try {
       return this.#readSpace(folder);
@@ -58,10 +61,10 @@ export class WatchDisk {
     }
   }
 
-  #tellLow(isLow: boolean, { free }: DiskSpace, folder: string): void {
-    if (isLow && !this.#isToldLow) {
+  #reportLow(isLow: boolean, { free }: DiskSpace, folder: string): void {
+    if (isLow && !this.#isLowReported) {
       this.#context.log.warn({ folder, free }, m.backup.lowSpace({ free: sizeOf(free), folder }));
     }
-    this.#isToldLow = isLow;
+    this.#isLowReported = isLow;
   }
 }

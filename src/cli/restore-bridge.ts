@@ -17,13 +17,13 @@ import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
 import {
-  doubtAcknowledged,
-  doubtRequests,
   forgetPassing,
   holdFeeds,
   loseDelivery,
+  markAcknowledgedUnknown,
+  markRequestsUnknown,
   raiseNumbers,
-  tellGap,
+  reportGap,
 } from "../backup/settle.ts";
 import { sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -238,12 +238,12 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   forgetPassing(store);
   const isWhole = hasOurs && report.damaged.size === 0 && journal.damaged === 0;
   const gap = isWhole ? open : describeGap({ copy, replaced, report, lack, journal, open, at, hasOurs });
-  if (gap !== null && !isWhole) tellGap(store, gap, at);
+  if (gap !== null && !isWhole) reportGap(store, gap, at);
   const missing = new Set([...report.damaged].filter(isErps));
   report.notes.push(...holdFeeds(store, loaded.config.imports, { missing, at }));
   if (!hasOurs) {
-    if (lack.length > 0 || !areFeedsWhole(replaced, report)) doubtAcknowledged(store, m.restore.wasRestored);
-    doubtRequests(store, loaded.config.statuses.map);
+    if (lack.length > 0 || !areFeedsWhole(replaced, report)) markAcknowledgedUnknown(store, m.restore.wasRestored);
+    markRequestsUnknown(store, loaded.config.statuses.map);
     loseDelivery(store, at);
   }
   // Reported by this restore, because the next start does not compare with the note of the replaced database.

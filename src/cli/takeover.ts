@@ -5,7 +5,7 @@ import path from "node:path";
 import { lookAtNewestCopy } from "../backup/backup-files.ts";
 import { ordersOfCopy, readOwnerOfCopy } from "../backup/copy-owner.ts";
 import { CarryReport } from "../backup/rows.ts";
-import { doubtAcknowledged, doubtRequests } from "../backup/settle.ts";
+import { markAcknowledgedUnknown, markRequestsUnknown } from "../backup/settle.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { mirrorRouteOf } from "../config/route.ts";
 import { accountMark, accountOf } from "../daemon/account.ts";
@@ -246,8 +246,8 @@ function makeEmpty(file: string, { config }: LoadedConfig, { databaseId, heardAt
  * next start has nothing to report.
  */
 async function catchUp({ call, loaded }: Takeover, store: Store, at: string): Promise<void> {
-  doubtAcknowledged(store, m.mirror.takeoverWasElsewhere);
-  doubtRequests(store, loaded.config.statuses.map);
+  markAcknowledgedUnknown(store, m.mirror.takeoverWasElsewhere);
+  markRequestsUnknown(store, loaded.config.statuses.map);
   const { entry, copy } = lookElsewhere(store, loaded);
   await replayJournal({ loaded, store, ...stepsOf(call, loaded) }, new CarryReport());
   const missing = copy === undefined ? undefined : listMissing(store, copy.file);

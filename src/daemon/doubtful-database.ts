@@ -7,7 +7,13 @@
  */
 
 import { lookForCopy, orNothing } from "../backup/backup-files.ts";
-import { doubtAcknowledged, doubtRequests, loseDelivery, raiseNumbers, tellGap } from "../backup/settle.ts";
+import {
+  loseDelivery,
+  markAcknowledgedUnknown,
+  markRequestsUnknown,
+  raiseNumbers,
+  reportGap,
+} from "../backup/settle.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Note } from "../database/progress.ts";
@@ -102,8 +108,8 @@ function settleUnnoted(
 ): Message | undefined {
   refuseDamaged(store, loaded, verify);
   if (isAsNewAsKnown(store, elsewhere)) {
-    doubtAcknowledged(store, m.daemon.mayLackSent);
-    doubtRequests(store, loaded.config.statuses.map);
+    markAcknowledgedUnknown(store, m.daemon.mayLackSent);
+    markRequestsUnknown(store, loaded.config.statuses.map);
     // Changes after the newest batch may be missing, and with them events, revisions and requests.
     raiseNumbers(store, undefined, { isComplete: false, note: furthest(undefined, elsewhere) });
     return undefined;
@@ -162,9 +168,9 @@ function reportPossibleLoss(
   loaded: LoadedConfig,
   { detail, note, elsewhere, at }: { detail: Message; note: Note | undefined; elsewhere: Elsewhere; at: string },
 ): void {
-  tellGap(store, detail, at);
-  doubtAcknowledged(store, m.daemon.mayLackSent);
-  doubtRequests(store, loaded.config.statuses.map);
+  reportGap(store, detail, at);
+  markAcknowledgedUnknown(store, m.daemon.mayLackSent);
+  markRequestsUnknown(store, loaded.config.statuses.map);
   loseDelivery(store, at);
   // Last, because afterwards the database no longer counts as behind. Numbers first: after a crash in between,
   // everything is reported again.
