@@ -1,6 +1,6 @@
 /*
- * Tries the records of orders that were quarantined under another mapping, all of them, in small transactions.
- * After a crash the rest is done by running it once more.
+ * Retries all records of orders that were quarantined under another mapping, in small transactions. After a crash,
+ * running it again does the rest.
  */
 import { commit } from "../pass/commit.ts";
 import { loadHeldAfter } from "../pass/held-rows.ts";
@@ -9,7 +9,7 @@ import { isoTime } from "../platform/ports.ts";
 import { isRecordOfOrders, judgeRecord, type RetryOptions, retryQuarantined } from "./retry-quarantined.ts";
 
 const RECORDS_PER_COMMIT = 100;
-/** Between two transactions other writers get the lock for at least so long. */
+/** Pause between two transactions, in which other writers get the lock. */
 const GAP_MS = 20;
 
 export interface HeldRetry extends Omit<RetryOptions, "at"> {

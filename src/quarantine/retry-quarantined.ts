@@ -1,5 +1,5 @@
 /*
- * Reads quarantined records again with the present mapping, through the same code as when they came. Inside the
+ * Reads quarantined records again with the present mapping, with the same code as at their receipt. Runs inside the
  * caller's write transaction, so that a record is stored and released in one step; after a crash it is still held.
  */
 
@@ -28,7 +28,7 @@ export interface RetryOptions {
 }
 
 export interface RetryOutcome {
-  /** `waiting`: a pass of `job` has to do the rest. */
+  /** `waiting`: a pass of `job` does the rest. */
   outcome: "released" | "held" | "waiting";
   reason: Message | null;
   job?: "updates" | "reconcile" | FeedName;
@@ -36,13 +36,13 @@ export interface RetryOutcome {
 
 type GoodRecord = AnswerRecord & { ok: true };
 
-/** Whether the present mapping can use a record of orders, without writing anything: its reason where it cannot. */
+/** Why the present mapping cannot use a record of orders; undefined where it can. Writes nothing. */
 export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): Message | undefined {
   const judged = readHeldRecord(rules, row);
   return judged instanceof Message ? judged : undefined;
 }
 
-/** Whether a row holds a record of orders that can be tried without a request. */
+/** Whether the row is a record of orders, which can be retried without a request. */
 export function isRecordOfOrders({ kind }: Pick<QuarantinedRecord, "kind">): boolean {
   return kind === "order" || kind === "change" || kind === "snapshot";
 }
@@ -59,22 +59,23 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
   }
   const { record, bytes, mapping } = judged;
   const isStored = loadOrderMark(store, record.orderId) !== undefined;
-  // An old snapshot does not show the present state, and a change does not hold the order: the service is asked again.
+  // An old snapshot does not have the present state, and a change does not have the whole order: it is read from the
+  // service.
   const isAsked = row.kind === "change" ? rules.carry === "changes" : row.kind === "snapshot" && isStored;
   if (isAsked) {
-    oweRead(options, record, bytes);
+    queueRead(options, record, bytes);
     markQuarantined(store, row.id, "released");
     return { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "updates" };
   }
-  const taken = ingestRecord({ store, rules, mapping, bytes, at: options.at }, record);
-  if (taken === "quarantined") return { outcome: "held", reason: row.reason };
+  const ingested = ingestRecord({ store, rules, mapping, bytes, at: options.at }, record);
+  if (ingested === "quarantined") return { outcome: "held", reason: row.reason };
   markQuarantined(store, row.id, "released");
-  return taken === "owed"
+  return ingested === "owed"
     ? { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "updates" }
     : { outcome: "released", reason: null };
 }
 
-function oweRead({ store, rules, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
+function queueRead({ store, rules, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
   const { orderId, serviceId, hash } = record;
   queueOrderRead(
     { store, rules },
@@ -87,7 +88,7 @@ function retryFeed({ store, feeds }: RetryOptions, name: FeedName, row: Quaranti
   const rules = feeds.get(name);
   if (rules === undefined) return { outcome: "held", reason: m.quarantine.switchedOff({ name }) };
   if (row.reference === null) {
-    // No key names the row: only a look at the whole table finds it again, or finds that it is gone.
+    // Without a key, only a comparison of the whole table finds the row, or that it is gone.
     requestCompare(store, name, m.quarantine.aRetry);
     return { outcome: "waiting", reason: m.quarantine.tableCompared, job: name };
   }
