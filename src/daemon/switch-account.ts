@@ -22,7 +22,7 @@ import {
   UPDATES_STREAM,
 } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { oweReconcile } from "../reconcile/reconcile-rows.ts";
+import { requestReconcile } from "../reconcile/reconcile-rows.ts";
 import { COVERED_STREAM, deleteCut } from "../updates/cut-rows.ts";
 import { isToken } from "../updates/follow.ts";
 import { loadLearned } from "../updates/learned-rows.ts";
@@ -76,7 +76,7 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   for (const key of passing) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });
   const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);
-  oweReconcile(store);
+  requestReconcile(store);
   const [formerUrl, formerId] = JSON.parse(former) as [string, string];
   const [unconfirmed, confirmedNow] = [countUnconfirmedOf(store, former), countUnconfirmedOf(store, account)];
   const position = loadWatermark(store, UPDATES_STREAM);

@@ -1,7 +1,7 @@
 /*
- * Compares one stored order with what the service says of it now, and repairs what differs. Fenced: if anything of
- * the order was stored while the answer was on its way, or a read of it is queued, that is newer or will be, and this
- * answer is dropped. After a crash the order is compared again in its turn.
+ * Compares one stored order with the service's and repairs differences. Fenced: if the order was stored while the
+ * answer was on its way, or a read of it is queued, this answer may be older and is dropped. After a crash a later
+ * round compares the order again.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -21,7 +21,7 @@ import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.
 import { noteUnlisted } from "../updates/unlisted-changes.ts";
 import { loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
 
-/** `skipped`: another job deals with it. `returned`: it was marked as removed and is there; `gone`: it is not. */
+/** `skipped`: another job handles it. `returned`: it was marked as removed and exists; `gone`: it does not exist. */
 export type Compared = "same" | "differ" | "healed" | "quarantined" | "skipped" | "returned" | "gone";
 
 type GoodRecord = AnswerRecord & { ok: true };
@@ -37,7 +37,7 @@ export class CompareOrders {
     this.#reader = reader;
   }
 
-  /** Asks for the order. Where the service has none, a read is queued, which settles whether that is so. */
+  /** Reads and compares the order. Where the service has none, a read is queued, which confirms that. */
   async compare(
     order: Candidate,
     options: { isDamaged: boolean },
@@ -51,14 +51,16 @@ export class CompareOrders {
       requestRead(store, order, at);
       return refreshed.error;
     };
-    const take = (answer: OrderAnswer, at: string): Compared =>
-      loadQueuedRead(store, order.orderId) === undefined ? this.#take(order, answer, options.isDamaged, at) : "skipped";
-    const compared = await this.#reader.refresh(order, { store: take, settle }, signal);
+    const ingest = (answer: OrderAnswer, at: string): Compared =>
+      loadQueuedRead(store, order.orderId) === undefined
+        ? this.#ingest(order, answer, options.isDamaged, at)
+        : "skipped";
+    const compared = await this.#reader.refresh(order, { store: ingest, settle }, signal);
     if (compared?.value !== "gone") return compared?.value ?? "skipped";
-    return (await this.#reader.refreshOtherwise(order, { store: take, settle }, signal))?.value ?? "gone";
+    return (await this.#reader.refreshOtherwise(order, { store: ingest, settle }, signal))?.value ?? "gone";
   }
 
-  #take(order: Candidate, answer: OrderAnswer, isDamaged: boolean, at: string): Compared {
+  #ingest(order: Candidate, answer: OrderAnswer, isDamaged: boolean, at: string): Compared {
     const { record, body } = answer;
     if (this.#reader.isStale(answer)) {
       this.#reader.store(answer, at);
@@ -69,12 +71,12 @@ export class CompareOrders {
     const mark = loadOrderMark(store, order.orderId);
     const values = record.ok ? readOrderValues(body, record.span, mapping) : { reason: record.reason };
     if (record.ok && mark !== undefined && "values" in values && !isDamaged && mark.payloadSource !== "snapshot")
-      if (this.#saysTheSame(mark, { record, body, values: values.values })) return "same";
+      if (this.#isSameContent(mark, { record, body, values: values.values })) return "same";
     const before = mark === undefined || isDamaged ? undefined : loadStoredOrder(store, mark.orderKey).status;
-    const taken = isDamaged && mark !== undefined ? this.#reader.heal(answer, at) : this.#reader.store(answer, at);
-    if (taken === "quarantined" || !record.ok || "reason" in values) return "quarantined";
+    const ingested = isDamaged && mark !== undefined ? this.#reader.heal(answer, at) : this.#reader.store(answer, at);
+    if (ingested === "quarantined" || !record.ok || "reason" in values) return "quarantined";
     if (isDamaged) releaseQuarantined(store, ["payload"], record.orderId);
-    if (isUnchanged(taken)) return isDamaged ? "healed" : "same";
+    if (isUnchanged(ingested)) return isDamaged ? "healed" : "same";
     if (mark !== undefined && mark.removedAt !== null) return isDamaged ? "differ" : "returned";
     const { timezone } = this.#rules.plan;
     if (before !== undefined && before !== values.values.status)
@@ -82,8 +84,11 @@ export class CompareOrders {
     return "differ";
   }
 
-  /** Whether a record of another source and the snapshot agree, as far as both speak; and whether they still do. */
-  #saysTheSame(
+  /**
+   * Whether a record from another source and the snapshot agree in the fields that both have, and still do since the
+   * last comparison.
+   */
+  #isSameContent(
     mark: OrderMark,
     { record, body, values }: { record: GoodRecord; body: Buffer; values: OrderValues },
   ): boolean {
@@ -96,7 +101,7 @@ export class CompareOrders {
     const text = textOf(body, record.span);
     const incoming = { text, values };
     if (stored.removed || !sameValues(stored, incoming)) return false;
-    // Changed since, by its own timestamp: what only the snapshot has may be what changed.
+    // Its own timestamp says that it has changed: the change may be in a field that only the snapshot has.
     if (planOrder(stored, incoming, "update", this.#rules.plan).kind === "apply") return false;
     if (sharedDifferences(stored.payload, text, ignore).length > 0) return false;
     saveComparedContent(store, { orderKey: mark.orderKey, payloadHash: mark.payloadHash, contentHash });

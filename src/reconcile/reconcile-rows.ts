@@ -1,7 +1,7 @@
 /*
- * What reconciling reads and stores: whose turn it is, what an order was compared with, payloads and their hashes.
- * The turn is saved in the transaction of the findings that it covers, or after orders that gave none; after a crash
- * a few orders are read twice, which changes nothing. SQL names the index, and reads payloads as bytes.
+ * Rows of reconciling: positions, the content that an order was last compared with, payloads and their hashes. A
+ * position is saved in the transaction of the results that it covers, or after orders without any; after a crash a few
+ * orders are read twice, which is harmless. SQL names the index, and reads payloads as bytes.
  */
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
@@ -11,14 +11,14 @@ import { comparedOrders, orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { CANDIDATE, type Candidate, type Range } from "../updates/control-rows.ts";
 
-/** The parts of a round, in their order. */
+/** The phases of a round, in order. */
 export const PHASES = ["scrub", "damaged", "open", "others", "lately", "removed"] as const;
 export type Phase = (typeof PHASES)[number];
 
 export interface ReconcileState {
-  /** The last order that was looked at, by part: the next round goes on behind it. */
+  /** Key of the last order by phase; the next round continues after it. */
   after: Record<Exclude<Phase, "damaged">, number>;
-  /** The round that is under way. */
+  /** The running round. */
   round: Round | null;
   /** When the last round ended. */
   finishedAt: string | null;
@@ -26,10 +26,13 @@ export interface ReconcileState {
 
 export interface Round {
   phase: Phase;
-  /** Where this part began, and whether it has come to the end of the table since: a round reads no order twice. */
+  /**
+   * Where this phase started, and whether it has continued from the start of the table since, so that a round reads no
+   * order twice.
+   */
   from: number;
   wrapped: boolean;
-  /** Orders that this part may still look at. */
+  /** Orders that this phase may still process. */
   left: number;
   /** Bytes that scrubbing may still read. */
   bytesLeft: number;
@@ -46,8 +49,8 @@ export function saveReconcileState(store: Store, state: ReconcileState): void {
   saveMetaJson(store, "reconcile", state);
 }
 
-/** A start begins with a round from the beginning. */
-export function oweReconcile(store: Store): void {
+/** Makes the next start run a whole round. */
+export function requestReconcile(store: Store): void {
   const { after } = loadReconcileState(store);
   saveReconcileState(store, { after, round: null, finishedAt: null });
 }
@@ -62,7 +65,7 @@ export function loadRemoved(store: Store, range: Range): Candidate[] {
     .all(range.after, range.upTo, range.limit);
 }
 
-/** The same among those that were marked since then. */
+/** The same, of those marked since `since`. */
 export function loadRemovedSince(store: Store, since: string, range: Range): Candidate[] {
   return store
     .prepare<Candidate>(
@@ -76,7 +79,7 @@ export function loadCandidate(store: Store, orderId: string): Candidate | undefi
   return store.prepare<Candidate>(`SELECT ${CANDIDATE} FROM orders WHERE order_id = ?`).get(orderId);
 }
 
-/** What the service said of this order when its present payload was last compared. */
+/** Hash of the service's content when the present payload was last compared. */
 export function loadComparedContent(store: Store, orderKey: number, payloadHash: Buffer): Buffer | undefined {
   return findRow(store, comparedOrders, { orderKey, payloadHash })?.contentHash;
 }
@@ -89,7 +92,7 @@ export function saveComparedContent(
 }
 
 const STORED = ["orderKey", "orderId", "payloadHash", "payload"] as const;
-/** The payload as text: bytes that are not UTF-8 are replaced in it, so that it cannot have the hash of what was stored. */
+/** The payload as text. Bytes that are not UTF-8 are replaced in it, so that it then never matches the stored hash. */
 export type StoredPayload = NamedRow<typeof orders, (typeof STORED)[number]>;
 
 export function loadPayloads(store: Store, range: { after: number; upTo: number; limit: number }): StoredPayload[] {
@@ -97,7 +100,7 @@ export function loadPayloads(store: Store, range: { after: number; upTo: number;
   return select(store, orders, STORED, rest).all(range.after, range.upTo, range.limit);
 }
 
-/** The bytes as they are on disk. */
+/** The bytes as stored. */
 export function loadPayloadBytes(store: Store, orderKey: number): Buffer {
   return onlyValue<Buffer>(store, "SELECT CAST(payload AS BLOB) FROM orders WHERE order_key = ?", orderKey);
 }

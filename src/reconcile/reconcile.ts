@@ -1,8 +1,8 @@
 /*
- * Finds and repairs what no change has named: orders that differ from the service, orders that it no longer has,
- * payloads that were damaged on the disk. One round looks at a bounded part of the orders, in turn, and asks at half
- * the permitted rate at most, so that pulling and following never wait for it. Whose turn it is is saved as it goes;
- * after a crash a few orders are looked at twice.
+ * Finds and repairs what no change has announced: orders that differ from the service's, orders that it no longer has,
+ * and damaged payloads. One round processes a bounded part of the orders, in turn, and sends requests at half the
+ * permitted rate at most, so that pulling and following never wait for it. Positions are saved as it proceeds; after a
+ * crash a few orders are processed twice.
  */
 
 import { m } from "../messages/messages.ts";
@@ -33,28 +33,28 @@ import {
 import { requestHeldReads } from "./request-held-reads.ts";
 import { scrubPayloads } from "./scrub-payloads.ts";
 
-/** Orders asked for in one pass; the next follows at once, and a stop and a hold are noticed in between. */
+/** Orders read per pass. The next pass follows at once, and a stop or a hold is noticed in between. */
 const READS_PER_PASS = 100;
 const READS_PER_SAVE = 20;
-/** Payloads looked at in one round: a million orders are through in three weeks. */
+/** Payloads checked per round: a million orders take three weeks. */
 const SCRUB_PER_ROUND = 50_000;
 const SCRUB_BYTES_PER_ROUND = 512 * 1024 * 1024;
 const SCRUBS_PER_PASS = 100;
 const DAMAGED_PER_ROUND = 200;
-/** Removed orders looked at in one round: of those of the last days, where an error is still fresh, and of all in turn. */
+/** Removed orders read per round: those of the last days, where an error is still fresh, and all others in turn. */
 const LATELY_PER_ROUND = 300;
 const LATELY_MS = 3 * 86_400_000;
 const REMOVED_PER_ROUND = 20;
 
-/** Outcomes that change nothing. */
+/** Outcomes without a change. */
 const QUIET: ReadonlySet<Compared> = new Set<Compared>(["same", "skipped", "gone"]);
 
 export interface ReconcileOptions {
   rules: OrderRules;
-  /** Orders that are read in one round: open ones at most, and how many of the others. */
+  /** Orders read per round: limit for open ones, and number of others. */
   open: number;
   sample: number;
-  /** The least time between two requests that the service is promised. */
+  /** The minimum time between two requests. */
   gapMs: number;
 }
 
@@ -64,7 +64,7 @@ interface Pass {
   signal: AbortSignal;
   reads: number;
   seen: ReadPass;
-  /** Orders that have failed since one was answered well. */
+  /** Orders that have failed since the last good answer. */
   failed: Candidate[];
 }
 
@@ -83,7 +83,7 @@ export class Reconcile implements Job {
     this.#compare = new CompareOrders(context, options.rules, this.#reader);
   }
 
-  /** Whether a start should begin with it: a round was interrupted, or the last one is longer ago than `withinMs`. */
+  /** Whether a start should run it: a round was interrupted, or the last one ended more than `withinMs` ago. */
   isDue(withinMs: number): boolean {
     const { round, finishedAt } = loadReconcileState(this.#context.store);
     return round !== null || finishedAt === null || this.#context.clock.nowMs() - Date.parse(finishedAt) > withinMs;
@@ -107,7 +107,7 @@ export class Reconcile implements Job {
       await this.#save(pass, isOver);
       const counts = this.#countsSince(before, pass);
       if (!isOver) return { outcome: "more", counts };
-      this.#tell(pass.round.counts);
+      this.#logRound(pass.round.counts);
       return { outcome: Object.values(counts).some((count) => count > 0) ? "done" : "idle", counts };
     } catch (error) {
       await this.#saveQuietly(pass);
@@ -115,7 +115,7 @@ export class Reconcile implements Job {
     }
   }
 
-  /** True where the round is over; false where the next pass goes on with it. */
+  /** Returns whether the round is over; otherwise the next pass continues it. */
   async #work(pass: Pass): Promise<boolean> {
     for (let steps = 0; steps < SCRUBS_PER_PASS; ) {
       if (this.#context.isStopping() || pass.reads >= READS_PER_PASS) return false;
@@ -144,13 +144,13 @@ export class Reconcile implements Job {
     return round;
   }
 
-  /** Where the present part looks next; undefined where it has come round to where it began. */
+  /** The keys that the present phase processes next. `upTo` is where the phase started, once it has wrapped. */
   #rangeOf({ state, round }: Pass): { after: number; upTo: number } {
     const after = round.phase === "damaged" ? 0 : state.after[round.phase];
     return { after, upTo: round.wrapped ? round.from : Number.MAX_SAFE_INTEGER };
   }
 
-  /** The end of the table was reached: on with its beginning, once. True where that was done already. */
+  /** At the end of the table, continues once from its start. Returns whether the phase is over. */
   #wrap({ state, round }: Pass): boolean {
     if (round.wrapped || round.from === 0 || round.phase === "damaged") return true;
     round.wrapped = true;
@@ -179,7 +179,7 @@ export class Reconcile implements Job {
     for (const order of orders) {
       const goesOn = await this.#compareOne(pass, order);
       if (!goesOn) {
-        await this.#oweReads(pass.failed, pass.signal);
+        await this.#queueReads(pass.failed, pass.signal);
         throw pass.seen.trouble;
       }
       if (this.#context.isStopping()) break;
@@ -188,8 +188,8 @@ export class Reconcile implements Job {
     return round.phase === "damaged";
   }
 
-  /** The service was out of order, and not these orders: they are read when it is well, and the round goes on behind them. */
-  async #oweReads(failed: readonly Candidate[], signal: AbortSignal): Promise<void> {
+  /** The service failed, not these orders: they are read when it works again, and the round continues after them. */
+  async #queueReads(failed: readonly Candidate[], signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     await commit(this.#context, signal, () => {
       for (const order of failed) requestRead(store, order, isoTime(clock.nowMs()));
@@ -212,7 +212,7 @@ export class Reconcile implements Job {
     return loadToCompare(store, { ...range, isOpen: phase === "open" });
   }
 
-  /** Returns false where the service rather than the order is out of order. */
+  /** Returns false where the service failed rather than the order. */
   async #compareOne(pass: Pass, order: Candidate): Promise<boolean> {
     const { clock } = this.#context;
     const { round, signal, seen } = pass;
@@ -231,22 +231,22 @@ export class Reconcile implements Job {
       else if (!QUIET.has(what)) addCount(round.counts, what, 1);
     } catch (error) {
       const isOwn = reachOf(error) === "record";
-      // Whatever the service answered for this order, the next pass begins behind it.
+      // Whatever the service answered for this order, the next pass starts after it.
       if (!isOwn && isAnswered(error)) {
         this.#advance(pass, order);
         pass.failed.push(order);
-        await this.#oweReads(pass.failed, pass.signal);
+        await this.#queueReads(pass.failed, pass.signal);
       }
       if (!isOwn) throw error;
       addCount(round.counts, "failed", 1);
-      // A limit of reads stops whichever order comes next, tomorrow as well.
-      if (asError(error).code === "rate_limited") await this.#oweReads([order], signal);
+      // A limit for single reads hits whichever order comes next, tomorrow too, so this one is queued.
+      if (asError(error).code === "rate_limited") await this.#queueReads([order], signal);
       failure = error;
     }
     if (failure !== undefined) pass.failed.push(order);
     this.#advance(pass, order);
     const goesOn = failure === undefined || (await seen.failed(order.orderId, failure));
-    // As long again as it took, and every other turn of the pacer at least is left to others.
+    // Waits as long as the request took, and at least leaves every other slot of the pacer to other jobs.
     const tookMs = clock.monotonicMs() - startedMs;
     await clock.sleep(Math.max(2 * this.#options.gapMs - tookMs, tookMs), signal);
     return goesOn;
@@ -265,16 +265,16 @@ export class Reconcile implements Job {
     await commit(this.#context, pass.signal, () => saveReconcileState(store, state));
   }
 
-  /** On the way out with an error: the turn is worth saving, the error is worth more. */
+  /** On the way out with an error, which must not be hidden by an error of saving. */
   async #saveQuietly(pass: Pass): Promise<void> {
     try {
       await this.#save(pass, false);
     } catch {
-      // The disk or a stop: a few orders are looked at twice.
+      // A full disk or a stop: a few orders are processed twice.
     }
   }
 
-  /** What this pass has added, the most telling first; "0 differ" is worth saying. */
+  /** Counts of this pass, with `checked` and `differ` first; "0 differ" is included. */
   #countsSince(before: Record<string, number>, { round }: Pass): Record<string, number> {
     const since = (name: string) => (round.counts[name] ?? 0) - (before[name] ?? 0);
     const names = [...new Set(["checked", "differ", ...Object.keys(round.counts)])].filter((name) => since(name) > 0);
@@ -282,7 +282,7 @@ export class Reconcile implements Job {
     return "checked" in counts ? { checked: since("checked"), differ: since("differ"), ...counts } : counts;
   }
 
-  #tell(counts: Record<string, number>): void {
+  #logRound(counts: Record<string, number>): void {
     const {
       checked = 0,
       differ = 0,

@@ -1,7 +1,7 @@
 /*
- * Queues a read of the orders whose records are held. A record may have been bad for a while only: written in another
- * encoding, or put right since without anything that looks new. The order as the service has it now settles it: a good
- * snapshot releases what is held, a bad one stays held. In one transaction; after a crash the reads are queued again.
+ * Queues a read of the orders whose records are held. A record may have been bad only temporarily: written in another
+ * encoding, or corrected without a newer timestamp. The service's present order decides: a good snapshot releases what
+ * is held, a bad one leaves it held. In one transaction; after a crash the reads are queued again.
  */
 
 import { readOrderId } from "../answers/uuid.ts";
@@ -12,7 +12,7 @@ import { expediteRead, requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ORDER_KINDS } from "../records/order-mapping.ts";
 
-/** The newest; as many as a night of reads can bear. */
+/** The newest held records; as many reads as a night allows. */
 const HELD_PER_ROUND = 500;
 
 export async function requestHeldReads(context: JobContext, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 /*
- * Finds stored payloads that are no longer what was stored: a flipped bit on the disk, or a program that wrote where
- * it should not. No check of SQLite's own finds that; the hash beside each payload does. What is found is quarantined
- * with the damaged text, and the order is read again from the service. After a crash the same rows are looked at again.
+ * Finds stored payloads that have changed on the disk: a flipped bit, or a program that wrote to the wrong place.
+ * SQLite's own checks do not find that; the hash beside each payload does. A damaged payload is quarantined, and the
+ * order is read from the service again. After a crash the same rows are checked again.
  */
 
 import { hash } from "node:crypto";
@@ -13,18 +13,18 @@ import { saveQuarantined } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadPayloadBytes, loadPayloads, type Round, type StoredPayload } from "./reconcile-rows.ts";
 
-/** Payloads in one step: some milliseconds in which nothing else runs. */
+/** Payloads per step, which blocks the event loop for some milliseconds. */
 const PAYLOADS_PER_READ = 50;
 
 export interface ScrubResult {
-  /** The last order that was looked at; undefined where the range held none. */
+  /** Key of the last order checked; undefined where the range was empty. */
   last: number | undefined;
   looked: number;
   bytes: number;
   damaged: string[];
 }
 
-/** Looks at the next payloads in the range. */
+/** Checks the next payloads in the range. */
 export async function scrubPayloads(
   context: JobContext,
   range: { after: number; upTo: number; round: Pick<Round, "left"> },
@@ -54,7 +54,7 @@ export async function scrubPayloads(
 }
 
 function keepDamaged({ store }: JobContext, row: StoredPayload, at: string): void {
-  // Stored anew since it was read: then it is whole again.
+  // Stored again since it was read, so it is intact.
   if (!loadOrderMark(store, row.orderId)?.payloadHash.equals(row.payloadHash)) return;
   const bytes = loadPayloadBytes(store, row.orderKey);
   saveQuarantined(store, {
