@@ -1,7 +1,7 @@
 import type { Message } from "../messages/message.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 
-/** What one of the checks of `erp-bridge check` has found. */
+/** Result of one check of `erp-bridge check`. */
 export interface CheckResult {
   check: string;
   ok: boolean;

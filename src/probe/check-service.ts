@@ -1,7 +1,7 @@
 /*
- * Checks with harmless requests whether the credentials of both halves, the subscription and the clocks are right: the
- * updates of this moment, an order that cannot exist, and an import body without its array, which any service refuses
- * after it has looked at the credentials. Nothing is stored.
+ * Checks the credentials for orders and imports, the subscription and the clocks with harmless requests: the updates
+ * from this moment on, an order that cannot exist, and an import body without its array, which any service refuses
+ * after checking the credentials. Nothing is stored.
  */
 import { randomUUID } from "node:crypto";
 import type { Message } from "../messages/message.ts";
@@ -52,7 +52,7 @@ export async function checkService(
   return checks;
 }
 
-/** A refusal of the parameter comes after a look at the credentials: it is the form of `since` that is wrong. */
+/** A refused parameter means that the credentials were accepted, and that the form of `since` is wrong. */
 async function askSince(request: () => Promise<unknown>): Promise<CheckResult> {
   const check = await ask("orders: credentials", request, m.probe.updatesAnswered, BAD_PARAMETER);
   if (check.ok && check.message !== m.probe.updatesAnswered)
@@ -60,7 +60,7 @@ async function askSince(request: () => Promise<unknown>): Promise<CheckResult> {
   return check;
 }
 
-/** @param fine refusals that show that the request got past the credentials */
+/** @param fine statuses of refusals that come after the check of credentials */
 async function ask(
   check: string,
   request: () => Promise<unknown>,

@@ -6,11 +6,11 @@ import { m } from "../messages/messages.ts";
 import type { LineField, OrderField } from "../records/order-mapping.ts";
 
 /*
- * Guesses where an unknown service keeps what, from names and values of answers that were parsed for looking at only.
- * Nothing here is ever stored or sent; what it finds is proposed to a person.
+ * Guesses where an unknown service keeps which value, from names and values in parsed answers. Nothing from these
+ * answers is stored or sent; findings are proposed to a person.
  */
 
-/** How deep and how wide an answer is looked through. */
+/** Limits of the search in an answer. */
 const DEPTH_MAX = 5;
 const MEMBERS_MAX = 300;
 const RECORDS_MAX = 50;
@@ -21,7 +21,7 @@ export function isGroup(value: unknown): value is Group {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value under a path; undefined where nothing stands. */
+/** The value at a path; undefined where there is none. */
 export function valueAt(root: unknown, path: string): unknown {
   let value = root;
   for (const step of parsePath(path).steps) {
@@ -36,7 +36,7 @@ export interface FoundList {
   items: unknown[];
 }
 
-/** Every list in an answer that may hold records: of objects, or empty. The shallowest come first. */
+/** All lists in an answer that may hold records: lists of objects, and empty lists. The shallowest first. */
 export function findLists(root: unknown): FoundList[] {
   const found: (FoundList & { depth: number })[] = [];
   const visit = (value: unknown, steps: readonly PathStep[]): void => {
@@ -51,7 +51,10 @@ export function findLists(root: unknown): FoundList[] {
   return found.sort((a, b) => a.depth - b.depth).map(({ path, items }) => ({ path, items }));
 }
 
-/** The list that most likely holds orders or changes: its items have ids. Undefined where none or several may be it. */
+/**
+ * The list that most likely holds orders or changes, because its items have ids. Undefined where none or several
+ * qualify.
+ */
 export function guessRecordList(root: unknown): FoundList | undefined {
   const lists = findLists(root);
   const withIds = lists.filter(({ items }) => items.length > 0 && items.slice(0, RECORDS_MAX).every(hasUuid));
@@ -64,7 +67,9 @@ function hasUuid(item: unknown): boolean {
   return leavesOf(item).some(({ value }) => typeof value === "string" && readOrderId(value) !== undefined);
 }
 
-/** The path of the object below which `idPath` gives this id; without `idPath`, of the first object that has the id as a member. */
+/**
+ * Path of the object in which `idPath` has this id; without `idPath`, of the first object that has the id as a member.
+ */
 export function findOrderRoot(root: unknown, orderId: string, idPath?: string): string | undefined {
   const isId = (value: unknown) => typeof value === "string" && value.toLowerCase() === orderId;
   const queue: { value: unknown; steps: readonly PathStep[] }[] = [{ value: root, steps: [] }];
@@ -86,13 +91,13 @@ export function findOrderRoot(root: unknown, orderId: string, idPath?: string): 
 interface Leaf {
   path: string;
   key: string;
-  /** The key of the object around it; empty at the top. */
+  /** Key of the enclosing object; empty at the top. */
   around: string;
   depth: number;
   value: unknown;
 }
 
-/** Scalars and lists of a record, not what is inside its lists. */
+/** Scalars and lists of a record, without the content of its lists. */
 function leavesOf(record: unknown): Leaf[] {
   const leaves: Leaf[] = [];
   const visit = (value: unknown, steps: readonly PathStep[]): void => {
@@ -113,9 +118,9 @@ function leavesOf(record: unknown): Leaf[] {
 }
 
 interface Clue {
-  /** Names in order of preference, whole and in lower case without separators. */
+  /** Whole names in order of preference, in lower case without separators. */
   names: readonly string[];
-  /** A weaker hint: the name holds one of these. */
+  /** A weaker hint: the name contains one of these. */
   parts: RegExp;
   fits: (value: unknown) => boolean;
 }
@@ -192,12 +197,12 @@ const LINE_CLUES: Record<LineField, Clue> = {
 
 export type Guess =
   | { state: "fits" }
-  /** The path does not match, and one candidate stands out. */
+  /** The configured path does not match, and one candidate is clearly the best. */
   | { state: "guess"; path: string }
-  /** It does not match, and nothing or several things could be meant. */
+  /** It does not match, and there is no candidate or no clear best one. */
   | { state: "unknown"; candidates: string[] };
 
-/** Looks for each field in records of whole orders, beginning with the path that is configured. */
+/** Looks for each field in whole orders, starting with the configured path. */
 export function guessOrderFields(
   records: readonly unknown[],
   paths: Readonly<Record<OrderField, string>>,
@@ -242,7 +247,7 @@ function guessOne(records: readonly unknown[], clue: Clue, path: string): Guess 
 const WEAK_RANK = 100;
 const DEPTH_RANK = 10;
 
-/** Names that say nothing by themselves: `status.code` is a status. */
+/** Names without a meaning of their own: `status.code` is a status. */
 const HOLLOW = ["code", "slug", "name", "value", "title"];
 
 function rankOf({ key, around, depth }: Leaf, { names, parts }: Clue): number | undefined {
@@ -259,7 +264,7 @@ function plainKey(key: string): string {
   return key.toLowerCase().replaceAll(/[-_ ]/g, "");
 }
 
-/** A beside-the-list value by which an answer may name its batch or the next `since`. */
+/** Paths of values beside the list whose keys match, which may be a batch's id or the next `since`. */
 export function findNamed(root: unknown, listPath: string, words: RegExp): string[] {
   if (!isGroup(root)) return [];
   return leavesOf(root)
@@ -286,7 +291,7 @@ export function describeShape(value: unknown): Message {
     : m.probe.object({ members });
 }
 
-/** The names of the members of an answer, or of the first record of one that is a list. */
+/** Names of the members of an answer, or of the first record where it is a list. */
 export function memberNames(value: unknown): string[] {
   if (Array.isArray(value)) return memberNames(value[0]);
   return isGroup(value) ? Object.keys(value) : [];

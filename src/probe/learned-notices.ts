@@ -1,6 +1,6 @@
 /*
- * Notices that stand in what was learned of the service, because answers are compared with it there: how each is shown, and
- * how it is marked as read.
+ * Notices that are stored with what was learned about the service, because answers are compared with it: how each is
+ * listed, and how it is marked as read.
  */
 import { plainName } from "../answers/inert-text.ts";
 import { describeForm as describeTimes } from "../answers/timestamp-form.ts";
@@ -20,7 +20,7 @@ export interface Notice extends Observation {
   firstSeenAt: string;
 }
 
-/** A place where something is learned. `markRead` changes the value that it is given. */
+/** Where a notice is stored. `markRead` modifies the value passed to it. */
 interface Place<T> {
   load(store: Store): T | undefined;
   save(store: Store, value: T): void;
@@ -80,7 +80,7 @@ function markSeen(...noticed: readonly (Readable | undefined)[]): void {
   for (const one of noticed) if (one !== undefined) one.isSeen = true;
 }
 
-/** Forms of answers to POSTs that count as acceptances for nothing but their time. */
+/** Forms of answers to POSTs that count as acceptances only because enough time has passed since they appeared. */
 const FORMS = new LearnedTopic<Partial<LearnedForms>>("forms", {});
 const formsOf = (endpoint: string) =>
   inTopic<LearnedForms>("forms", endpoint, {
@@ -91,7 +91,7 @@ const formsOf = (endpoint: string) =>
         const name = `${plainName(endpoint)} ${plainName(describeForm(form))}`;
         return [{ kind: "answer", name, sample: `since ${at}`, firstSeenAt: at }];
       }),
-    // What follows from the return of the usual form stays as it is.
+    // Consequences of the return of the usual form are not notices, and stay.
     markRead: ({ known = [] }) => markSeen(...known.filter(({ adoptedAt }) => adoptedAt !== undefined)),
   });
 
@@ -105,7 +105,7 @@ const NOTICES: readonly Notices[] = [
     },
     markRead: ({ noticed }) => markSeen(noticed),
   }),
-  // The times of orders name no zone any more, or those of orders and changes are written in two ways.
+  // Times of orders have no zone any more, or times of orders and changes have different forms.
   inTopic<Learned>("changes", "updates", {
     list: ({ form, other, zoneLost }) => {
       if (isUnread(zoneLost)) {
@@ -118,7 +118,7 @@ const NOTICES: readonly Notices[] = [
     },
     markRead: ({ zoneLost, other }) => markSeen(zoneLost, other),
   }),
-  // The times of orders go in long steps.
+  // Timestamps of orders have a coarse resolution.
   inTopic<LongSteps>("changes", "steps", {
     list: ({ text, at = "", isSeen }) => {
       if (text === undefined || isSeen) return [];
@@ -127,7 +127,7 @@ const NOTICES: readonly Notices[] = [
     },
     markRead: (steps) => markSeen(steps.text === undefined ? undefined : steps),
   }),
-  // The watermark went ahead of this machine's clock, and the service sends no time to compare with.
+  // The watermark is ahead of this machine's clock, and the service sends no time to compare with.
   inMeta<Ahead>("ahead", {
     list: ({ at, watermark, isProven, isSeen }) => {
       if (isSeen) return [];
@@ -136,7 +136,7 @@ const NOTICES: readonly Notices[] = [
     },
     markRead: (ahead) => markSeen(ahead),
   }),
-  // A change and the order itself call the same version by two names.
+  // A change and the order itself give the same version two different statuses.
   inMeta<CalledCancelled>("called_cancelled", {
     list: (called) =>
       Object.entries(called).flatMap(([status, { orderId, at, isSeen }]) => {
@@ -145,7 +145,8 @@ const NOTICES: readonly Notices[] = [
       }),
     markRead: (called) => markSeen(...Object.values(called)),
   }),
-  // Batches that were confirmed beside what may say that they held more: counted from the last time that they were marked as read.
+  // Batches that were confirmed although something suggests that they held more, counted since the notice was last
+  // marked as read.
   inTopic<LearnedMetadata>("list", "orders", {
     list: ({ short }) => {
       if (short === undefined) return [];
@@ -163,12 +164,12 @@ function allOf(store: Store): Notices[] {
   return [...FORMS.list(store).map(({ endpoint }) => formsOf(endpoint)), ...NOTICES];
 }
 
-/** Those that no person has read. */
+/** Notices that no person has read. */
 export function listNotices(store: Store): Notice[] {
   return allOf(store).flatMap((notices) => notices.list(store));
 }
 
-/** A person has read them. */
+/** Marks all notices as read. */
 export function markNoticesRead(store: Store): void {
   for (const notices of allOf(store)) notices.markRead(store);
 }

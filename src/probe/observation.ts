@@ -16,11 +16,12 @@ export interface Observation {
     | "cancelled"
     | "short";
   /**
-   * Field or status as the service writes it; for a path the key of the configuration and the path itself; for an answer
-   * where it came from, and its form; for a return of the service to an earlier state the time of that state; for times that name no zone any more since when; for times in two forms the second one;
-   * for timestamps in long steps one of them; for a watermark ahead of this machine's clock that watermark; for
-   * orders that only a change calls cancelled their own status, and one of them; for batches that were confirmed although they may have held
-   * more the time of the last, its records and what says so.
+   * By kind. `field`, `status`: the name as the service writes it. `path`: the key of the configuration and the path.
+   * `answer`: its endpoint and form. `return`: the time of the earlier state that the service went back to. `zone`:
+   * since when times have no zone. `times`: the second of two forms. `steps`: one of the coarse timestamps. `ahead`:
+   * the watermark that is ahead of this machine's clock. `cancelled`: an order that only a change calls cancelled, and
+   * its own status. `short`: time, number of records and cause of the last batch that was confirmed although it may
+   * have held more.
    */
   name: string;
   sample: string;

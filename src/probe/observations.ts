@@ -1,7 +1,7 @@
 /*
- * What was noticed about the service, and how far the history of orders has been looked at. Written apart from the
- * orders, in small transactions of its own; after a crash the same orders are looked at again, and what is known
- * already is no second row and no write.
+ * What was noticed about the service, and the position in the history of orders up to which it was checked. Written
+ * apart from the orders, in small transactions; after a crash the same orders are checked again, and what is already
+ * known is not written twice.
  */
 
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -18,7 +18,7 @@ export interface ObservationRow extends Observation {
   state: "new" | "dismissed" | "over";
 }
 
-/** How far the history was looked at. `paths` is a memory of what matched; losing it only delays a notice. */
+/** Position in the history. `misses` counts missing paths; losing it only delays a notice. */
 export interface ObservedMark {
   seq: number;
   misses: Misses;
@@ -31,7 +31,7 @@ export function loadObservations(store: Store): ObservationRow[] {
   ];
 }
 
-/** A row the first time; a path that went away again after it was over is new again. */
+/** Inserts a new observation, or reopens one that was over. Returns whether it is new. */
 export function saveObservation(store: Store, observation: Observation, at: string): boolean {
   return (
     store
@@ -49,7 +49,7 @@ export function markObservationOver(store: Store, kind: Observation["kind"], nam
   updateRows(store, observations, { kind, name, state: "new" }, { state: "over" });
 }
 
-/** A person has read them. Returns the names that were dismissed. */
+/** Marks all as read. Returns the names that were dismissed. */
 export function dismissObservations(store: Store): string[] {
   const notices = listNotices(store);
   markNoticesRead(store);
@@ -62,7 +62,7 @@ export function dismissObservations(store: Store): string[] {
 }
 
 export interface ObservedOrder {
-  /** The event by which the order came or changed. */
+  /** The event with which the order came or changed. */
   seq: number;
   status: string | null;
   source: OrderSource;
@@ -80,7 +80,7 @@ export function loadOrdersSince(store: Store, seq: number, limit: number): Obser
     .all(seq, limit);
 }
 
-/** What cannot be read means that nothing was looked at: the names are known all the same. */
+/** An unreadable position counts as the start: known names are not reported again. */
 export function loadObservedMark(store: Store): ObservedMark {
   const mark: Partial<ObservedMark> = loadMetaJson(store, "observed") ?? {};
   return { seq: mark.seq ?? 0, misses: mark.misses ?? {} };

@@ -1,8 +1,8 @@
 /*
- * Notices what is new about the service's orders: fields that nothing reads, status names, optional paths that no
- * longer match. It follows the history of orders, apart from the pulling, so that no order waits for it; a pass is
- * bounded, names that are known are kept in memory, and nothing is written twice. After a crash it looks again at the
- * orders since its mark and finds nothing new in them.
+ * Notices what is new about the service's orders: fields that nothing reads, names of statuses, optional paths that no
+ * longer match. Follows the history of orders, apart from pulling, so that no order waits for it; a pass is bounded,
+ * known names are cached, and nothing is written twice. After a crash it checks the orders since its position again and
+ * finds nothing new in them.
  */
 
 import { Buffer } from "node:buffer";
@@ -27,11 +27,11 @@ import {
 import { type Misses, type ObserveRules, observeFields, observePaths, observeStatus } from "./observe.ts";
 import { findLongSteps } from "./plan-long-steps.ts";
 
-/** Orders looked at in one pass: some milliseconds of reading. */
+/** Orders per pass: some milliseconds of reading. */
 const ORDERS_PER_PASS = 200;
-/** Newest orders whose timestamps are looked at together. */
-const STAMPS = 50;
-/** Names kept at most: a service whose field names are made up anew each time must not fill the table. */
+/** Newest orders whose timestamps are compared. */
+const TIMESTAMPS_COMPARED = 50;
+/** Limit for stored names: a service that generates names of fields must not fill the table. */
 const NAMES_MAX = 300;
 
 export class ObserveOrders {
@@ -45,7 +45,7 @@ export class ObserveOrders {
     this.#rules = rules;
   }
 
-  /** One bounded look. Returns how many things were noticed for the first time. */
+  /** One bounded pass. Returns how many things were noticed for the first time. */
   async look(signal: AbortSignal): Promise<number> {
     const { store, clock, log } = this.#context;
     this.#mark ??= loadObservedMark(store);
@@ -58,7 +58,7 @@ export class ObserveOrders {
     const saved = await commit(this.#context, signal, () => {
       for (const name of back) markObservationOver(store, "path", name);
       saveObservedMark(store, mark);
-      if (noteLongSteps(store, findLongSteps(loadNewestTimestamps(store, STAMPS)), at))
+      if (noteLongSteps(store, findLongSteps(loadNewestTimestamps(store, TIMESTAMPS_COMPARED)), at))
         log.info({ kind: "steps" }, m.probe.noticedNew({ kind: "steps" }));
       return fresh.filter((observation) => saveObservation(store, observation, at));
     });
@@ -89,7 +89,7 @@ export class ObserveOrders {
     return { fresh: [...fresh.values()], back, misses };
   }
 
-  /** Loaded once; a path that is over may be noticed anew. */
+  /** Loaded once; a path that is over may be noticed again. */
   #names(): Set<string> {
     this.#known ??= new Set(
       loadObservations(this.#context.store)

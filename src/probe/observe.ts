@@ -12,19 +12,19 @@ import {
 } from "../records/order-mapping.ts";
 import type { Observation } from "./observation.ts";
 
-/** What is watched for, compiled from the configuration once. */
+/** What is watched for, compiled once from the configuration. */
 export interface ObserveRules {
-  /** Top-level fields that some path of the configuration reads. */
+  /** Top-level fields that some configured path reads. */
   readFields: ReadonlySet<string>;
-  /** Status names of the configuration. */
+  /** Names of statuses in the configuration. */
   statuses: ReadonlySet<string>;
   mappings: Record<"batch" | "update" | "snapshot", OrderMapping>;
 }
 
-/** How many orders in a row each optional path has been missing in; absent: it has never matched. */
+/** In how many orders in a row each optional path was missing; absent: it has never matched. */
 export type Misses = Record<string, number>;
 
-/** Orders in a row without a path that used to match, before that is worth a word: one order may well lack a number. */
+/** Orders in a row without a path that used to match, before that is reported: a single order may lack a number. */
 export const MISSES_MAX = 10;
 
 export function compileObserveRules(
@@ -45,7 +45,7 @@ export function compileObserveRules(
   };
 }
 
-/** Fields of one stored order that nothing reads. */
+/** Fields of a stored order that nothing reads. */
 export function observeFields(bytes: Buffer, order: Span, rules: ObserveRules): Observation[] {
   if (kindOf(bytes, order) !== "object") return [];
   return membersOf(bytes, order)
@@ -58,7 +58,7 @@ export function observeStatus(status: string | null, rules: ObserveRules): Obser
   return [{ kind: "status", name: plainName(status), sample: "the configuration names no meaning for it" }];
 }
 
-/** Counts missing optional paths, and lists those that stopped matching or match again. An explicit null is a match. */
+/** Counts missing optional paths, and lists those that stopped matching or match again. An explicit null matches. */
 export function observePaths(
   bytes: Buffer,
   order: Span,
@@ -87,7 +87,7 @@ export function observePaths(
 interface Look {
   name: string;
   matches: boolean;
-  /** Where the path begins. */
+  /** Where the path starts. */
   at: Span;
 }
 

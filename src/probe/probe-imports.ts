@@ -2,9 +2,9 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
 /*
- * The part of `probe` about imports. A body without its array is refused by any service after it has looked at the
- * credentials, so that one is sent unasked. An empty array and a single record could have an effect: each is sent only
- * after a person said yes, and never again by itself. A crash in between leaves at most what was said yes to.
+ * The part of `probe` about imports. Any service refuses a body without its array after checking the credentials, so
+ * that one is sent without asking. An empty array and a single record could have an effect: each is sent only after a
+ * person's consent, and once. After a crash at most one consented request has been sent.
  */
 
 import { shortWords } from "../answers/inert-text.ts";
@@ -63,11 +63,11 @@ async function probeEmpty(probe: Probe): Promise<void> {
     report.skipped("scope", m.probe.emptyNotSent);
     return;
   }
-  tellAccepted(probe, m.probe.emptyArray({ body }), await send(probe, "stocks", body));
+  reportAccepted(probe, m.probe.emptyArray({ body }), await send(probe, "stocks", body));
   report.needsYou("scope", m.probe.lookAtStock);
 }
 
-/** Under the instance lock: beside a daemon the old value could arrive after a newer one. */
+/** Holds the instance lock: beside a daemon the old value could arrive after a newer one. */
 async function probeOne(probe: Probe): Promise<void> {
   const { report, store } = probe;
   if (probe.asker.blocked.has("imports")) return;
@@ -97,12 +97,12 @@ async function sendOne(probe: Probe, record: string | undefined): Promise<void> 
     return;
   }
   const outcome = await send(probe, "stocks", body);
-  tellAccepted(probe, m.probe.oneRecord, outcome);
+  reportAccepted(probe, m.probe.oneRecord, outcome);
   if (outcome.state === "answered") report.found("stockRecord", m.probe.recordTaken);
   report.needsYou("scope", m.probe.lookAtArticle);
 }
 
-function tellAccepted({ report }: Probe, what: Message, outcome: Outcome): void {
+function reportAccepted({ report }: Probe, what: Message, outcome: Outcome): void {
   if (outcome.state === "silent") return;
   if (outcome.state === "refused") {
     report.found("importAnswer", m.probe.refusedWith({ what, status: outcome.status, words: outcome.words }));

@@ -1,7 +1,7 @@
 import { m } from "../messages/messages.ts";
 /*
- * The part of `probe` that makes no request: what stored batches, requests, feeds and runs show about the service. Reads
- * only; nothing to recover after a crash.
+ * The part of `probe` without requests: what stored batches, requests, feeds and runs show about the service.
+ * Read-only, so a crash leaves nothing.
  */
 import { guessConfirmBody } from "./guess-confirm.ts";
 import type { Probe } from "./probe.ts";
@@ -9,20 +9,20 @@ import type { Probe } from "./probe.ts";
 const CANCELLED = /cancel|annul|reject|отмен|аннулир/i;
 const CLOSED = /deliver|complet|done|closed|finish|доставл|выполнен|заверш|выдан/i;
 
-export function tellKnown(probe: Probe): void {
-  tellNeverKnown(probe);
+export function reportKnown(probe: Probe): void {
+  reportNeverKnown(probe);
   if (probe.known === undefined) {
     probe.report.notFound("confirm", m.probe.noDatabase);
     return;
   }
-  tellConfirms(probe);
-  tellStatuses(probe);
-  tellRequests(probe);
-  tellLimits(probe);
+  reportConfirms(probe);
+  reportStatuses(probe);
+  reportRequests(probe);
+  reportLimits(probe);
 }
 
-/** What no request without an effect can show. */
-function tellNeverKnown({ report, config }: Probe): void {
+/** Questions that no request without an effect can answer. */
+function reportNeverKnown({ report, config }: Probe): void {
   const off = (["prices", "catalog", "images"] as const).filter((feed) => config.imports[feed].path === null);
   if (off.length > 0) report.needsYou("otherRecords", m.probe.askForPaths({ feeds: off }));
   report.needsYou("query", m.probe.askForParameters);
@@ -32,7 +32,7 @@ function tellNeverKnown({ report, config }: Probe): void {
   }
 }
 
-function tellConfirms({ report, known, config }: Probe): void {
+function reportConfirms({ report, known, config }: Probe): void {
   const batches = known?.batches ?? [];
   const count = (state: string, hasId: number) =>
     batches.find((row) => row.state === state && row.hasId === hasId)?.count ?? 0;
@@ -64,7 +64,7 @@ function tellConfirms({ report, known, config }: Probe): void {
   }
 }
 
-function tellStatuses({ report, known, config }: Probe): void {
+function reportStatuses({ report, known, config }: Probe): void {
   const names = (known?.statuses ?? []).flatMap(({ status }) => (status === null ? [] : [status]));
   if (names.length === 0) {
     report.notFound("statusNames", m.probe.noOrder);
@@ -89,7 +89,7 @@ function tellStatuses({ report, known, config }: Probe): void {
   if (Object.keys(keys).length > 0) report.offer("statusNames", m.probe.likeEnds, keys);
 }
 
-function tellRequests({ report, known, config }: Probe): void {
+function reportRequests({ report, known, config }: Probe): void {
   const sent = known?.requests.find(({ state }) => state === "sent")?.count ?? 0;
   if (sent > 0)
     report.found(
@@ -99,7 +99,7 @@ function tellRequests({ report, known, config }: Probe): void {
   if (known?.requestError != null) report.needsYou("statusChange", m.probe.lastRefusal({ words: known.requestError }));
 }
 
-function tellLimits({ report, known }: Probe): void {
+function reportLimits({ report, known }: Probe): void {
   const largest = Math.max(0, ...(known?.batches ?? []).map((row) => row.largest));
   if (largest > 0) report.found("limits", m.probe.largestBatch({ orders: largest }));
   const { pageMax = 0 } = known?.learned ?? {};

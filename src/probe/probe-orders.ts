@@ -1,7 +1,7 @@
 import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` about orders: the shape of one order and of kept batches, the names of their fields, the answer
- * for an order that does not exist, the clocks. Reads only, and never asks for new orders.
+ * for an order that does not exist, the clocks. Reads only, and never pulls new orders.
  */
 
 import { randomUUID } from "node:crypto";
@@ -26,15 +26,15 @@ import type { ProbeQuestion } from "./probe-report.ts";
 const BATCH_NAMES = /^id$|batch|packe?t|package|portion|пач|пакет|порци|выгрузк/;
 const SKEW_WORTH_A_WORD_MS = 5 * 60_000;
 
-/** @param entries changes of the updates answer, which name orders that can be read */
+/** @param entries changes from the updates answer, which name orders that can be read */
 export async function probeOrders(probe: Probe, entries: readonly unknown[]): Promise<void> {
   probe.progress(m.probe.askingOrders);
   await probeUnknown(probe);
-  const fromBatches = tellBatches(probe);
+  const fromBatches = reportBatches(probe);
   const snapshot = await probeSnapshot(probe, entries, fromBatches);
   const stored = (probe.known?.payloads ?? []).map(parsedText).filter(isGroup);
-  tellFields(probe, [...(snapshot === undefined ? [] : [snapshot]), ...stored, ...fromBatches]);
-  tellClock(probe);
+  reportFields(probe, [...(snapshot === undefined ? [] : [snapshot]), ...stored, ...fromBatches]);
+  reportClock(probe);
 }
 
 async function probeUnknown({ asker, report }: Probe): Promise<void> {
@@ -49,8 +49,8 @@ async function probeUnknown({ asker, report }: Probe): Promise<void> {
   }
 }
 
-/** Bodies of batches that could not be read: the only answers of GET /orders that may be looked at here. */
-function tellBatches({ known, report, config }: Probe): unknown[] {
+/** Uses bodies of batches that could not be read: the only answers of GET /orders that exist here. */
+function reportBatches({ known, report, config }: Probe): unknown[] {
   const records: unknown[] = [];
   for (const body of known?.unreadBodies ?? []) {
     const root = parsedText(body);
@@ -85,7 +85,7 @@ async function probeSnapshot(
   const { asker, report, config } = probe;
   const { fields } = config.orders;
   const ofChanges = { ...fields, order_id: config.updates.fields.order_id ?? fields.order_id };
-  // One that is stored may be kept no longer by the service; one that has changed, or was handed out, is there.
+  // The service may no longer have a stored order; one that has changed or was delivered exists.
   const candidates = [probe.known?.order, orderOf(entries, ofChanges), orderOf(fromBatches, fields)].filter(
     (each) => each !== undefined,
   );
@@ -93,14 +93,14 @@ async function probeSnapshot(
   let refusal: { status: number; words: string } | undefined;
   for (const order of candidates) {
     const outcome = await asker.ask("orders", (client, signal) => fetchSnapshot(client, order.serviceId, signal));
-    if (outcome.state === "answered") return tellSnapshot(probe, { entries, order, answer: outcome.answer });
+    if (outcome.state === "answered") return reportSnapshot(probe, { entries, order, answer: outcome.answer });
     if (outcome.state === "refused") refusal ??= outcome;
   }
   if (refusal !== undefined) report.needsYou("bodies", m.probe.knownRefused(refusal));
   return undefined;
 }
 
-function tellSnapshot(
+function reportSnapshot(
   probe: Probe,
   { entries, order, answer }: { entries: readonly unknown[]; order: NamedOrder; answer: ServiceAnswer },
 ): unknown {
@@ -118,7 +118,7 @@ function tellSnapshot(
   if (place === wanted) report.found("bodies", m.probe.asConfigured({ fact }));
   else report.found("bodies", fact, { "updates.snapshot": place });
   const snapshot = valueAt(root, place);
-  tellCarry(probe, entries, snapshot, order.orderId);
+  reportCarry(probe, entries, snapshot, order.orderId);
   return snapshot;
 }
 
@@ -144,8 +144,8 @@ function orderOf(
   return undefined;
 }
 
-/** Whether a change is the whole order, shown by an order that stands in both answers. */
-function tellCarry({ report, config }: Probe, entries: readonly unknown[], snapshot: unknown, orderId: string): void {
+/** Whether a change has the whole order, judged by an order that is in both answers. */
+function reportCarry({ report, config }: Probe, entries: readonly unknown[], snapshot: unknown, orderId: string): void {
   const entry = entries.find((one) => JSON.stringify(one).toLowerCase().includes(orderId));
   if (!isGroup(entry) || !isGroup(snapshot)) return;
   const missing = Object.keys(snapshot).filter((key) => !Object.hasOwn(entry, key));
@@ -162,7 +162,7 @@ function tellCarry({ report, config }: Probe, entries: readonly unknown[], snaps
   }
 }
 
-function tellFields(probe: Probe, records: readonly unknown[]): void {
+function reportFields(probe: Probe, records: readonly unknown[]): void {
   const { report, config } = probe;
   if (records.length === 0) {
     report.notFound("orderFields", m.probe.noOrderSeen);
@@ -171,7 +171,7 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
   report.found("orderFields", m.probe.orderShape({ shape: describeShape(records[0]) }));
   const guesses = guessOrderFields(records, config.orders.fields);
   for (const field of ORDER_FIELDS)
-    tellGuess(probe, "orderFields", `orders.fields.${field}`, guesses[field], config.orders.fields[field]);
+    reportGuess(probe, "orderFields", `orders.fields.${field}`, guesses[field], config.orders.fields[field]);
   const linesGuess = guesses.lines;
   const linesPath = linesGuess.state === "guess" ? linesGuess.path : config.orders.fields.lines;
   const lines = records.flatMap((record) => {
@@ -182,10 +182,10 @@ function tellFields(probe: Probe, records: readonly unknown[]): void {
   report.found("orderFields", m.probe.lineShape({ shape: describeShape(lines[0]) }));
   const lineGuesses = guessLineFields(lines, config.orders.line);
   for (const field of LINE_FIELDS)
-    tellGuess(probe, "orderFields", `orders.line.${field}`, lineGuesses[field], config.orders.line[field]);
+    reportGuess(probe, "orderFields", `orders.line.${field}`, lineGuesses[field], config.orders.line[field]);
 }
 
-function tellGuess({ report }: Probe, question: ProbeQuestion, key: string, guess: Guess, configured: string): void {
+function reportGuess({ report }: Probe, question: ProbeQuestion, key: string, guess: Guess, configured: string): void {
   if (guess.state === "fits") return;
   if (guess.state === "guess")
     report.needsYou(question, m.probe.fieldLike({ configured, key, path: guess.path }), { [key]: guess.path });
@@ -196,7 +196,7 @@ function tellGuess({ report }: Probe, question: ProbeQuestion, key: string, gues
   }
 }
 
-function tellClock({ client, clock, report, asker }: Probe): void {
+function reportClock({ client, clock, report, asker }: Probe): void {
   if (client.lastDate === undefined && asker.blocked.has("orders")) return;
   const theirs = Date.parse(client.lastDate ?? "");
   if (Number.isNaN(theirs)) {

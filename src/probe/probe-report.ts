@@ -1,26 +1,26 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-/** The open questions by a short name. */
+/** The open questions by short names. */
 export type ProbeQuestion = keyof typeof m.questions;
 
-/** What became of one question that the interface document leaves open. */
+/** The outcome of one question that the interface document leaves open. */
 export type FindingState = "found" | "not found" | "needs you" | "skipped";
 
 export interface Finding {
-  /** As it stands among the open questions. */
+  /** As in the list of open questions. */
   question: Message;
   state: FindingState;
-  /** Sentences with names, types, counts and the service's own error words; no value of an order. */
+  /** Sentences with names, types, counts and the service's error texts; no value of an order. */
   facts: Message[];
-  /** Keys of the configuration, dotted, with the values that the service's answers show. */
+  /** Values for the configuration by dotted path, as the service's answers show them. */
   keys: Record<string, unknown>;
-  /** The same where only a person can say whether the value is meant. */
+  /** The same for values that only a person can confirm. */
   choices: Record<string, unknown>;
 }
 
 type Proposed = Readonly<Record<string, unknown>>;
 
-/** Gathers what the probes find, question by question. */
+/** Collects what the probes find, by question. */
 export class ProbeReport {
   readonly #findings = new Map<ProbeQuestion, Finding>();
 
@@ -46,7 +46,7 @@ export class ProbeReport {
     this.#add(question, "skipped", fact, {});
   }
 
-  /** Adds a fact. Of several states the one that needs most of a person stays, and `found` replaces `not found`. */
+  /** Adds a fact. The state that requires most of a person wins, and `found` replaces `not found`. */
   #add(question: ProbeQuestion, state: FindingState, fact: Message, keys: Proposed): void {
     const finding = this.#findings.get(question);
     if (finding === undefined) return;
@@ -55,7 +55,7 @@ export class ProbeReport {
     Object.assign(finding.keys, keys);
   }
 
-  /** Adds values that may be meant. */
+  /** Adds values that only a person can confirm. */
   offer(question: ProbeQuestion, fact: Message, choices: Proposed): void {
     this.needsYou(question, fact);
     Object.assign(this.#findings.get(question)?.choices ?? {}, choices);

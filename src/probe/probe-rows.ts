@@ -1,6 +1,6 @@
 /*
- * What the database already has about the service, for `probe`: bodies that were stored or kept, and how confirms,
- * imports and requests went. Read-only, bounded, and of no consequence to anything else. SQL, because it counts and groups.
+ * What the database already has about the service, for `probe`: stored bodies, and the results of confirms, imports and
+ * requests. Read-only and bounded. Raw SQL, because it counts and groups.
  */
 
 import { select } from "../database/queries.ts";
@@ -68,8 +68,8 @@ export function loadProbeKnowledge(store: Store) {
 }
 
 /**
- * A record that the service acknowledged, of a row with nothing waiting: sending it again changes nothing there as long
- * as no bridge sends a newer value meanwhile, so the caller holds the instance lock.
+ * A record that the service acknowledged, of a row without pending changes. Sending it again has no effect as long as
+ * no bridge sends a newer value meanwhile, so the caller holds the instance lock.
  */
 export function loadAcknowledged(store: Store, feed: string): string | undefined {
   const rest = `s JOIN feeds f ON f.feed_id = s.feed_id

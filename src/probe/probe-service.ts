@@ -1,14 +1,14 @@
 /*
- * Learns what the interface document leaves open, from what is stored and from requests that have no effect. Writes
- * nothing, never asks for new orders, and asks a person before the two requests that could have an effect. Stopped or
- * broken off at any point, it leaves nothing behind on either side.
+ * Answers the questions that the interface document leaves open, from stored data and from requests without an effect.
+ * Writes nothing, never pulls new orders, and asks a person before the two requests that could have an effect.
+ * Interrupted at any point, it leaves nothing behind on either side.
  */
 
 import { m } from "../messages/messages.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { Asker, type Probe, type ProbeOptions } from "./probe.ts";
 import { probeImports } from "./probe-imports.ts";
-import { tellKnown } from "./probe-known.ts";
+import { reportKnown } from "./probe-known.ts";
 import { probeOrders } from "./probe-orders.ts";
 import { type Finding, ProbeReport } from "./probe-report.ts";
 import { loadProbeKnowledge } from "./probe-rows.ts";
@@ -16,11 +16,13 @@ import { probeUpdates } from "./probe-updates.ts";
 
 export interface Explored {
   findings: Finding[];
-  /** Every key of the configuration that the answers show, and those that only a person can say; dotted. */
+  /**
+   * Values for the configuration by dotted path: those that the answers show, and those that only a person can confirm.
+   */
   keys: Record<string, unknown>;
   choices: Record<string, unknown>;
   requests: number;
-  /** A half of the service was held, refused or did not answer: nothing is known of it. */
+  /** Requests for orders or for imports were held, refused or not answered, so nothing is known about them. */
   isCutShort: boolean;
 }
 
@@ -34,7 +36,7 @@ export async function probeOpenQuestions(options: ProbeOptions): Promise<Explore
     asker,
     known: store === undefined ? undefined : loadProbeKnowledge(store),
   };
-  tellKnown(probe);
+  reportKnown(probe);
   const entries = await probeUpdates(probe);
   await probeOrders(probe, entries);
   await probeImports(probe);

@@ -1,7 +1,7 @@
 import { m } from "../messages/messages.ts";
 /*
- * The part of `probe` about changes: which forms of `since` the service understands, whether its boundary is
- * inclusive, where an answer keeps its changes. Reads only; GET /orders/updates has no effect on the service.
+ * The part of `probe` about changes: which forms of `since` the service understands, whether its boundary is inclusive,
+ * and where an answer has its changes. Reads only; GET /orders/updates has no effect on the service.
  */
 
 import { formatTimestamp, parseTimestamp } from "../answers/timestamp.ts";
@@ -21,9 +21,9 @@ import { type Outcome, type Probe, parsed } from "./probe.ts";
 
 const FORMS: readonly SinceForm[] = ["iso", "unix", "unix_ms"];
 const DAY_MS = 86_400_000;
-/** How far back is looked, until something is found. */
+/** Periods to look back, tried in turn until changes are found. */
 const WINDOWS_MS = [DAY_MS, 30 * DAY_MS] as const;
-/** How a service says that it does not understand a parameter. */
+/** Statuses that may mean that a parameter was not understood. */
 const REFUSALS: readonly number[] = [400, 404, 422];
 const GARBAGE = "erp-bridge-probe";
 const MS_NS = 1_000_000n;
@@ -33,7 +33,7 @@ interface Page {
   items: unknown[];
 }
 
-/** Gives the changes of the fullest answer, for the other probes to compare with. */
+/** Returns the changes of the fullest answer, for the other probes to compare with. */
 export async function probeUpdates(probe: Probe): Promise<unknown[]> {
   const { report, asker } = probe;
   probe.progress(m.probe.askingUpdates);
@@ -58,7 +58,7 @@ export async function probeUpdates(probe: Probe): Promise<unknown[]> {
   const understood = await judgeForms(probe, { nowMs, pages, refused, garbageRefused });
   const best = [...pages.values()].sort((a, b) => b.items.length - a.items.length)[0];
   if (best === undefined) return [];
-  tellShape(probe, best);
+  reportShape(probe, best);
   if (understood !== undefined) await probeBoundary(probe, best, understood);
   return best.items;
 }
@@ -67,7 +67,7 @@ function askUpdates({ asker }: Probe, since: string): Promise<Outcome> {
   return asker.ask("orders", (client, signal) => fetchUpdates(client, since, signal));
 }
 
-/** Undefined where nothing was answered, or by something that refuses every form alike. */
+/** Undefined where there was no answer, or a refusal that does not concern the form. */
 async function askPage(probe: Probe, since: string): Promise<Page | "refused" | undefined> {
   const outcome = await askUpdates(probe, since);
   if (outcome.state === "refused") return REFUSALS.includes(outcome.status) ? "refused" : undefined;
@@ -96,7 +96,10 @@ interface FormEvidence {
   garbageRefused: boolean;
 }
 
-/** Says which forms count. A form is proved where the past brings changes and the future none. */
+/**
+ * Decides which forms are understood. A form is proved where a time in the past returns changes and one in the future
+ * none.
+ */
 async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceForm | undefined> {
   const { report, config } = probe;
   const proved: SinceForm[] = [];
@@ -128,7 +131,7 @@ async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceFo
   return proved.length > 0 ? chosen : undefined;
 }
 
-function tellShape(probe: Probe, { root, items }: Page): void {
+function reportShape(probe: Probe, { root, items }: Page): void {
   const { report, config } = probe;
   const list = listOf(probe, root);
   if (list === undefined) {
@@ -144,12 +147,12 @@ function tellShape(probe: Probe, { root, items }: Page): void {
   }
   if (items.length === 0) return;
   report.found("bodies", m.probe.changeShape({ shape: describeShape(items[0]) }));
-  tellEntryFields(probe, items);
-  tellTimestamps(probe, items);
+  reportEntryFields(probe, items);
+  reportTimestamps(probe, items);
 }
 
-/** Fields that a change names differently from an order. */
-function tellEntryFields({ report, config }: Probe, items: readonly unknown[]): void {
+/** Fields that have other names in a change than in an order. */
+function reportEntryFields({ report, config }: Probe, items: readonly unknown[]): void {
   const paths = entryPaths(config);
   const guesses = guessOrderFields(items, paths);
   for (const field of ["order_id", "status", "updated_at", "lines"] as const) {
@@ -181,7 +184,7 @@ function timestampsOf(probe: Probe, items: readonly unknown[]): string[] {
     .map(String);
 }
 
-function tellTimestamps(probe: Probe, items: readonly unknown[]): void {
+function reportTimestamps(probe: Probe, items: readonly unknown[]): void {
   const { report, config } = probe;
   const zone = config.service.timezone;
   const timestamps = timestampsOf(probe, items);
@@ -201,7 +204,10 @@ function tellTimestamps(probe: Probe, items: readonly unknown[]): void {
   if (times.length > 1) report.found("since", rises ? m.probe.oldestFirst : m.probe.unordered);
 }
 
-/** Asks from exactly the newest timestamp: an inclusive service repeats the change that carries it. */
+/**
+ * Asks from exactly the newest timestamp: if the boundary is inclusive, the change with that timestamp is returned
+ * again.
+ */
 async function probeBoundary(probe: Probe, page: Page, form: SinceForm): Promise<void> {
   const { report, config } = probe;
   const zone = config.service.timezone;

@@ -1,8 +1,8 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 /*
- * What the parts of `probe` share: where they report to, and the one way in which they ask. A half of the service that
- * is held, refuses or does not answer is asked nothing more. Keeps nothing, so a crash leaves nothing behind.
+ * What the parts of `probe` share: the report, and the way of sending requests. When requests for orders or for imports
+ * are held, refused or not answered, no more of that kind are sent. Stores nothing, so a crash leaves nothing behind.
  */
 
 import type { Config } from "../config/schema.ts";
@@ -22,28 +22,28 @@ export interface ProbeOptions {
   /** Undefined where there is no database yet. */
   store: Store | undefined;
   signal: AbortSignal;
-  /** Asks a person before a request that could have an effect; `what` says which, and what it could do. */
+  /** Asks a person before a request that could have an effect; `what` describes the request and the effect. */
   consent: (what: Message) => Promise<boolean>;
   progress: (text: Message) => void;
 }
 
-/** What every probe is handed. */
+/** Context of every probe. */
 export interface Probe extends ProbeOptions {
   report: ProbeReport;
   known: ProbeKnowledge | undefined;
   asker: Asker;
 }
 
-/** Holds under which the half of the service that they name is left alone by `probe` too. */
+/** Holds under which `probe` sends no requests to their area either. */
 const BLOCKING: ReadonlySet<string> = new Set(["credentials", "payment", "rate limit", "refused"]);
 
-/** A request's end: an answer, a refusal in the service's words, or nothing because its half is left alone. */
+/** The result of a request: an answer, a refusal with the service's text, or nothing because the area is blocked. */
 export type Outcome =
   | { state: "answered"; status: number; answer: ServiceAnswer }
   | { state: "refused"; status: number; words: string }
   | { state: "silent"; reason: Message };
 
-/** Asks, and stops asking a half of the service that refused or did not answer. */
+/** Sends requests, and stops for an area that refused or did not answer. */
 export class Asker {
   readonly #options: Pick<ProbeOptions, "client" | "signal">;
   readonly blocked = new Map<Area, Message>();
@@ -74,7 +74,7 @@ export class Asker {
       const status = error instanceof ServiceError ? error.status : undefined;
       if (stopsPass(error) || status === undefined) {
         this.blocked.set(area, error.text);
-        // The words of a refusal are worth keeping: their shape is one of the open questions.
+        // The text of a refusal is kept: its form is one of the open questions.
         if (status === undefined) return { state: "silent", reason: error.text };
       }
       return { state: "refused", status, words: error instanceof ServiceError ? (error.words ?? "") : "" };
@@ -82,7 +82,7 @@ export class Asker {
   }
 }
 
-/** An answer as plain values, for looking at only; undefined where it is no JSON. */
+/** An answer as plain values, for inspection only; undefined where it is not JSON. */
 export function parsed(answer: ServiceAnswer): unknown {
   return parsedText(answer.body.toString("utf8"));
 }
