@@ -10,7 +10,7 @@ import { deleteHold } from "../pass/hold-rows.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { asTyped } from "./call.ts";
-import { type Call, type Command, load, readExisting, unknownWord } from "./command.ts";
+import { type Call, type Command, isYes, load, readExisting, unknownWord } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 import { isSwitchedOn, switchedOff } from "./switched-off.ts";
 import { jsonLine } from "./terminal.ts";
@@ -67,7 +67,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
 async function askAbout({ terminal, json }: Call, name: FeedName, rows: number): Promise<number> {
   if (rows === 0 || json || terminal.input?.isInteractive !== true) return 0;
   const answer = await terminal.input.ask(m.command.letGo({ name, rows }));
-  return /^y(es)?$/i.test(answer.trim()) ? rows : 0;
+  return isYes(answer) ? rows : 0;
 }
 
 function notShown(

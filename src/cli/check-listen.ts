@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import { formatListen } from "../config/addresses.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
@@ -13,7 +14,7 @@ import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 export async function checkListen(loaded: LoadedConfig): Promise<CheckResult> {
   const { listen } = loaded.config.http;
   if (listen === null) return passed("http", m.check.pageOff);
-  const address = listen.host.includes(":") ? `[${listen.host}]:${listen.port}` : `${listen.host}:${listen.port}`;
+  const address = formatListen(listen);
   if (!isDaemonRunning(loaded)) {
     const problem = await tryListening(listen);
     if (problem === undefined) return passed("http", m.check.addressFree({ address }));

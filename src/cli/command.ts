@@ -74,6 +74,11 @@ export function worstOf(codes: readonly ExitCode[]): ExitCode {
   return Object.values(EXIT).find((code) => codes.includes(code)) ?? EXIT.ok;
 }
 
+/** Whether a person has answered a question with yes; no answer means no. */
+export function isYes(answer: string | undefined): boolean {
+  return /^y(es)?$/i.test(answer?.trim() ?? "");
+}
+
 /** The error for an unknown word on the command line, with a suggestion. */
 export function unknownWord(what: Message, word: string, known: readonly string[]): BridgeError {
   const near = nearest(word, known);

@@ -255,7 +255,7 @@ function report({ terminal, json }: Call, outcome: Outcome): void {
   if (Object.keys(found).length > 0) terminal.out(m.init.fitted({ lines: proposalLines(found) }));
   for (const check of checks) terminal.out(describeCheck(check));
   for (const { channel, error } of alerts) {
-    terminal.out(error === undefined ? m.init.alertTaken({ channel }) : m.init.alertFailed({ channel, error: error }));
+    terminal.out(error === undefined ? m.init.alertTaken({ channel }) : m.init.alertFailed({ channel, error }));
   }
   terminal.out("");
   terminal.out(isWell ? m.init.next({ next }) : m.init.nextWhenRight({ next }));

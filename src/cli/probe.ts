@@ -9,7 +9,7 @@ import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import type { Finding, FindingState } from "../probe/probe-report.ts";
 import { asTyped } from "./call.ts";
-import { type Call, type Command, load, loadAsCaller } from "./command.ts";
+import { type Call, type Command, isYes, load, loadAsCaller } from "./command.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
 import { type WrittenProposal, writeProposal } from "./write-proposal.ts";
@@ -57,7 +57,7 @@ async function consent(
     return false;
   }
   const answer = await input.ask(m.probe.yesOrNo({ what }));
-  return /^y(es)?$/i.test(answer.trim());
+  return isYes(answer);
 }
 
 const STATES = {

@@ -6,7 +6,7 @@ import { m } from "../messages/messages.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
-import { type Call, load } from "./command.ts";
+import { type Call, isYes, load } from "./command.ts";
 import { withProgress } from "./progress.ts";
 import { type RestorePlan, type RestoreReport, restoreDatabase } from "./restore-bridge.ts";
 import { jsonLine } from "./terminal.ts";
@@ -40,10 +40,6 @@ export const restore = withProgress<{ file: string; yes?: boolean }>(async (call
   printReport(call, report);
   return report.gap === null ? EXIT.ok : EXIT.attention;
 });
-
-function isYes(answer: string | undefined): boolean {
-  return /^y(es)?$/i.test(answer?.trim() ?? "");
-}
 
 function describePlan({ copy, database, replaced, newer }: RestorePlan): Message[] {
   const lines: Message[] = [

@@ -33,7 +33,7 @@ import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import { VERSION } from "../platform/version.ts";
 import { asTyped } from "./call.ts";
-import { type Call, load } from "./command.ts";
+import { type Call, isYes, load } from "./command.ts";
 import { type LongCall, withProgress } from "./progress.ts";
 import { restoreDatabase } from "./restore-bridge.ts";
 import { replayJournal } from "./restore-journal.ts";
@@ -86,7 +86,7 @@ export const takeover = withProgress<TakeoverOptions>(async (call, { from, yes }
     const source = findSource(loaded, standing, from);
     if (source.kind === "here" && hasShop(loaded, standing)) return reportOwn(call, loaded, shop, standing);
     for (const line of describePlan(shop, standing, source)) call.terminal.err(line);
-    if (isAsking && !/^y(es)?$/i.test((await call.terminal.input?.ask(m.restore.goOn))?.trim() ?? "")) {
+    if (isAsking && !isYes(await call.terminal.input?.ask(m.restore.goOn))) {
       call.terminal.err(m.restore.nothingChanged);
       return EXIT.failed;
     }
