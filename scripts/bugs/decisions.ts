@@ -289,6 +289,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/cancellation.ts",
   ),
   tested(
+    "test/confirm/lost-answers.test.ts",
+    "an answer that was stored before a kill taken for lost",
+    { of: "noteAccounted", does: "loadUnanswered(store);" },
+    "src/batches/delivery-rows.ts",
+  ),
+  tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that was lost while confirms named their batch is forgotten",
     { of: "loseUnanswered", does: "deleteUnanswered(store);" },

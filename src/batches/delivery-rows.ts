@@ -36,7 +36,7 @@ export function openDelivery(store: Store, at: string): OpenDelivery {
 export interface Unanswered {
   since: string;
   isLost: boolean;
-  /** The newest batch that was still to be confirmed when a GET of the process left. */
+  /** The newest batch that was still to be confirmed when a GET left that is not accounted for. */
   due?: number | undefined;
   loss?: AnswerLoss | undefined;
 }
@@ -81,6 +81,14 @@ export function moveDue(store: Store, from: number, to: number): void {
   });
 }
 
+/** Whatever the GET that has left last delivered is stored, or kept: it has delivered nothing unseen under the name of a batch that waits. */
+export function noteAccounted(store: Store): void {
+  const unanswered = loadUnanswered(store);
+  if (unanswered?.due === undefined) return;
+  const { due: _, ...accounted } = unanswered;
+  saveUnanswered(store, accounted);
+}
+
 /** Every GET was answered, or is marked in another way. */
 export function deleteUnanswered(store: Store): void {
   deleteMeta(store, "unanswered");
@@ -101,6 +109,7 @@ export function loadDelivery(store: Store): OpenDelivery | undefined {
 
 /** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
 export function closeDelivery(store: Store): void {
+  noteAccounted(store);
   deleteRows(store, openDeliveries, { lost: false });
   updateRows(store, openDeliveries, { isOpen: true }, { isOpen: false });
 }

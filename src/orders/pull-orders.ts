@@ -11,6 +11,7 @@ import {
   loadNewestDue,
   loadUnanswered,
   loseUnanswered,
+  noteAccounted,
   openDelivery,
   saveUnanswered,
 } from "../batches/delivery-rows.ts";
@@ -175,9 +176,8 @@ export class PullOrders implements Job {
     const { store } = this.#context;
     const noted = this.#mayBeLost ? undefined : loadUnanswered(store);
     if (noted === undefined) return;
-    const { due, ...lost } = noted;
     if (!noted.isLost) commitAtOnce({ store }, () => deleteUnanswered(store));
-    else if (due !== undefined) commitAtOnce({ store }, () => saveUnanswered(store, lost));
+    else if (noted.due !== undefined) commitAtOnce({ store }, () => noteAccounted(store));
   }
 
   async #ask(pass: PullPass): Promise<ServiceAnswer> {

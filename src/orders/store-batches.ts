@@ -16,7 +16,7 @@ import {
   saveStoredBatch,
   saveUnjournaled,
 } from "../batches/batch-rows.ts";
-import { closeDelivery, moveDue, settleDelivery } from "../batches/delivery-rows.ts";
+import { closeDelivery, moveDue, noteAccounted, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
@@ -373,7 +373,8 @@ export class StoreBatches {
     if (batch.unread !== undefined) deleteUnread(store, batch.unread.id);
     const { orderIds, batchId } = read;
     const known = batch.known === undefined ? undefined : loadBatchOf(store, batch.known.id);
-    if (batch.fresh && !confirmNames(this.#rules.confirm)) {
+    if (batch.fresh && confirmNames(this.#rules.confirm)) noteAccounted(store);
+    else if (batch.fresh) {
       closeDelivery(store);
       const isSame = known?.fingerprint === batch.fingerprint;
       if (settleDelivery(store, batch.fingerprint, isSame ? known : undefined))

@@ -64,6 +64,15 @@ async function startWithLoss(
   return Object.assign(t, { service });
 }
 
+/** As after a kill: the note of the GETs stays. */
+async function restartKilled(t: TestBridge): Promise<void> {
+  const [{ value }] = t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'") as [
+    { value: string },
+  ];
+  await t.restart();
+  t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(value);
+}
+
 describe("a confirm that waits when an answer of GET /orders is lost", () => {
   it("leaves once what was lost is served again and stored", async () => {
     const t = await startWithLoss();
@@ -110,11 +119,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     // The second batch of the name is asked for, and nothing of it is left but the note of the GET.
     t.service.handsOut = undefined;
     await t.run("orders");
-    const noted = t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'");
-    expect(JSON.parse(noted[0]?.value ?? "{}")).toMatchObject({ due: 1 });
-    const { value } = noted[0] as { value: string };
-    await t.restart();
-    t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(value);
+    await restartKilled(t);
     t.service.confirms = "accepted";
     await t.run("orders");
     expect(t.service.accepted).toEqual([]);
@@ -157,6 +162,20 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
 });
 
 describe("an answer of GET /orders that is lost in ordinary operation", () => {
+  it("is not assumed where the program was killed after it had stored the last one", async () => {
+    const t = await startWithLoss((service) => {
+      service.losesNext = false;
+      service.confirms = "lost";
+    });
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["stored", "stored"]);
+    await restartKilled(t);
+    t.service.confirms = "accepted";
+    t.service.handsOut = undefined;
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+  });
+
   it("delays no confirm longer than the batch's next hand-out", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat" } } });
     createOrders(t, 2);
