@@ -295,6 +295,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/batches/delivery-rows.ts",
   ),
   tested(
+    "test/pass/seen-changes.test.ts",
+    "a change without a timestamp that leaves the window before all others",
+    { of: "leavingOf", does: "return timestampOf(key);" },
+    "src/pass/seen-changes.ts",
+  ),
+  tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that was lost while confirms named their batch is forgotten",
     { of: "loseUnanswered", does: "deleteUnanswered(store);" },

@@ -25,6 +25,7 @@ const STAMP_CHARS = 8;
 const LAST_STAMP_NS = 2n ** 63n - 1n;
 const SECOND_NS = 1_000_000_000n;
 const NO_STAMP = "\0".repeat(STAMP_CHARS);
+const NEVER = "\xff".repeat(STAMP_CHARS);
 /** No order changes so often within a day; one that does costs some needless reads and never a missed one. */
 const KEYS_MAX = 64;
 
@@ -95,13 +96,16 @@ export function rememberChanges(
 ): ChangeKey[] {
   const timestamps = new Set([...served].map(timestampOf));
   const staysKnown = (key: ChangeKey) =>
-    !isWhole || (!timestamps.has(NO_STAMP) && timestampOf(key) !== NO_STAMP && !timestamps.has(timestampOf(key)));
+    !isWhole || (timestampOf(key) !== NO_STAMP && !timestamps.has(timestampOf(key)));
   const kept = seen.filter((key) => !served.has(key) && staysKnown(key));
-  // The largest timestamp leaves the window last, so it is the one whose absence means something.
-  const told = [...served].sort((a, b) =>
-    timestampOf(a) < timestampOf(b) ? -1 : timestampOf(a) > timestampOf(b) ? 1 : 0,
-  );
+  // What leaves the window last is that whose absence means something: the largest timestamp, and before that what has none, which never does.
+  const told = [...served].sort((a, b) => (leavingOf(a) < leavingOf(b) ? -1 : leavingOf(a) > leavingOf(b) ? 1 : 0));
   return [...kept, ...told].slice(-KEYS_MAX);
+}
+
+/** Compares as the moment does at which the record leaves the window. */
+function leavingOf(key: ChangeKey): string {
+  return timestampOf(key) === NO_STAMP ? NEVER : timestampOf(key);
 }
 
 /** Compares as the instant does: the bytes are big-endian and never negative. */

@@ -60,6 +60,17 @@ describe("changes that were told before", () => {
     }
   });
 
+  it("are no news where one without a timestamp never leaves the window, and the others come back with a sweep", () => {
+    const [late, a, b, undated] = [key(1, "late"), key(2, "a"), key(3, "b"), key(undefined, "undated")];
+    expect(news([a, b], [b, undated], [undated], [a, b, undated])).toEqual([true, true, false, false]);
+    const narrow = tell(tell([], [a, b]).seen, [b, undated]);
+    const wide = [late, a, b, undated];
+    expect(wide.filter((each) => !isSeen(narrow.seen, each))).toEqual([late]);
+    const { seen } = tell(narrow.seen, wide);
+    expect(tell(seen, [undated]).isNews).toBe(false);
+    expect(tell(seen, wide).isNews).toBe(false);
+  });
+
   it("are no news for being missing in a telling that was cut short", () => {
     const [a, b] = [key(1, "a"), key(2, "b")];
     const { seen } = tell([], [a, b]);
