@@ -175,6 +175,21 @@ function isMetInBatch({ service, versions, forms }: World, id: string): boolean 
 }
 
 /**
+ * The same in a batch that came after the changes had listed the newest version: the batch says by its timestamps that the other one is later, and
+ * no change is news any more. The comparison reads the order.
+ */
+function isContradictedByBatch({ service, versions, forms }: World, id: string, payload: string): boolean {
+  const text = service.newestText(id);
+  if (forms.twice !== "older" || !versions.isMisleading(id) || text === undefined) return false;
+  const [own, newest] = [payload, text].map((each) => (JSON.parse(each) as { updated_at?: unknown }).updated_at);
+  const { entries } = service.ledger;
+  const shows = ({ servedIds, responseBody }: (typeof entries)[number], timestamp: unknown) =>
+    servedIds.includes(id) && bears(responseBody ?? "null", id, timestamp);
+  const batch = entries.findLastIndex((each) => each.kind === "orders" && shows(each, own) && shows(each, newest));
+  return entries.some((each, place) => place < batch && each.kind === "updates" && shows(each, newest));
+}
+
+/**
  * A page of fewer changes than ten is full of records without a timestamp, or with an absurd one, or with one from before what was asked, which a
  * record that is served as it stands keeps however often its order changes: nothing tells it from the feed's end, or from when to go on.
  */
@@ -246,6 +261,7 @@ export function staleOrders(world: World): Difference[] {
       !isMisled &&
       !isHidden &&
       !isTied &&
+      !isContradictedByBatch(world, id, payload) &&
       !isBehindUntold(world, versions.newest(id)?.madeMs ?? 0);
     const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
     return [
