@@ -183,7 +183,7 @@ function touchRefused({ erp, auditor, seed }: World): void {
   const refused = auditor
     .prepare("SELECT feed_id, k0 FROM feed_outbox WHERE state = 'refused' AND (record <> 'null' OR ?)")
     .all(seed % 2) as { feed_id: number; k0: string }[];
-  for (const { feed_id, k0 } of refused) erp.write(feed_id === 1 ? "stocks" : "prices", k0, "upsert");
+  for (const { feed_id, k0 } of refused) erp.touch(feed_id === 1 ? "stocks" : "prices", k0);
 }
 
 function feedsOf({ forms }: World): readonly FeedName[] {

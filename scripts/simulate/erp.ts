@@ -134,6 +134,13 @@ export class Erp {
     });
   }
 
+  /** The row of that key has a new value: a second row keeps the article that it names, which its key does not say. */
+  touch(feed: FeedName, key: string): void {
+    const article = feed === "stocks" ? this.#seconds.get(key) : undefined;
+    if (article === undefined) this.write(feed, key, "upsert");
+    else this.writeSecond(key.slice(0, -1), article, ++this.#last);
+  }
+
   nextValue(): number {
     return ++this.#last;
   }
