@@ -42,7 +42,10 @@ export class CountProbe {
       if (divided.left === 0 && divided.counted < divided.taken)
         await commit(this.#context, pass.signal, () => this.#forms.saveCountOf("changes", divided.name));
     }
-    const short = this.#forms.findShort(counts, { size, isPart: isPartOfShort(pass, rows) });
+    const short = this.#forms.findShort(counts, {
+      ...{ size, isPart: isPartOfShort(pass, rows) },
+      counting: new Set(pass.short.values()),
+    });
     if (short === undefined) return undefined;
     return { ...short, isEarly: short.taken === 0 && divided?.left === 1 };
   }

@@ -18,8 +18,8 @@ export interface SendPass extends FeedPass {
   readonly control: () => Promise<OutboxRow | undefined>;
   /** The rows as they were before their first request. */
   readonly before: Map<number, OutboxRow>;
-  /** Rows of requests of which the service has counted only a part. */
-  readonly short: Set<number>;
+  /** Rows of requests of which the service has counted only a part, by the name of the count. */
+  readonly short: Map<number, string>;
   /** Halves of such requests that were not answered since, with how many were taken by that count before and after. */
   readonly divided: Map<string, { name: string; taken: number; counted: number; left: number }>;
   /** Rows of requests of which none was counted, while nothing shows whether that says that they are the same. */

@@ -149,7 +149,7 @@ export class SendRequest {
       log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
     }
     if (short !== undefined && rules.scope !== "whole") {
-      for (const { id } of rows) pass.short.add(id);
+      for (const { id } of rows) pass.short.set(id, short.name);
       return { ...refused(`${doubtOf(short).words} of ${counted.size}`), short };
     }
     const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });

@@ -46,7 +46,7 @@ export class SendRows {
       control,
       trial: new RefusalTrial(unproven),
       before: new Map(),
-      short: new Set(),
+      short: new Map(),
       divided: new Map(),
       undecided: new Set(),
       lastAccepted: undefined,

@@ -158,11 +158,19 @@ export function doubtOf({ name, count }: CountedOtherwise): Doubt {
   return { why: "counts", words: called === "" ? `${count}` : `${called}: ${count}` };
 }
 
+interface ShortCountOptions {
+  size: number;
+  isPart: boolean;
+  counting?: ReadonlySet<string>;
+  needs?: "name" | "one size" | "two sizes";
+}
+
 /**
  * A count that is known to follow the number of records, or is called so, and says now that fewer were taken. Undefined where there is none.
  * @param size how many records the answer does not name as refused
  * @param isPart whether the records were in a request of which only a part was counted: then 0 is such a count too. Else one that is
  * called a count of changes says that nothing has changed, and any other one may, unless another count says that the records came.
+ * @param counting counts that were smaller than the records of other requests lately, whatever they were equal to before
  * @param needs what shows that a count follows the number of records: `name`: being called so is enough; `one size`: no name is, and of a
  * name that says so one number that it was equal to; `two sizes`: two of them whatever it is called. One number is enough where it was
  * equal to that several times.
@@ -170,7 +178,7 @@ export function doubtOf({ name, count }: CountedOtherwise): Doubt {
 export function findShortCount(
   learned: LearnedCounts,
   counts: AnswerCounts,
-  { size, isPart, needs = "name" }: { size: number; isPart: boolean; needs?: "name" | "one size" | "two sizes" },
+  { size, isPart, counting, needs = "name" }: ShortCountOptions,
 ): CountedOtherwise | undefined {
   let short: CountedOtherwise | undefined;
   for (const [name, count] of Object.entries(counts)) {
@@ -179,7 +187,7 @@ export function findShortCount(
     if (isOfElse(known, name) || taken >= size) continue;
     const sizes = known?.sizes.length ?? 0;
     const isNamed = isCalled(TAKEN_NAME, name) || isLeftOutName(name);
-    const isEqual = sizes >= SIZES_MAX || isUsuallyEqual(known, { name, count });
+    const isEqual = sizes >= SIZES_MAX || isUsuallyEqual(known, { name, count, isCounting: counting?.has(name) });
     const isSure = known?.isOfTaken === true || (sizes > 0 && saysNone(learned, counts, { name, size }));
     if (count === 0 && !isPart && !isSure && (!isEqual || isCalled(CHANGED_NAME, name))) continue;
     const isFollowing =
@@ -190,9 +198,13 @@ export function findShortCount(
   return short;
 }
 
-/** It was equal several times, of one number of records. A number that is the same again may be none of records. */
-function isUsuallyEqual(known: KnownCount | undefined, { name, count }: { name: string; count: number }): boolean {
+/** It was equal several times, of one number of records. A number that is the same again may be none of records, unless it was another one since. */
+function isUsuallyEqual(
+  known: KnownCount | undefined,
+  { name, count, isCounting = false }: { name: string; count: number; isCounting?: boolean | undefined },
+): boolean {
   if ((known?.times ?? 0) < TIMES_MAX) return false;
+  if (isCounting) return true;
   return known?.sizes[0] !== count || isCalled(TAKEN_NAME, name) || isCalled(CAME_NAME, name) || /#\.\d/.test(name);
 }
 

@@ -226,7 +226,12 @@ describe("a service that counts only what was changed", () => {
 });
 
 /** The service takes all records but one, and answers with the number of those that it has taken, or changed. */
-async function startPlain(say: (count: number) => string, counting: "taken" | "changed", chunk: number) {
+async function startPlain(
+  say: (count: number) => string,
+  counting: "taken" | "changed",
+  chunk: number,
+  sizes: readonly [number, ...number[]] = [5, 4, 5, 4, 5, 4],
+) {
   const feeds = await startFeeds({ settings: { imports: { stocks: { chunk } } } });
   const { service } = feeds.sandbox;
   const handle = service.handle.bind(service);
@@ -240,9 +245,9 @@ async function startPlain(say: (count: number) => string, counting: "taken" | "c
     const headers = { "content-type": "text/plain; charset=utf-8" };
     return { ...response, headers, body: Buffer.from(say(counting === "taken" ? taken.length : changed.length)) };
   };
-  fillStock(feeds.erp, 5, 1);
+  fillStock(feeds.erp, sizes[0], 1);
   await feeds.run("stocks");
-  for (const rows of [4, 5, 4, 5, 4]) {
+  for (const rows of sizes.slice(1)) {
     feeds.erp.exec(`UPDATE stock SET quantity = quantity + 1 WHERE sku <= 'S-${rows}'`);
     await feeds.minute();
   }
@@ -250,7 +255,7 @@ async function startPlain(say: (count: number) => string, counting: "taken" | "c
   return { ...feeds, trouble };
 }
 
-const PLAIN: [string, (count: number) => string][] = [
+const PLAIN: [[string, (count: number) => string], ...[string, (count: number) => string][]] = [
   ["a bare number", (count) => `${count}`],
   ["a text", (count) => `Загружено строк: ${count}`],
   ["a text in quotes", (count) => JSON.stringify(`Loaded ${count} rows`)],
@@ -279,6 +284,16 @@ describe("a count that was the number of records in each answer", () => {
     clock.advance(12 * 3_600_000);
     await feeds.minutes(3);
     expect([differing(feeds), quarantined().filter(({ state }) => state === "held")]).toEqual([0, []]);
+  });
+
+  it("and was 1 of one so far shows by another number that 1 of two is less than all", async () => {
+    const feeds = await startPlain(PLAIN[0][1], "taken", 500, [1, 1, 1, 1, 1]);
+    const { erp, trouble, level, rows } = feeds;
+    trouble.leavesOut = "S-2";
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 5), ('S-3', 5); UPDATE stock SET quantity = 7");
+    for (let minutes = 0; minutes < 5; minutes++) await feeds.minute();
+    expect([level("S-1"), level("S-3")]).toEqual([7, 7]);
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-2" }]);
   });
 
   it.each<[string, string]>([

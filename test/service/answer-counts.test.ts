@@ -21,6 +21,12 @@ const learned = (...answers: [number, unknown][]) =>
 const shortOf = (known: LearnedCounts, answer: unknown, size: number, isPart = false) =>
   findShortCount(known, countsOf(answer), { size, isPart })?.name;
 
+it("is the same number again, and counts where it was another one since", () => {
+  const known = learned(...Array.from({ length: 5 }, (): [number, unknown] => [1, 1]));
+  const of = (counting: ReadonlySet<string>) => findShortCount(known, countsOf(1), { size: 2, isPart: true, counting });
+  expect([of(new Set())?.taken, of(new Set(["#"]))?.taken]).toEqual([undefined, 1]);
+});
+
 describe("a count that is smaller than the number of records", () => {
   it.each<[string, [number, unknown][], unknown, string]>([
     ["is called updated and followed one number", [[6, { updated: 6 }]], { updated: 100 }, "updated"],
