@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { textOf } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder } from "../answers/timestamp.ts";
+import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
 import type { Store } from "../database/store.ts";
@@ -206,6 +206,12 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     queueWholeRead(options, record, contentHash);
     return "owed";
   }
+  if (counted && isOfFuture(options, record, read.values)) {
+    // No answer of the order is as late as that: whatever it is read with counts.
+    saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
+    requestRead(store, record, options.at);
+    return "owed";
+  }
   // What is stored is another one then, and the record is later than that as well.
   const isOvertaking = counted && isCancelled === stored.isCancelled;
   if (isOvertaking && takesOvertaken(options, record, read.values)) return ingestGood(options, record);
@@ -264,6 +270,16 @@ function wasLeft(
 ): boolean {
   if (mapping.source !== "batch" || loadQueuedRead(store, orderId) !== undefined) return false;
   return wasListed(store, { orderId, timestamp: updatedAt }, rules.plan.timezone);
+}
+
+/** Whether a batch holds a version with a time from the future, which does not say that it is the later one. */
+function isOfFuture(
+  { store, mapping, rules, askedAt }: IngestOptions,
+  { orderId }: GoodRecord,
+  { updatedAt }: OrderValues,
+): boolean {
+  if (mapping.source !== "batch" || loadQueuedRead(store, orderId) !== undefined) return false;
+  return isStrictlyNewer(updatedAt, askedAt ?? null, rules.plan.timezone);
 }
 
 /** Whether what the record has overtaken was stored before it. */

@@ -40,3 +40,25 @@ it("takes what a batch brings first of a change whose read has failed", async ()
   await run("orders");
   expect(statusOf(id).status).toBe("paid");
 });
+
+it("keeps an order as it was read last where a batch also holds a version whose time lies in the future", async () => {
+  const test = await startFollowed(2, { service: { updates: { carry: "changes" } } });
+  const { sandbox, clock, change, poll, run, statusOf } = test;
+  const [id = ""] = test.ids;
+  change(id, { status: "packed" });
+  await poll();
+  const { status, revision } = statusOf(id);
+  expect(status).toBe("packed");
+  const newest = sandbox.service.newestText(id)!;
+  const left = newest.replace('"packed"', '"paid"').replace(/("updated_at":")\d{4}/, "$12126");
+  expect(left).not.toBe(newest);
+  const body = `{"batch_id":"b-2","orders":[${newest},${left}]}`;
+  sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", body, contentType: "application/json" } });
+  clock.advance(60_000);
+  expect(await run("orders")).toMatchObject({ error: null });
+  expect(statusOf(id)).toEqual({ status: "packed", revision });
+  expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+  for (let polls = 0; polls < 5; polls++) await poll();
+  expect(statusOf(id)).toEqual({ status: "packed", revision });
+  expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+});
