@@ -270,8 +270,11 @@ async function expectQuiet(world: World): Promise<void> {
   if (after !== before) {
     const [were, are] = [before, after].map((dump) => new Set(dump.split("\n"))) as [Set<string>, Set<string>];
     const gone = [...were].filter((row) => !are.has(row)).map((row) => `- ${row}`);
-    const made = [...are].filter((row) => !were.has(row)).map((row) => `+ ${row}`);
-    world.fail(14, `written though nothing happened: ${[...gone, ...made].join("; ").slice(0, 6_000)}`);
+    // A service that keeps orders for a while goes on losing them. One is noted once another is read in the same pass.
+    const isKeptNoLonger = (row: string) => world.forms.retention && row.startsWith("missing_orders ");
+    const made = [...are].filter((row) => !were.has(row) && !isKeptNoLonger(row)).map((row) => `+ ${row}`);
+    if (gone.length + made.length > 0)
+      world.fail(14, `written though nothing happened: ${[...gone, ...made].join("; ").slice(0, 6_000)}`);
   }
   if (posts().length > count) world.fail(14, `sent though nothing happened: ${posts().at(-1)?.requestBody}`);
 }
