@@ -105,13 +105,15 @@ function packed(text: string): Buffer {
 /** The operator's changelog in the form that Debian's tools read. */
 function changelogOf(changes: string, { root, version, epoch, arch, maintainer }: TreeOptions): string {
   const newest = changes.split(/^## /m)[1] ?? "";
-  const entries = newest
-    .replace(/^.*\n/, "")
+  const [, ...lines] = newest
     .replace(/\n {2}/g, " ")
-    .trim()
-    .split(/\n+- |^- /);
-  const told = [describeRuntime(findRuntime(root, arch).version), ...entries.filter((entry) => entry !== "")];
-  const wrapped = told.flatMap((entry) => wrap(`* ${entry}`, "  "));
+    .replace(/\*\*|\[(.+?)\]\(.+?\)/g, "$1")
+    .split("\n");
+  const told = [describeRuntime(findRuntime(root, arch).version), ...lines.filter((line) => line !== "")];
+  const wrapped = told.flatMap((line) =>
+    // In brackets, as Debian's own changelogs have their headings.
+    line.startsWith("#") ? ["", `  [ ${line.replace(/^#+ /, "")} ]`] : wrap(`* ${line.replace(/^- /, "")}`, "  "),
+  );
   const date = new Date(epoch * 1000).toUTCString().replace("GMT", "+0000");
   return [`erp-bridge (${version}) stable; urgency=medium`, "", ...wrapped, "", ` -- ${maintainer}  ${date}`, ""].join(
     "\n",
