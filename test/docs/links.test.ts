@@ -32,4 +32,11 @@ describe("the pages", () => {
   it("link to pages and headings that are there", () => {
     expect(PAGES.flatMap((page) => brokenLinks(page).map((target) => `${page}: ${target}`))).toEqual([]);
   });
+
+  it("name files and rooms of src that are there", () => {
+    const page = readFileSync("docs/architecture.md", "utf8");
+    const named = [...page.matchAll(/`([\w/-]+(?:\/|\/[\w-]+\.ts))`/g)].map(([, name = ""]) => name);
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter((name) => ![`src/${name}`, name].some((place) => existsSync(place)))).toEqual([]);
+  });
 });
