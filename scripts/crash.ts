@@ -1,5 +1,5 @@
 /*
- * Crashes the installed program on purpose, and lets the ledger of the stand-in service judge whether anything that was
+ * Crashes the installed program on purpose, and lets the ledger of the mock service judge whether anything that was
  * confirmed is lost: `npm run campaign:crash -- [--part kill|power|disk|locks|giant] [--seed S] [--step N] [--stride N] [--long]`.
  *
  * - kill: SIGKILL at every write of a batch, a push, a recovery, and at random times;

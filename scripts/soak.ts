@@ -1,5 +1,5 @@
 /*
- * Lets the installed daemon work for hours against the stand-in service, every flow once a second, with faults at random
+ * Lets the installed daemon work for hours against the mock service, every flow once a second, with faults at random
  * times, and looks whether anything grows: `npm run campaign:soak -- --hours H [--seed S]`; fractions are hours too.
  *
  * Exit code 1: something grows, or something was lost; 64: usage.

@@ -53,7 +53,7 @@ function importsOf(file: string): ImportLine[] {
   return [...lines, ...bare].map((m) => ({ file, from: m[1] ?? m[2] ?? "" }));
 }
 
-/** The stand-in service is a program of its own: it imports no room, and only its command imports it. */
+/** The mock service is a program of its own: it imports no room, and only its command imports it. */
 function breaksSandbox(room: string, target: string): boolean {
   return room === "sandbox" || (target === "sandbox" && room !== "cli");
 }

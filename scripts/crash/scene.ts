@@ -47,7 +47,7 @@ export interface Accepted {
 }
 
 /**
- * The stand-in service in this process, a database, and the program as a child that may have the shim before its disk.
+ * The mock service in this process, a database, and the program as a child that may have the shim before its disk.
  * Every confirm is looked at as it arrives: the orders that it names must be in the database by then.
  */
 export class Scene {

@@ -81,7 +81,7 @@ export function equal(actual: unknown, expected: unknown): true {
   return true;
 }
 
-/** A stand-in service inside the machine, from the package itself, that starts with the machine. */
+/** A mock service inside the machine, from the package itself, that starts with the machine. */
 export function addSandbox(machine: Machine, name: string, port: number, rate: number): void {
   // Other orders after each start, as at a service that goes on while this machine is away.
   const program = `/usr/bin/erp-bridge sandbox --port ${port} --rate ${rate} --seed $(date +%%s)`;
@@ -93,7 +93,7 @@ export function addSandbox(machine: Machine, name: string, port: number, rate: n
   machine.must(`systemctl daemon-reload; systemctl enable --quiet --now sandbox-${name}`);
 }
 
-/** The ids of every order that a stand-in has taken as confirmed, by its own ledger. */
+/** The ids of every order that a mock service has taken as confirmed, by its own ledger. */
 export function confirmedAt(machine: Machine, port: number): string[] {
   const ask = `fetch("http://127.0.0.1:${port}/_sandbox/ledger").then((answer) => answer.text()).then(console.log)`;
   const { entries } = JSON.parse(machine.must(`/usr/lib/erp-bridge/node -e '${ask}'`)) as {
@@ -102,9 +102,9 @@ export function confirmedAt(machine: Machine, port: number): string[] {
   return entries.flatMap(({ effect }) => (effect?.kind === "confirmed" ? (effect.orderIds ?? []) : []));
 }
 
-/** `erp-bridge init` against a stand-in; polls every five seconds, so that a trial need not wait for minutes. */
+/** `erp-bridge init` against a mock service; polls every five seconds, so that a trial need not wait for minutes. */
 export async function configure(machine: Machine, name: string, port: number, instance?: string): Promise<string> {
-  await machine.until("the stand-in answers", () => machine.run(LISTENS(port)).code === 0);
+  await machine.until("the mock service answers", () => machine.run(LISTENS(port)).code === 0);
   const flag = instance === undefined ? "" : `--instance ${instance} `;
   const file = `/etc/erp-bridge/${instance ?? "config"}.yaml`;
   const out = machine.must(

@@ -277,7 +277,7 @@ describe("a wrong configuration", () => {
       "  The least important messages that are written.",
       `${FILE}:5:1 log: is a duplicate; it stands in line 4 already`,
       "    log: {}",
-      "  What the program tells.",
+      "  What the program logs.",
       `${FILE}:6:21 orders.schedule: is not a schedule that cron understands`,
       "    orders: { schedule: x, batch: { orders: y } }",
       "  When new orders are pulled (cron).",

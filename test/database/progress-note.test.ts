@@ -169,11 +169,11 @@ describe("how far a database had come", () => {
       const old = new Database(copy);
       await old.backup(file);
       old.close();
-      expect(() => store.look()).toThrow("older than what the service was told");
+      expect(() => store.look()).toThrow("older than what was confirmed to the service");
       for (const batch of ["third", "fourth", "fifth"]) storeBatch(store, batch);
       saveOrder(store, 3);
       saveOrder(store, 4);
-      expect(() => store.secure()).toThrow("older than what the service was told");
+      expect(() => store.secure()).toThrow("older than what was confirmed to the service");
       expect(troubles).toEqual(["older", "older"]);
       expect(readNote(file)).toEqual(noted);
       store.close();
@@ -189,7 +189,7 @@ describe("how far a database had come", () => {
       storeBatch(store, "first");
       store.secure();
       store.db.exec(sql);
-      expect(() => store.secure()).toThrow("older than what the service was told");
+      expect(() => store.secure()).toThrow("older than what was confirmed to the service");
     },
   );
 

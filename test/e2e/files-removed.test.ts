@@ -298,7 +298,7 @@ whole.describe("a database that was damaged while the daemon was dead", PATIENT,
 });
 
 describe("a database that is not the one that was there last", PATIENT, () => {
-  const WORDS = "is older than what the service was told";
+  const WORDS = "is older than what was confirmed to the service";
 
   itWhole("is told after an earlier copy was put over it", async () => {
     const { shop, program } = await startDaemon();

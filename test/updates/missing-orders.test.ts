@@ -142,7 +142,7 @@ describe("an order that the service says it does not have", () => {
     test.ill.set(id, NO_SUCH_ORDER);
     test.change(id, { status: "paid" });
     await test.poll();
-    // Years ahead the read is due; the stand-in's Date goes with this clock.
+    // Years ahead the read is due; the mock service's Date goes with this clock.
     test.clock.jump(3 * 365 * 86_400_000);
     await test.run("updates");
     expect(test.snapshots(id)).toBe(2);

@@ -165,7 +165,7 @@ export const restore = {
   copying: "Copying",
   gapAndSteps: ({ gap, steps }: { gap: Said; steps: Said }) => `${gap} ${steps}`,
   older: ({ file }: { file: string }) =>
-    `${file} is older than what the service was told: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
+    `${file} is older than what was confirmed to the service: an earlier copy was put in its place, its -wal was removed, or rows were deleted.`,
   logSpoilt: ({ file }: { file: string }) =>
     `${file} or its -wal was truncated or overwritten while the daemon was running: the last changes may be missing, those of the ERP too.`,
   newerElsewhere: ({ file, place }: { file: string; place: string }) =>

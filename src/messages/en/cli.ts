@@ -88,7 +88,7 @@ export const command = {
       kept: "stays on the site",
     })[state],
   formerWays: ({ name }: { name: string }) =>
-    `Take those that wait off sale: erp-bridge approve ${name} --former gone. Leave them on the site as they are: erp-bridge approve ${name} --former keep. Under the former key they are told apart again.`,
+    `Take those that wait off sale: erp-bridge approve ${name} --former gone. Leave them on the site as they are: erp-bridge approve ${name} --former keep. Under the former key they are distinguished again.`,
   formerKept: ({ name, rows }: { name: string; rows: number }) =>
     `${name}: ${counted(rows, "row")} of a former key stay on the site as they are.`,
   job: "job",
@@ -139,7 +139,7 @@ export const init = {
   askAddress: "Address of the service: ",
   askClientId: "Client ID: ",
   askDatabase: ({ standard }: { standard: string }) => `Database file [${standard}]: `,
-  askAlerts: "Who is told of trouble? A webhook address, the path of a program, or nothing: ",
+  askAlerts: "Where do alerts go? A webhook address, the path of a program, or nothing: ",
   neitherAddressNorProgram: "is neither an address nor a program that is there",
   missing: "is missing",
   nobodyToAsk: ({ wrong }: { wrong: readonly string[] }) =>
@@ -233,7 +233,7 @@ export const sync = {
   pullFirst: "Nothing was pulled yet: what comes first must be stored and confirmed before older orders are read.",
   pullFirstHow: "Pull first: erp-bridge sync orders",
   numbersUnknown: ({ count, names }: { count: number; names: readonly string[] }) =>
-    `${counted(count, "number")} of no stored order (${names.join(", ")}): the service tells orders by their ids only; name those.`,
+    `${counted(count, "number")} of no stored order (${names.join(", ")}): the service finds orders by their ids only; name those.`,
   nothingToSend: "Nothing would be sent.",
   heldNow: ({ job, reason }: { job: string; reason: string }) =>
     `${job}: held (${reason}), so nothing of it would go now.`,

@@ -106,7 +106,7 @@ export const database = {
   missing: ({ file }: { file: string }) => `The database ${file} does not exist.`,
   initOrFix: "Make it with erp-bridge init, or correct database.path.",
   older: ({ file }: { file: string }) =>
-    `${file} is older than what the service was told: an earlier copy was brought in, or rows were deleted, while the bridge was running.`,
+    `${file} is older than what was confirmed to the service: an earlier copy was brought in, or rows were deleted, while the bridge was running.`,
   restartVerifies: "Restart erp-bridge: it verifies the database first.",
   overwritten: ({ file }: { file: string }) =>
     `${file} was overwritten by another program while the bridge was running.`,

@@ -111,7 +111,7 @@ export const keys = {
   serviceProxy:
     "How the service is reached from a network that lets nothing out directly: env (HTTPS_PROXY and NO_PROXY of the program's environment), the address of a proxy, or null. A service on loopback is asked directly.",
   serviceCaFile:
-    "File with certificates (PEM) of authorities that are believed beside the usual ones, relative to this file, for a network that inspects TLS.",
+    "File with certificates (PEM) of authorities that are trusted beside the usual ones, relative to this file, for a network that inspects TLS.",
   serviceAnswerBytesMax: "The largest answer that is read; a larger one is an error and confirms nothing.",
   serviceAnswerRecordsMax:
     "The most records (orders, changes) that one answer may hold; more are an error and confirm nothing. 200,000 take some 400 MB of memory while they are read.",
@@ -122,11 +122,11 @@ export const keys = {
   erp: "When the ERP's silence is worth attention.",
   erpReadWithin: "Waiting orders must be taken within this time.",
   erpWriteWithin: "How often the ERP writes its tables.",
-  reconcile: "A look at stored orders for differences that no change has told of.",
+  reconcile: "A comparison of stored orders with the service, for differences that no change has shown.",
   reconcileSchedule: "When stored orders are compared with the service (cron).",
   reconcileOpen: "At most so many orders that are still open are read each time; the rest follows the next time.",
   reconcileSample: "So many of the other orders are read each time, in turn.",
-  alerts: "Who is told when something needs attention.",
+  alerts: "Where messages go when something needs attention.",
   alertsCommand: "Program that is started, without a shell: its path, or a list of path and arguments; null: none.",
   alertsWebhook: "Address that receives a POST; null: none.",
   heartbeat:
@@ -150,13 +150,13 @@ export const keys = {
   mirrorShop: "This shop's key there; null: there is no mirror.",
   mirrorSchema: "The schema there, as erp-bridge mirror init made it.",
   mirrorSchedule: "When the mirror is brought up to date, both ways (cron).",
-  mirrorCompare: "When everything is compared, for what no change has told of (cron).",
+  mirrorCompare: "When everything is compared, for what no change has shown (cron).",
   mirrorTimeout: "How long PostgreSQL may take for one statement.",
   mirrorCaFile:
-    "File with certificates (PEM) of authorities that are believed beside the usual ones, relative to this file.",
+    "File with certificates (PEM) of authorities that are trusted beside the usual ones, relative to this file.",
   http: "Health, metrics and the status page, for this machine alone.",
   httpListen: "Loopback address and port, or off; a taken port never stops orders and is tried again.",
-  log: "What the program tells.",
+  log: "What the program logs.",
   logLevel: "The least important messages that are written.",
   timezone: "Time zone of the schedules; null: that of this machine.",
   language:

@@ -50,7 +50,7 @@ export const mirror = {
   noAddressHint: "Write the address that head office hands out into that file; then: systemctl restart erp-bridge",
   accessHint: "Compare user, password and database in the mirror's address with those there, and pg_hba.conf.",
   certificate: ({ at, why }: { at: string; why: string }) =>
-    `The certificate of PostgreSQL at ${at} is not believed: ${why}.`,
+    `The certificate of PostgreSQL at ${at} is not trusted: ${why}.`,
   certificateHint:
     "Name its authority in mirror.ca_file, and the host in the mirror's address as the certificate does.",
   right: ({ at, user, why }: { at: string; user: string; why: string }) =>

@@ -175,7 +175,7 @@ export const story = {
   binary: "binary data",
   confirmed: "the batch was confirmed",
   confirmRefused: "the service refused the confirm",
-  confirmOwed: "the confirm of the batch is still owed",
+  confirmOwed: "the confirm of the batch is still due",
   wanted: ({ id, status }: { id: number; status: string }) => `request ${id}: status ${status} wanted by the ERP`,
   waiting: ({ id, status, state }: { id: number; status: string; state: string }) =>
     `request ${id}: status ${status} wanted by the ERP, ${state}`,

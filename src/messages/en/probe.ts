@@ -155,9 +155,9 @@ export const probe = {
   clocksSame: "the clocks of this machine and of the service agree",
   clocksApart: ({ minutes }: { minutes: number }) =>
     `the clocks of this machine and of the service are ${minutes} min apart`,
-  formEmpty: ({ form }: { form: string }) => `${form}: answered without changes, which tells little`,
+  formEmpty: ({ form }: { form: string }) => `${form}: answered without changes, which shows little`,
   formEmptyLikely: ({ form }: { form: string }) =>
-    `${form}: answered without changes, which tells little, but a since that is no time is refused`,
+    `${form}: answered without changes, which shows little, but a since that is no time is refused`,
   timestamps: ({ form, digits, zone }: { form: string; digits: number; zone: string | null }) =>
     `timestamps are ${form}${digits > 0 ? ` with ${counted(digits, "digit")} of a second` : ""}${zone === null ? "" : zone === "" ? ", without a zone" : `, zone ${zone}`}`,
   found: ({ question }: { question: Said }) => `found      ${question}`,

@@ -64,7 +64,8 @@ export const conditionsEn = {
     recovery: () => DATABASE_RECOVERY,
   },
   database_older: {
-    text: () => "The database is older than what the service was told: start the daemon, which says what to do.",
+    text: () =>
+      "The database is older than what was confirmed to the service: start the daemon, which says what to do.",
     next: RESTART,
     recovery: () => DATABASE_RECOVERY,
   },
@@ -287,7 +288,7 @@ export const conditionsEn = {
     text: ({ file }: { file: string }) =>
       `The newest copy in backup.dir is ${file}; another one has a later time in its name, because a clock was wrong.`,
     next: "Restore from the one that is named here. The others go by themselves once there are enough newer ones, or delete them.",
-    recovery: () => "The names of copies tell the newest again.",
+    recovery: () => "The names of copies show the newest again.",
   },
   disk_low: {
     text: ({ free }: { free: number }) => `Only ${sizeText(free)} are free on the disk of the database.`,

@@ -50,7 +50,7 @@ export const statusEn = {
     mirror_full: "the mirror's PostgreSQL has no room",
     mirror_read_only: "the mirror's PostgreSQL takes no writes",
     mirror_access: "the mirror's PostgreSQL does not let the bridge in",
-    mirror_certificate: "the certificate of the mirror's PostgreSQL is not believed",
+    mirror_certificate: "the certificate of the mirror's PostgreSQL is not trusted",
     mirror_right: "the bridge lacks a right in the mirror's PostgreSQL",
     mirror_schema: "the mirror's schema is missing or of another version",
     mirror_database: "the shop's key in the mirror belongs to another database",
