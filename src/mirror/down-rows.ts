@@ -284,6 +284,16 @@ function findOrders(
   return { looked: keys.slice(0, count), found };
 }
 
+/** Those of these orders that the ERP has marked in the shop. */
+export function listMarked(store: Store, orderIds: readonly string[]): ReadonlySet<string> {
+  const rows = store
+    .prepare<{ orderId: string }>(
+      "SELECT lower(e.order_id) AS orderId FROM json_each(?) j CROSS JOIN erp_orders e ON e.order_id = j.value",
+    )
+    .all(JSON.stringify(orderIds));
+  return new Set(rows.map(({ orderId }) => orderId));
+}
+
 type WholeOrder = PlainOrder & Pick<Row<typeof orders>, "payload">;
 type Line = NamedRow<typeof orderLineRows>;
 type MarkValues = Values<typeof MARK_COLUMNS>;

@@ -18,6 +18,7 @@ import {
   type EventsPart,
   hasChanges,
   hashOrder,
+  listMarked,
   loadBatch,
   loadChanges,
   loadConditions,
@@ -323,9 +324,14 @@ async function findDiffering(
     return order === undefined ? [] : [{ key, ...order }];
   });
   const ids = own.map(({ orderId }) => orderId);
+  const marked = listMarked(store, ids);
   const there = await loadHashes(tx, shop, ids);
   await refreshQueue(tx, shop, readQueue(store, { keys }, queue));
-  return own.filter(({ orderId, hash }) => there.get(orderId) !== hash).map(({ key }) => key);
+  const isSame = ({ orderId, hash }: (typeof own)[number]) => {
+    const order = there.get(orderId);
+    return order?.hash === hash && (order.hasMark || !marked.has(orderId));
+  };
+  return own.filter((order) => !isSame(order)).map(({ key }) => key);
 }
 
 function rowsOf<C extends Columns>(

@@ -61,13 +61,18 @@ const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, ep
   ON CONFLICT (shop, order_id) DO UPDATE SET
     ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq`;
 
-/** Of an order that another client has changed there: none. */
-const HASHES = `SELECT order_id,
-    CASE WHEN content = hash_record_extended(ROW(${ORDER_NAMES.join(", ")}), 0) THEN hash END AS hash
-  FROM orders WHERE shop = $1 AND order_id = ANY ($2::uuid[])`;
+/** Whether a mark of the order that is missing was deleted by the ERP: the deletion is noted until the shop has it. */
+const unmarked = (order: string) =>
+  `EXISTS (SELECT 1 FROM touched t WHERE t.shop = $1 AND t.tbl = 'erp_orders' AND (t.k0 IS NULL OR t.k0 = ${order}::text))`;
 
-/** What an ERP had marked in the shop before it came here; what is marked here counts. */
-const MARKS = `${insertOf("erp_orders", MARK_COLUMNS)} ON CONFLICT DO NOTHING`;
+/** `hash`: null for an order that another client has changed there. `hasMark`: the ERP has marked it, or deleted its mark. */
+const HASHES = `SELECT order_id,
+    CASE WHEN content = hash_record_extended(ROW(${ORDER_NAMES.join(", ")}), 0) THEN hash END AS hash,
+    EXISTS (SELECT 1 FROM erp_orders e WHERE e.shop = $1 AND e.order_id = o.order_id) OR ${unmarked("o.order_id")} AS "hasMark"
+  FROM orders o WHERE shop = $1 AND order_id = ANY ($2::uuid[])`;
+
+/** What an ERP has marked in the shop; what it has marked here counts. */
+const MARKS = `${insertOf("erp_orders", MARK_COLUMNS)} WHERE NOT ${unmarked("r.order_id")} ON CONFLICT DO NOTHING`;
 
 const WAITING = `INSERT INTO erp_queue (shop, order_id, since)
   SELECT shop, order_id, changed_at FROM orders WHERE shop = $1 AND order_id = ANY ($2::text[]::uuid[])
@@ -150,9 +155,9 @@ export async function loadHashes(
   tx: MirrorTx,
   shop: string,
   orderIds: readonly string[],
-): Promise<Map<string, string | null>> {
-  const rows = await tx.query<{ order_id: string; hash: string | null }>(HASHES, [shop, orderIds]);
-  return new Map(rows.map((row) => [row.order_id, row.hash]));
+): Promise<Map<string, { hash: string | null; hasMark: boolean }>> {
+  const rows = await tx.query<{ order_id: string; hash: string | null; hasMark: boolean }>(HASHES, [shop, orderIds]);
+  return new Map(rows.map((row) => [row.order_id, row]));
 }
 
 export async function countOrders(tx: MirrorTx, shop: string): Promise<number> {

@@ -162,6 +162,36 @@ describeWithPostgres("the way down", () => {
     await expectMirrored(shop);
   });
 
+  it("writes again with the next comparison what PostgreSQL had refused or lost: an event, and a mark of an ERP in the shop", async () => {
+    const shop = await startMirroredShop();
+    createOrders(shop, 3);
+    await shop.run("orders");
+    await shop.there("ALTER TABLE order_events ADD CONSTRAINT mine CHECK (seq <> 2)");
+    expect(await shop.mirror()).toMatchObject({ unwritten: 1 });
+    const events = () => shop.there("SELECT seq FROM order_events ORDER BY seq");
+    expect(await events()).toEqual(["1", "3"]);
+    // It stands refused as long as it is.
+    await compare(shop);
+    expect(loadMirrorFacts(shop.bridge.store)).toMatchObject({ refused: 1 });
+    await shop.there("ALTER TABLE order_events DROP CONSTRAINT mine");
+    shop.bridge.store.db.exec("INSERT INTO erp_orders (order_id, seen_revision) SELECT order_id, 1 FROM orders");
+    // The ERP has deleted this one there; the shop has not heard of it.
+    const [deleted = ""] = await shop.there("SELECT order_id FROM orders ORDER BY order_id LIMIT 1");
+    await shop.there(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${deleted}', 1);
+      DELETE FROM erp_orders`);
+    await compare(shop);
+    expect(await events()).toEqual(["1", "2", "3"]);
+    expect(loadMirrorFacts(shop.bridge.store)).toMatchObject({ refused: 0, kept: 0 });
+    const marks = "SELECT order_id FROM erp_orders ORDER BY order_id";
+    expect(await shop.there(marks)).toHaveLength(2);
+    expect(await shop.there(marks)).toEqual(shop.rows<{ order_id: string }>(marks).map(({ order_id }) => order_id));
+    // Whatever the mirror had come to, its marks are no rows that a person could have deleted.
+    await shop.there("SET erp_bridge.quiet = 'on'; DELETE FROM erp_orders");
+    await compare(shop);
+    expect(await shop.there(marks)).toHaveLength(2);
+    expect(loadMirrorFacts(shop.bridge.store)?.kept).toBe(0);
+  });
+
   itWhole("starts over where PostgreSQL was restored, the file went back, or events were removed", async () => {
     const shop = await startMirroredShop();
     createOrders(shop, 10);
@@ -208,6 +238,19 @@ describeWithPostgres("the way down", () => {
     shop.bridge.store.db.exec("DELETE FROM order_event_rows");
     await shop.mirror();
     expect(await shop.there("SELECT count(*) FROM orders")).toEqual(["19"]);
+    // A restored copy, whose numbers jump: it has never had the newest event that PostgreSQL has.
+    createOrders(shop, 1);
+    await shop.run("orders");
+    await shop.mirror();
+    shop.bridge.store.db.exec(
+      `INSERT INTO order_event_rows (order_key, revision, kind, source, at) SELECT 1, 2, 'changed', 'update', changed_at FROM orders LIMIT 1;
+       DELETE FROM order_event_rows WHERE seq <> (SELECT min(seq) FROM order_event_rows);
+       UPDATE order_event_rows SET seq = 1; UPDATE sqlite_sequence SET seq = 10000000 WHERE name = 'order_event_rows';
+       UPDATE orders SET number = 'copy'`,
+    );
+    await shop.mirror();
+    expect(await shop.there("SELECT DISTINCT number FROM orders")).toEqual(["copy"]);
+    expect(await shop.mirror()).toEqual({});
     // A file whose numbers went back without a jump.
     shop.bridge.store.db.exec(
       "UPDATE sqlite_sequence SET seq = 3 WHERE name = 'order_event_rows'; UPDATE orders SET number = 'back'",

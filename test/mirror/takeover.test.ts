@@ -144,6 +144,28 @@ describeWithPostgres("a takeover by another machine", () => {
   );
 
   itWhole(
+    "brings to the machine that has the shop already what PostgreSQL alone has",
+    async () => {
+      const { shop, first } = await startMachines();
+      first.child.kill("SIGTERM");
+      await first.exited;
+      const ids = idsIn(shop.database);
+      expect(await shop.command("takeover", "--yes")).toMatchObject({
+        code: 0,
+        out: expect.stringContaining("nothing was changed"),
+      });
+      // As after a restore of a copy from before the order.
+      const db = new Database(shop.database);
+      db.exec("DELETE FROM order_line_rows WHERE order_key = 3; DELETE FROM orders WHERE order_key = 3");
+      db.close();
+      const taken = await shop.command("takeover", "--yes");
+      expect(taken.code, taken.err).toBe(0);
+      expect(idsIn(shop.database)).toEqual(ids);
+    },
+    PATIENT.timeout,
+  );
+
+  itWhole(
     "has what only the journal has, and what only PostgreSQL has",
     async () => {
       const { shop, first, proxy, second, there } = await startMachines({ journal: "journal" });

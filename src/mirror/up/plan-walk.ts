@@ -57,20 +57,26 @@ export interface Tables {
   hasZeros?: boolean | undefined;
 }
 
+/** Marks that PostgreSQL lacks are written there again by the comparison of orders: the orders were taken, wherever that was noted. */
+function isKept(table: ErpTable): boolean {
+  return table !== "erp_orders";
+}
+
 export function planWalk(because: Exclude<Because, "truncated">, tables: Tables): Walk {
   const { filled, used, held, hasZeros } = tables;
   const remote = filled.map((table) => ({ kind: "remote", table }) as const);
   const either = [...new Set([...used, ...filled])];
   // Zeros are no rows that a restore has taken.
-  const isCounted = (table: ErpTable) => table !== "stock" || hasZeros === undefined || held.includes(table);
+  const isCounted = (table: ErpTable) =>
+    isKept(table) && (table !== "stock" || hasZeros === undefined || held.includes(table));
   const absent: Record<typeof because, readonly WalkStep[]> = {
     night: [
       ...[...new Set([...used, ...held])].filter(isCounted).map((table) => ({ kind: "kept", table }) as const),
       ...(hasZeros === true && used.includes("stock") && !held.includes("stock") ? [ZEROS] : []),
     ],
-    remote: either.map((table) => ({ kind: "kept", table })),
+    remote: either.filter(isKept).map((table) => ({ kind: "kept", table })),
     local: either.map((table) => ({ kind: held.includes(table) ? "kept" : "local", table })),
-    approved: held.map((table) => ({ kind: "local", table })),
+    approved: held.filter(isKept).map((table) => ({ kind: "local", table })),
   };
   const requests = { kind: "requests", isAgain: because === "local" } as const;
   const outcomes = because === "remote" ? [{ kind: "outcomes", after: 0 } as const] : [];
