@@ -469,6 +469,8 @@ function isRightlyQuarantined(world: World, { kind, reference, payload }: Quaran
     return named.some((name) => lasting.has(`${kind} ${name}`) || (hadRefusedRecords && name === KEYS[0]));
   }
   if (versions.bad.has(reference ?? "")) return true;
+  // The service was restored to a time before the order: no answer brings a record of it that can be used in place of the held one.
+  if (kind === "order" && reference !== null && world.service.statusOf(reference) === undefined) return true;
   if ([...versions.bad.values()].some((raw) => versions.isOfBad(raw, payload ?? ""))) return true;
   // What a lie took the id from, or wrote it otherwise in, may be an absurd record, which its order shows to this day. Or the order is refused to this day, and the
   // changes of that time as well: nothing shows whose record it is.
