@@ -126,7 +126,9 @@ function loadRefused(store: Store, kind: RefusedKey): Refused[] {
 /** Inside a transaction. */
 export function addRefused(store: Store, kind: RefusedKey, refused: readonly Refused[]): void {
   if (refused.length === 0) return;
-  const newest = [...loadRefused(store, kind), ...refused].slice(-REFUSED_MAX);
+  const again = new Set(refused.map(({ key }) => key));
+  const others = loadRefused(store, kind).filter(({ key }) => !again.has(key));
+  const newest = [...others, ...refused].slice(-REFUSED_MAX);
   saveMirrorState(store, kind, JSON.stringify(newest));
 }
 

@@ -263,6 +263,9 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await pass()).toEqual({ erpRows: 1, outcomes: 2, unwritten: 1 });
     const states = async () => (await remote<{ state: string }>(OUTCOMES)).map(({ state }) => state);
     expect(await states()).toEqual(["pending", "sent"]);
+    // A later outcome of the same request is no second row.
+    bridge.bridge.store.db.exec("UPDATE status_requests SET http_status = 200 WHERE comment IS NULL");
+    await pass();
     switchOn(bridge.bridge.store);
     expect(loadMirrorFacts(bridge.bridge.store)).toMatchObject({ refused: 1 });
     expect(await pass()).toEqual({});
