@@ -217,7 +217,7 @@ export class Down implements MirrorPart {
     const batches = rowsOf(changes, "batch", (id) => loadBatch(store, id));
     const held = rowsOf(changes, "quarantine", (id) => loadHeld(store, id));
     refused.push(...(await writeBatches(tx, shop, batches)), ...(await writeHeld(tx, shop, held)));
-    if (conditions !== undefined) await writeConditions(tx, shop, conditions);
+    if (conditions !== undefined) refused.push(...(await writeConditions(tx, shop, conditions)));
     const move: Move = {
       ...read.move,
       ordersSeq: upToOf(at.ordersSeq, news, changed.read),

@@ -145,9 +145,9 @@ export async function writeHeld(tx: MirrorTx, shop: string, { rows, gone }: Chan
 
 /** All of them, in the place of those that were there. */
 export async function writeConditions(tx: MirrorTx, shop: string, rows: readonly DownRow<typeof CONDITION_COLUMNS>[]) {
-  const values = rows.map((row) => row.values);
-  await tx.runRows(CONDITIONS, [shop, new RowsBuffer(CONDITION_COLUMNS, values)]);
+  const refused = await writeInHalves(tx, CONDITION_COLUMNS, rows, (part) => tx.runRows(CONDITIONS, [shop, part]));
   await tx.run("DELETE FROM conditions WHERE shop = $1 AND rank > $2", [shop, rows.at(-1)?.key ?? 0]);
+  return refused;
 }
 
 /** What is here of these orders. */
