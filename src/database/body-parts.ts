@@ -1,7 +1,7 @@
 /*
- * Bodies of answers that are too large for one statement: its write lock and its memory would grow with the body. Their
- * parts are written in transactions of their own before anything names them, so that after a crash there is a whole body
- * or one that nothing names. SQL, because megabytes are counted where they are and several tables name them.
+ * Answer bodies that are too large for one statement, whose write lock and memory would grow with the body. Each part is
+ * written in its own transaction before any row references the body, so that a crash leaves either a complete body or
+ * unreferenced parts. SQL, because lengths are computed inside SQLite and several tables reference bodies.
  */
 import { onlyValue } from "./only-row.ts";
 import { findRow, insertRow } from "./queries.ts";
@@ -12,14 +12,14 @@ import type { Store } from "./store.ts";
 /** Larger bodies are stored in parts of this size. */
 export const BODY_PART_BYTES = 1024 * 1024;
 
-/** Where a body stands: in its row itself, or under a number in parts. */
+/** Where a body is stored: in the row itself (`body`), or in parts (`bodyId`). */
 export type BodyPlace = NamedRow<typeof batches, "body" | "bodyId">;
 
-/** In bytes, of a row of `batches` or another that has these two columns. */
+/** An SQL expression for the length in bytes; `row` is an alias of a table with the columns `body` and `body_id`. */
 export const bodyLength = (row: string) =>
   `coalesce(length(${row}.body), (SELECT sum(length(p.bytes)) FROM body_parts p WHERE p.body_id = ${row}.body_id))`;
 
-/** A number that no body has. */
+/** An id that no body uses. */
 export function nextBodyId(store: Store): number {
   return onlyValue(
     store,
@@ -34,7 +34,7 @@ export function saveBodyPart(store: Store, bodyId: number, part: number, bytes: 
   insertRow(store, bodyParts, { bodyId, part, bytes });
 }
 
-/** The length of each part, in their order. */
+/** Lengths of the parts in bytes, in order. */
 export function loadPartLengths(store: Store, bodyId: number): number[] {
   return store
     .prepare<number>("SELECT length(bytes) FROM body_parts WHERE body_id = ? ORDER BY part")
@@ -46,13 +46,17 @@ export function loadBodyPart(store: Store, bodyId: number, part: number): Buffer
   return findRow(store, bodyParts, { bodyId, part })?.bytes ?? Buffer.alloc(0);
 }
 
-/** The whole body, for commands that run alone. */
+/** Reads the whole body into memory: only for commands that run alone. */
 export function loadBody(store: Store, { body, bodyId }: BodyPlace): Buffer {
   if (bodyId === null) return body ?? Buffer.alloc(0);
   return Buffer.concat(loadPartLengths(store, bodyId).map((_, part) => loadBodyPart(store, bodyId, part)));
 }
 
-/** Removes some parts that nothing names. Returns how many. `open`: bodies that are being written. */
+/**
+ * Deletes up to `limit` parts that no row references.
+ * @param open ids of bodies that are still being written
+ * @returns how many parts were deleted
+ */
 export function deleteUnnamedParts(store: Store, limit: number, open: Iterable<number>): number {
   return store
     .prepare(

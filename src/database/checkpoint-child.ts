@@ -1,6 +1,6 @@
 /*
- * Moves a long write-ahead log into its database, in a process of its own: hundreds of megabytes and their flush would stop
- * the daemon's event loop. It may die at any time: a log that was moved in part is moved again.
+ * Checkpoints a long write-ahead log in a separate process: hundreds of megabytes and their fsync would block the
+ * daemon's event loop. It may be killed at any time: a partial checkpoint is repeated.
  */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { openFile } from "./open-file.ts";
@@ -29,7 +29,7 @@ function move(file: string): void {
   } finally {
     db.close();
   }
-  // Another program may have moved a part of it without a flush.
+  // Another program may have checkpointed a part without an fsync.
   flush(file);
 }
 
@@ -47,5 +47,5 @@ process.on("message", ({ step, file }: CheckpointOrder) => {
   }
   process.disconnect();
 });
-// It is not awaited any more.
+// The daemon has ended or no longer waits.
 process.on("disconnect", () => process.exit(0));

@@ -1,7 +1,7 @@
 /**
- * What every connection has. Keeps the guarantee that it is durable: `synchronous=FULL` and WAL are set and read back each time,
- * because better-sqlite3 opens an existing WAL database with NORMAL, which loses confirmed orders in a power cut. And the
- * connection that only reads.
+ * Settings of every connection, and the read-only connection. Guarantees durability: `synchronous=FULL` and WAL are set
+ * and read back each time, because better-sqlite3 opens an existing WAL database with NORMAL, which loses confirmed
+ * orders in a power cut.
  */
 
 import { statSync } from "node:fs";
@@ -19,37 +19,37 @@ import { Store } from "./store.ts";
 export type OpenMode = "daemon" | "command" | "readonly";
 
 /**
- * How long one statement may wait for another program's lock. SQLite waits by blocking the whole process: the daemon's
- * wait is a fraction of the 1.2 s for which its event loop may stop, and its callers try again asynchronously. A
- * command has nothing else to do. A reader waits only while a log is recovered.
+ * How long one statement may wait for another program's lock. SQLite blocks the whole process meanwhile: the daemon's
+ * limit is a fraction of the 1.2 s for which its event loop may stop, and its callers retry asynchronously. A command
+ * has nothing else to do. A reader waits only while a log is recovered.
  */
 export const BUSY_TIMEOUT_MS: Record<OpenMode, number> = { daemon: 100, command: 5000, readonly: 1000 };
 
-/** While opening nothing else runs in the process yet; a migration may wait out an ERP's short transaction. */
+/** Nothing else runs in the process during opening, so a migration may wait for an ERP's short transaction to end. */
 const OPENING_TIMEOUT_MS = 5000;
 
-/** A daemon that starts has its log within a moment. */
+/** A starting daemon creates its log within moments. */
 const LOG_WITHIN_MS = 3_000;
 const LOG_LOOK_MS = 50;
 
 /**
- * Pages that a connection keeps in memory, in KiB. What it once took is never given back, and the operating system
- * keeps the same pages; four times as many made nothing faster with a million orders.
+ * Page cache of a connection, in KiB. SQLite never releases it, and the operating system caches the same pages; with a
+ * million orders, four times as much made nothing faster.
  */
 const CACHE_KIB = 4096;
 
 /**
- * SQLite never shrinks the file of a write-ahead log by itself: after one large transaction of an ERP its size would go on to look like
- * that of a log which a reader keeps. The next commit that begins the log anew cuts it to this size.
+ * SQLite does not shrink a write-ahead log by itself: after one large transaction of an ERP it would look like a log
+ * that a reader keeps from being reset. The next commit that restarts the log truncates it to this size.
  */
 const LOG_BYTES_KEPT = 16 * 1024 * 1024;
 
 export function configure(db: Database.Database, mode: OpenMode): void {
-  db.pragma("trusted_schema = OFF"); // views and triggers that an ERP adds reach no function with side effects
-  db.pragma("cell_size_check = ON"); // damaged pages are noticed when read, not written on
-  db.pragma("recursive_triggers = OFF"); // an OR REPLACE fires no delete triggers: the schema's triggers expect that
-  // better-sqlite3 enforces them, and one that the ERP keeps to a table of the bridge's would refuse every write to that table.
-  // Nothing rests on the bridge's own: all lead to `orders`, of which no row is ever deleted.
+  db.pragma("trusted_schema = OFF"); // views and triggers that an ERP adds cannot call functions with side effects
+  db.pragma("cell_size_check = ON"); // detects damaged pages when they are read
+  db.pragma("recursive_triggers = OFF"); // OR REPLACE fires no delete triggers, as the schema's triggers expect
+  // better-sqlite3 enforces them by default, and a foreign key of the ERP's to a table of the bridge could fail every
+  // write to that table. The bridge's own need no enforcement: all reference `orders`, whose rows are never deleted.
   db.pragma("foreign_keys = OFF");
   if (mode === "readonly") db.pragma("query_only = ON");
   else {
@@ -60,9 +60,9 @@ export function configure(db: Database.Database, mode: OpenMode): void {
   db.pragma(`cache_size = -${CACHE_KIB}`);
 }
 
-/** Reads back what durability rests on: a pragma that does not take effect is silent. */
+/** Reads back the pragmas that durability depends on: SQLite ignores one without an error. */
 export function assertDurable(db: Database.Database, file: string, mode: OpenMode): void {
-  // A copy that was put in the place of the database is in another mode until a daemon has opened it.
+  // A copy put in place of the database is in another journal mode until a daemon has opened it.
   const expected = { synchronous: 2, foreign_keys: 0, ...(mode === "readonly" ? {} : { journal_mode: "wal" }) };
   for (const [pragma, value] of Object.entries(expected)) {
     const actual = db.pragma(pragma, { simple: true });
@@ -80,7 +80,7 @@ export function connect(file: string, readonly: boolean): Database.Database {
   return openFile(file, { readonly, fileMustExist: true, timeout: OPENING_TIMEOUT_MS });
 }
 
-/** Opening, with a file that is no database distinguished from one that was damaged while in use. */
+/** Errors of opening: a file that is no database gets its own error, unlike one that was damaged while in use. */
 export function openingError(error: unknown, file: string): BridgeError {
   if (faultCodeOf(error) !== "SQLITE_NOTADB") return asBridgeError(error, m.database.opening, file);
   return new BridgeError("database_refused", m.database.notDatabase({ file }), {
@@ -90,8 +90,9 @@ export function openingError(error: unknown, file: string): BridgeError {
 }
 
 /**
- * A database in use has its log beside it. Where the log is missing and another program has the database open all the same, it was
- * removed under it: what it writes is read by no other one, and a second log would destroy that.
+ * Refuses to open a database that another program has open while the file of the log is missing. The log was removed
+ * under that program: no one else can read what it writes, and creating a second log would destroy it.
+ * @throws BridgeError `database_busy`
  */
 export function refuseRemovedLog(file: string, mode: OpenMode): void {
   const clock = new Int32Array(new SharedArrayBuffer(4));
@@ -105,7 +106,7 @@ export function refuseRemovedLog(file: string, mode: OpenMode): void {
   });
 }
 
-/** Whether the memory that is shared over the log names frames in it: the number at 16 of its header, in wal.c `mxFrame`. */
+/** Whether the log's shared memory counts frames: offset 16 of its header, `mxFrame` in wal.c. */
 function hasFrames(file: string): boolean {
   try {
     const header = readStart(`${file}-shm`, 20);
@@ -123,7 +124,7 @@ function isOpenedByNobody(file: string): boolean {
     db.pragma("schema_version");
     return true;
   } catch (error) {
-    // Opening it reports whatever else is wrong.
+    // Any other fault is reported by opening the database.
     return !faultCodeOf(error)?.startsWith("SQLITE_BUSY");
   } finally {
     db?.close();
@@ -140,8 +141,8 @@ function refusePending(db: Database.Database, known: readonly Migration[], file:
 }
 
 /**
- * Opens a database that must exist and be at the program's version, to read it. Throws BridgeErrors only, as `openStore` does.
- * @param migrationsFolder other versions of the schema than the program's
+ * Opens an existing database of the program's schema version, read-only. Throws BridgeErrors only, as `openStore` does.
+ * @param migrationsFolder defines the expected schema version; the program's own by default
  */
 export function openReadOnly(databasePath: string, migrationsFolder = MIGRATIONS_FOLDER): Store {
   const file = resolveDatabasePath(databasePath);

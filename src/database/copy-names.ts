@@ -1,4 +1,4 @@
-/** The names of scheduled copies: `STEM-20261101T024100123Z.db`, so that they sort by time. */
+/** Names of scheduled copies: `STEM-20261101T024100123Z.db`, so that they sort by time. */
 
 const TIME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z$/;
 
@@ -7,7 +7,7 @@ export function timeInName(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, "");
 }
 
-/** Milliseconds; undefined where the text is no such time. */
+/** Milliseconds since the epoch; undefined where the text is no such time. */
 export function readTimeInName(text: string): number | undefined {
   const match = TIME.exec(text);
   if (match === null) return undefined;
@@ -16,7 +16,7 @@ export function readTimeInName(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** What stands before the time in the names of a database's copies: the database's own name without its ending. */
+/** The part before the time in names of copies: the database's name without its extension. */
 export function copyStem(databaseName: string): string {
   return databaseName.replace(/\.(db|sqlite3?)$/i, "");
 }
@@ -30,7 +30,7 @@ export function copyName(stem: string, ms: number): string {
   return `${stem}-${timeInName(ms)}.db`;
 }
 
-/** The scheduled copies among the names of a folder, oldest first. No other file there is the bridge's. */
+/** The scheduled copies among the names in a folder, oldest first. All other files are left alone. */
 export function findCopies(stem: string, names: readonly string[]): NamedCopy[] {
   return names
     .flatMap((name) => {
@@ -41,13 +41,16 @@ export function findCopies(stem: string, names: readonly string[]): NamedCopy[] 
     .sort((a, b) => a.madeMs - b.madeMs);
 }
 
-/** A copy of the present database, in the order of what the copies hold, the earliest first; the name is the word of a clock. */
+/** A copy in a list sorted by content, earliest state first: the time in its name depends on a clock that may be wrong. */
 export interface RankedCopy extends NamedCopy {
-  /** Absent where what it holds could not be read, or is another database: these come first, by name. */
+  /** Absent where the content could not be read or is another database: such copies come first, sorted by name. */
   isRead?: true;
 }
 
-/** The copies that make room: the earliest beyond `keep`, but for the one just made and those that seem to be of the future. */
+/**
+ * The copies to delete so that `keep` remain: the earliest, except for the one just made, and for unread ones with a
+ * time in the future.
+ */
 export function copiesToRemove<Copy extends RankedCopy>(
   copies: readonly Copy[],
   { keep, made, nowMs }: { keep: number; made: string; nowMs: number },
@@ -56,25 +59,25 @@ export function copiesToRemove<Copy extends RankedCopy>(
   return others.slice(0, Math.max(0, others.length - (keep - 1)));
 }
 
-/** The copy that holds the most, where another one is named as if it did; undefined where the names do not mislead. */
+/** The copy with the latest content, where another one has a later time in its name; else undefined. */
 export function misnamedNewest(copies: readonly RankedCopy[]): string | undefined {
   const newest = copies.findLast(({ isRead }) => isRead === true);
   return newest !== undefined && copies.some(({ madeMs }) => madeMs > newest.madeMs) ? newest.name : undefined;
 }
 
-/** A start of the program makes up for a copy that is late by so much of its interval. */
+/** A start makes a copy where the newest is older than this many intervals. */
 const LATE_SHARE = 1.1;
 
-/** Whether a start should begin with a copy: there is none, the last one was slept through, or the newest claims to be of the future. */
+/** Whether a start makes a copy: there is none, one was missed, or the newest has a time in the future. */
 export function isCopyLate(newestMs: number | undefined, nowMs: number, intervalMs: number): boolean {
   const ageMs = newestMs === undefined ? Number.POSITIVE_INFINITY : nowMs - newestMs;
   return ageMs < 0 || ageMs >= intervalMs * LATE_SHARE;
 }
 
-/** What SQLite and the bridge keep beside a database under its name. */
+/** Suffixes of the files that SQLite and the bridge keep beside a database. */
 const BESIDE = /^(?:-(?:journal|wal|shm|mj.*)|\.(?:lock|progress|id|restore)(?:-(?:journal|wal|shm))?)?$/s;
 
-/** Whether a path is the database or a name beside it that SQLite or the bridge would take for its own. */
+/** Whether a path is the database, or a name beside it that SQLite or the bridge uses. */
 export function isNameOfDatabase(file: string, database: string): boolean {
   return file.startsWith(database) && BESIDE.test(file.slice(database.length));
 }

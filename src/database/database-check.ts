@@ -1,13 +1,13 @@
 /*
- * Whether the database file is still what checkpoints have made of it, while a log's keeper holds its transaction. In WAL mode nothing else writes to it, and each one
- * that does is shown by the memory shared over the log. `cp`, `dd` or `rsync --inplace` over the open file is shown by nothing:
- * its pages go together with those of the log and of the caches, and destroy the database. Looks at the file's size and time,
- * and reads two pages where these have changed.
+ * Detects writes to the open database file that are no checkpoints, such as `cp`, `dd` or `rsync --inplace` over it: its
+ * new pages would be mixed with those of the log and the caches, and the database would be corrupt. In WAL mode only
+ * checkpoints write to the file, and the log's shared memory records each one. Used while `LogKeeper` holds its read
+ * transaction. Compares size and modification time, and reads two pages where these have changed.
  */
 import { endianness } from "node:os";
 import type { HeldFile } from "./held-file.ts";
 
-// Places in SQLite's file format, section 1.3, and in the index of the log (wal.c: WalIndexHdr, WalCkptInfo).
+// Offsets in SQLite's file format, section 1.3, and in the WAL index (wal.c: WalIndexHdr, WalCkptInfo).
 const HEADER_BYTES = 100;
 const MAGIC = /^SQLite format 3/;
 const PAGE_BYTES_AT = 16;
@@ -19,14 +19,14 @@ const MOVED_AT = 96;
 const ATTEMPTED_AT = 128;
 const INDEX_BYTES = 132;
 
-/** What the shared memory says of the log and of checkpoints. */
+/** The state of the log and of checkpoints, from the shared memory. */
 interface Moved {
-  /** Others once the log is begun anew. */
+  /** Changed each time the log restarts. */
   salts: string;
   frames: number;
-  /** Of the frames, those that checkpoints have moved. */
+  /** Frames that checkpoints have written to the database (`nBackfill`). */
   done: number;
-  /** More than those that are done: a checkpoint is under way, or has died. */
+  /** More than `done` while a checkpoint runs, or after one was killed (`nBackfillAttempted`). */
   attempted: number;
 }
 
@@ -41,7 +41,7 @@ interface Known {
 export class DatabaseCheck {
   readonly #database: HeldFile;
   readonly #sharedMemory: HeldFile;
-  /** Gives the page that each stored batch changes. */
+  /** Returns the number of a page that every stored batch changes. */
   readonly #pageOfBatches: () => number | undefined;
   #known: Known;
   #page: number | undefined;
@@ -54,9 +54,9 @@ export class DatabaseCheck {
     this.#known = this.#see(this.#moved());
   }
 
-  /** After a checkpoint of our own. */
+  /** To be called after each checkpoint of this process. */
   note(): void {
-    const moved = this.#moved(); // first: what comes after it is found by the next look
+    const moved = this.#moved(); // read first, so that the next check finds any later change
     this.#page = this.#pageOfBatches();
     this.#known = this.#see(moved);
   }
@@ -65,7 +65,7 @@ export class DatabaseCheck {
     const before = this.#moved();
     if (this.#database.version() === this.#known.version) return false;
     const now = this.#see(before);
-    // Last: a checkpoint that changed what was just read has left its trace by now.
+    // Read last: a checkpoint that changed the pages just read is recorded by now.
     const after = this.#moved();
     if (now.counter === undefined || isLess(now.counter, this.#known.counter)) return true;
     if (!isMovedBetween(this.#known.moved, after) && now.pages !== this.#known.pages) return true;
@@ -73,7 +73,7 @@ export class DatabaseCheck {
     return false;
   }
 
-  /** Whether a checkpoint has begun that is not over: as long as this lasts little can be compared. */
+  /** Whether a checkpoint has begun and not ended: meanwhile a foreign write cannot be distinguished from it. */
   isBlind(): boolean {
     const { done, attempted } = this.#moved();
     return attempted > done;
@@ -104,8 +104,8 @@ export class DatabaseCheck {
 }
 
 /**
- * Whether a checkpoint may have written to the file. A log that had been moved whole was begun anew without one: the
- * transaction that the keeper holds keeps other programs from moving anything from such a log, and from beginning any other one anew.
+ * Whether a checkpoint may have written to the file in between. Where the log restarted after it had been checkpointed
+ * completely, none has: the read transaction of `LogKeeper` prevents checkpoints of such a log and the restart of any other.
  */
 function isMovedBetween(before: Moved, now: Moved): boolean {
   if (now.attempted > now.done) return true;
@@ -113,7 +113,7 @@ function isMovedBetween(before: Moved, now: Moved): boolean {
   return before.done < before.frames || now.done > 0;
 }
 
-/** Of two counters that begin anew after 2^32. */
+/** Compares counters that wrap around at 2^32. */
 function isLess(now: number, before: number | undefined): boolean {
   return before !== undefined && ((now - before) | 0) < 0;
 }

@@ -1,7 +1,7 @@
 /*
- * Triggers and indexes that another program has put on the bridge's own tables. One may refuse every row, and one that says
- * RAISE(IGNORE) leaves rows out without an error: an order would be stored without its lines and confirmed. And whether the bridge's own
- * are as they should be. What is found is kept until the schema changes.
+ * Finds triggers and indexes that another program has added to the bridge's own tables, and own objects that are missing
+ * or changed. A foreign trigger may reject every row; one with RAISE(IGNORE) skips rows without an error, so that an order
+ * would be stored without its lines and confirmed. Results are cached until the schema changes.
  */
 
 import type { Message } from "../messages/message.ts";
@@ -25,11 +25,11 @@ export interface ErpObject {
   type: "trigger" | "index";
   name: string;
   table: string;
-  /** Whether it can leave out rows without an error. */
+  /** Whether it can skip rows without an error. */
   swallows: boolean;
 }
 
-/** The ERP's own to write: what it puts on these is its own affair. */
+/** Tables that the ERP writes: it may add triggers and indexes to them. */
 export const ERP_TABLES: ReadonlySet<string> = new Set(["erp_orders", ...FEED_TABLES]);
 
 interface Look {
@@ -44,10 +44,10 @@ export class ErpObjects {
   readonly #own: OwnObjects;
   readonly #tables: string;
   #known: Look | undefined;
-  /** The schema in which everything was made that can be. */
+  /** The schema version at which the last restore was tried. */
   #restoredIn: number | undefined;
 
-  /** @param configured texts of views that the configuration asks for, by their names */
+  /** @param configured SQL of the views that depend on the configuration, by name */
   constructor(store: Store, configured: Readonly<Record<string, string>> = {}) {
     this.#store = store;
     this.#configured = configured;
@@ -60,23 +60,23 @@ export class ErpObjects {
     return this.#look().objects;
   }
 
-  /** How the bridge's own stand. */
+  /** The state of the bridge's own objects. */
   own(): OwnState {
     return this.#look().own;
   }
 
-  /** Whether something of the bridge's own is to be made again, which was not tried since the schema changed last. */
+  /** Whether own objects are missing or changed, and no restore was tried since the schema last changed. */
   get isToRestore(): boolean {
     const { schema, own } = this.#look();
     return own.changed.length > 0 && this.#restoredIn !== schema;
   }
 
-  /** Inside a write transaction. Gives the names of what was made. */
+  /** Inside a write transaction. Returns the names of the objects that were recreated. */
   restore(): string[] {
     return makeAgain(this.#store.db, this.#look().own);
   }
 
-  /** What could not be made is not tried again before the schema changes. */
+  /** Objects that could not be recreated are not tried again until the schema changes. */
   noteRestored(): void {
     this.#restoredIn = this.#look().schema;
   }
@@ -91,8 +91,8 @@ export class ErpObjects {
   }
 
   /**
-   * Before a commit, and before anything is asked for that could not be stored.
-   * @throws BridgeError `database_refused`
+   * Called before a commit, and before requests whose answers could not be stored.
+   * @throws BridgeError `database_refused` where a trigger on the bridge's tables can skip rows
    */
   refuseSwallowing(): void {
     const found = this.list().filter(({ swallows }) => swallows);
@@ -102,7 +102,10 @@ export class ErpObjects {
     });
   }
 
-  /** An error that may come from one of them, or from what the bridge's own tables lack, with their names; any other as it is. */
+  /**
+   * Returns a `database_refused` that names the ERP's objects, or the missing own ones, where the error may come from
+   * them; any other error unchanged.
+   */
   explain(error: unknown): unknown {
     if (error instanceof BridgeError || !/^SQLITE_(ERROR|CONSTRAINT)/.test(faultCodeOf(error) ?? "")) return error;
     const { objects, own } = this.#lookSafely();
@@ -147,7 +150,7 @@ export class ErpObjects {
   }
 }
 
-/** An index over plain columns refuses nothing; a unique one, and one that computes something, may refuse rows. */
+/** Whether an index can make a write fail: a unique one, or one with an expression or a condition. */
 function canRefuse(sql: string): boolean {
   return /^\s*CREATE\s+UNIQUE\b/i.test(sql) || /\bWHERE\b/i.test(sql) || sql.split("(").length > 2;
 }

@@ -1,9 +1,9 @@
 /**
- * What a database file must be before it is opened. Keeps two guarantees: one file has one name (no symbolic or hard
- * links, the folder resolved), so that the instance lock beside it cannot be passed by; and the file lies where locks
- * and shared memory work, on a local file system. Looks at metadata, and reads through SQLite's own descriptor where it has one: closing
- * one of ours of a database file, its log or their shared memory would drop the locks of this process's connections. Writes nothing but
- * an empty file at first use.
+ * Checks of a database file before it is opened. They guarantee that one file has one name (no symbolic or hard links,
+ * the folder resolved), so that the instance lock beside it cannot be bypassed, and that the file is on a local file
+ * system, where locks and shared memory work. They look at metadata, or read through a descriptor that SQLite has open:
+ * closing another descriptor of a database file, its log or their shared memory would drop the POSIX locks of this
+ * process's connections. The only write is the creation of an empty file at first use.
  */
 
 import {
@@ -35,7 +35,7 @@ export interface Mount {
   type: string;
 }
 
-/** File systems on which SQLite's locks or the shared memory of WAL do not hold between all who can see the file. */
+/** File systems on which SQLite's locks or WAL's shared memory do not work between all machines that see the file. */
 const NETWORK_TYPES =
   /^(nfs\d?|cifs|smbfs|smb\d|ncpfs|afs|ceph|9p|coda|lustre|beegfs|gpfs|gfs2|ocfs2|pvfs2|davfs|vboxsf|prl_fs)$/;
 const NETWORK_FUSE =
@@ -45,7 +45,7 @@ export function isNetworkFileSystem(type: string): boolean {
   return NETWORK_TYPES.test(type) || NETWORK_FUSE.test(type);
 }
 
-/** Reads the lines of /proc/self/mountinfo (proc(5)); lines that do not have its form are left out. */
+/** Parses /proc/self/mountinfo (proc(5)); skips lines of another form. */
 export function parseMountInfo(text: string): Mount[] {
   return text.split("\n").flatMap((line) => {
     // The number of optional fields varies; " - " ends them and the file system's type follows.
@@ -58,7 +58,7 @@ export function parseMountInfo(text: string): Mount[] {
   });
 }
 
-/** The mount that a resolved path lies on: the longest mount point, and of equal ones the last, which covers the others. */
+/** The mount of a resolved path: the longest mount point; of equal ones the last, which hides the others. */
 export function mountOf(resolvedPath: string, mounts: readonly Mount[]): Mount | undefined {
   let found: Mount | undefined;
   for (const mount of mounts) {
@@ -72,10 +72,10 @@ function refuse(message: Message, hint: Message, cause?: unknown): BridgeError {
   return new BridgeError("database_refused", message, { hint, cause });
 }
 
-/** The one name of a database: its folder resolved through symbolic links, its own name kept. */
+/** The canonical path of a database: its folder resolved through symbolic links, its file name unchanged. */
 export function resolveDatabasePath(databasePath: string): string {
   const absolute = path.resolve(databasePath);
-  // better-sqlite3 trims the name it is given: such a path would open another file than the one checked here.
+  // better-sqlite3 trims the name: such a path would open another file than the one checked here.
   if (absolute !== absolute.trim() || absolute.includes("\0")) {
     throw refuse(m.database.pathEndsBlank({ path: databasePath }), m.database.fixPath);
   }
@@ -87,7 +87,7 @@ export function resolveDatabasePath(databasePath: string): string {
   }
 }
 
-/** Refuses a link or what is no regular file; undefined where there is nothing. */
+/** Refuses symbolic links and anything that is no regular file. Undefined where the name does not exist. */
 export function refuseNoFile(file: string, isBeside = false): Stats | undefined {
   const stat = lstatSync(file, { throwIfNoEntry: false });
   if (stat?.isSymbolicLink() === true) {
@@ -112,7 +112,7 @@ function refuseNetwork(file: string): void {
   try {
     mounts = parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8"));
   } catch {
-    return; // not Linux, or /proc is hidden: nothing to judge by
+    return; // not Linux, or /proc is hidden: cannot be checked
   }
   const mount = mountOf(path.dirname(file), mounts);
   if (mount !== undefined && isNetworkFileSystem(mount.type)) {
@@ -120,20 +120,20 @@ function refuseNetwork(file: string): void {
   }
 }
 
-/** What SQLite opens or makes beside a database. */
+/** Suffixes of the files that SQLite opens or creates beside a database. */
 export const BESIDE = ["-wal", "-shm", "-journal"];
 
 export function refuseLinkedBeside(file: string): void {
   for (const suffix of BESIDE) refuseLinks(`${file}${suffix}`, true);
 }
 
-/** Refuses whatever bears a name of the database and is no file of its own. Gives its size; undefined where it is absent. */
+/** Refuses links and non-files under the names of the database. Returns its size in bytes; undefined where it is absent. */
 export function refuseLinkedDatabase(file: string): number | undefined {
   refuseLinkedBeside(file);
   return refuseLinks(file);
 }
 
-/** Checks everything that can be known without opening the file. Gives its size in bytes; undefined where it is absent. */
+/** All checks that are possible without opening the file. Returns its size in bytes; undefined where it is absent. */
 export function checkDatabaseFile(file: string, access: "read" | "write"): number | undefined {
   const size = refuseLinkedDatabase(file);
   refuseNetwork(file);
@@ -153,8 +153,8 @@ export function checkDatabaseFile(file: string, access: "read" | "write"): numbe
 }
 
 /**
- * Makes the empty file, never readable by everyone (it will hold customers' addresses), and makes its name durable.
- * Only for a path where no connection of this process can be open.
+ * Creates the empty file, not readable by other users because it will hold customers' addresses, and flushes the folder.
+ * Only for a path on which this process has no open connection.
  */
 export function createDatabaseFile(file: string): void {
   try {
@@ -169,7 +169,7 @@ export function createDatabaseFile(file: string): void {
   }
 }
 
-/** Names of everything in a schema, in lower case, without SQLite's own. */
+/** Names of all objects in a schema, in lower case, without SQLite's own. */
 export function schemaNames(db: Database.Database): string[] {
   return db
     .prepare<[], string>("SELECT lower(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
@@ -177,7 +177,7 @@ export function schemaNames(db: Database.Database): string[] {
     .all();
 }
 
-/** At first use: another program's tables that carry names of ours must neither be used nor written over. */
+/** At first use: refuses a file in which another program has tables with names of ours. */
 export function refuseForeignTables(db: Database.Database, ourNames: readonly string[], file: string): void {
   const ours = new Set(ourNames.map((name) => name.toLowerCase()));
   const foreign = schemaNames(db).filter((name) => ours.has(name));
@@ -186,17 +186,17 @@ export function refuseForeignTables(db: Database.Database, ourNames: readonly st
   }
 }
 
-/** What says how the names of a database are being changed: see `swap-files.ts`. */
+/** The file that describes a swap in progress: see `swap-files.ts`. */
 export function swapNoteOf(file: string): string {
   return `${file}.restore`;
 }
 
-/** Whether the names are being changed: then the restored file has no other name yet and must not be touched. */
+/** Whether a swap is in progress: the restored file may still have its working name, and must not be touched. */
 export function isSwapUnfinished(file: string): boolean {
   return existsSync(swapNoteOf(file));
 }
 
-/** Between its names a database must not be opened: an empty one would be made in its place. */
+/** During a swap the database may have no name: opening it would create an empty one in its place. */
 export function refuseUnfinishedSwap(file: string): void {
   if (!isSwapUnfinished(file)) return;
   throw new BridgeError("database_refused", m.database.restoreInterrupted({ file }), {
@@ -217,7 +217,7 @@ export function identityOf(name: string): string {
   return `${dev}:${ino}`;
 }
 
-/** Under which this process has a file open already; undefined also where there is no /proc. */
+/** A descriptor under which this process has the file open; undefined where it has none, or there is no /proc. */
 export function findDescriptor(identity: string): number | undefined {
   try {
     return readdirSync("/proc/self/fd")

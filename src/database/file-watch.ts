@@ -1,7 +1,6 @@
 /*
- * Whether the files that the open connections use still bear the database's names. A log that was removed under the
- * bridge would take commits that are never read again, and a second shared memory would make two worlds of locks.
- * Looks at metadata only.
+ * Checks that the files which the open connections use still have the database's names. Commits to a removed log are
+ * never read again, and locks in a second shared memory do not exclude those in the first. Reads metadata only.
  */
 
 import { statSync } from "node:fs";
@@ -13,20 +12,20 @@ interface FileIdentity {
   ino: bigint;
 }
 
-/** `gone`: the name is free, or the file that has it is empty. `another`: another program works with a file of that name. */
+/** `gone`: the name does not exist, or its file is empty. `another`: another program uses a new file of that name. */
 export type FileState = "same" | "gone" | "another";
 
 export class FileWatch {
   readonly #file: string;
   readonly #identities: ReadonlyMap<string, FileIdentity | undefined>;
 
-  /** To be made once the connection has opened its log. */
+  /** To be called after the connection has opened its log. */
   constructor(file: string) {
     this.#file = file;
     this.#identities = new Map(["", "-wal", "-shm"].map((suffix) => [suffix, identityOf(`${file}${suffix}`)]));
   }
 
-  /** What has become of the write-ahead log and of the memory that is shared over it. */
+  /** The state of the write-ahead log and its shared memory: the worse of the two. */
   logState(): FileState {
     const states = (["-wal", "-shm"] as const).map((suffix) => this.#stateOf(suffix));
     return states.find((state) => state === "another") ?? states.find((state) => state === "gone") ?? "same";
@@ -37,8 +36,9 @@ export class FileWatch {
   }
 
   /**
-   * A database that was renamed over or deleted under a running bridge would take rows that are never read again, and
-   * they would be confirmed to the service. A second name makes a second log.
+   * Rows written to a database that was deleted or replaced under a running bridge are never read again, but would be
+   * confirmed to the service. A second name of the file would get a second log.
+   * @throws BridgeError `database_refused`
    */
   refuseReplacedDatabase(): void {
     if (this.databaseState() !== "same") {
@@ -49,7 +49,7 @@ export class FileWatch {
     for (const suffix of ["", "-wal"]) {
       const stat = statSync(`${this.#file}${suffix}`, { throwIfNoEntry: false });
       const names = stat?.nlink ?? 1;
-      // A folder always has several; that it is another file shows where the log is looked for.
+      // A folder always has several links; `logState` reports a folder in place of the log.
       if (names <= 1 || stat?.isFile() !== true) continue;
       throw new BridgeError("database_refused", m.database.hardLinks({ file: `${this.#file}${suffix}`, names }), {
         hint: m.database.leaveOneName,
@@ -63,7 +63,7 @@ export class FileWatch {
     if (known === undefined) return "same";
     if (stat === undefined) return "gone";
     if (stat.dev === known.dev && stat.ino === known.ino) return "same";
-    // Opening the database makes an empty log, which shows nothing yet.
+    // Opening the database creates an empty log: no evidence yet that another program writes.
     return suffix === "-wal" && stat.size === 0n ? "gone" : "another";
   }
 }

@@ -1,7 +1,7 @@
 /*
- * A file `DATABASE-journal` beside a database in WAL mode. SQLite makes none there, but looks for one at each first opening,
- * before it has read the mode: one with something in it keeps every program out, and once no program has the database open it is
- * played back over newer pages and destroys them. So it is looked for before anything is opened.
+ * A file `DATABASE-journal` beside a database in WAL mode. SQLite creates none in this mode, but checks for one at each
+ * first opening, before it has read the mode: a non-empty one blocks every program, and once no program has the database
+ * open it is rolled back over newer pages and destroys them. So it is checked for before the database is opened.
  */
 
 import { closeSync, readSync, statSync } from "node:fs";
@@ -13,13 +13,13 @@ import { openRegular } from "../platform/fresh-file.ts";
 const MODES_AT = 18;
 const MODES = Buffer.from([2, 2]);
 
-/** Beside a database that is known to be in WAL mode: since when it lies there. By metadata only. */
+/** For a database known to be in WAL mode: since when there is a journal, ISO 8601. Reads metadata only. */
 export function journalSince(file: string): string | undefined {
   const stat = statSync(`${file}-journal`, { throwIfNoEntry: false });
   return stat === undefined || stat.size === 0 ? undefined : stat.ctime.toISOString();
 }
 
-/** Only where no connection of this process is open on the database: reading it would drop SQLite's locks. */
+/** Only where this process has no connection to the database: reading the file would drop SQLite's locks. */
 export function hasForeignJournal(file: string): boolean {
   return journalSince(file) !== undefined && isInWalMode(file);
 }
@@ -31,7 +31,7 @@ function isInWalMode(file: string): boolean {
     const modes = Buffer.alloc(MODES.length);
     return readSync(descriptor, modes, 0, modes.length, MODES_AT) === modes.length && modes.equals(MODES);
   } catch {
-    return false; // opening it reports whatever is wrong with it
+    return false; // any fault is reported by opening the database
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
@@ -41,7 +41,10 @@ export function foreignJournalError(file: string): BridgeError {
   return new BridgeError("database_refused", m.database.foreignJournal({ file }), { hint: m.database.moveJournal });
 }
 
-/** Before a command opens the database, as for `setJournalAside`. */
+/**
+ * To be called before a command opens the database; a daemon calls `setJournalAside` instead.
+ * @throws BridgeError `database_refused`
+ */
 export function refuseForeignJournal(file: string): void {
   if (hasForeignJournal(file)) throw foreignJournalError(file);
 }

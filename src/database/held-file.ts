@@ -1,6 +1,6 @@
 /*
- * A file that SQLite has open in this process, used through SQLite's own descriptor: closing one of our own would drop this
- * process's locks. Stays with the file that had the name at first, also where that has lost it.
+ * A file that SQLite has open in this process, accessed through SQLite's own descriptor: closing another one would drop
+ * this process's POSIX locks. Refers to the file that first had the name, even after the name was removed.
  */
 import { fdatasyncSync, fstatSync, openSync, readSync } from "node:fs";
 import { findDescriptor, identityOf, isOf } from "./file-checks.ts";
@@ -23,18 +23,18 @@ export class HeldFile {
     return fstatSync(this.#descriptor()).size;
   }
 
-  /** Whether it has no name anywhere any more. */
+  /** Whether the file has no name left. */
   isRemoved(): boolean {
     return fstatSync(this.#descriptor()).nlink === 0;
   }
 
-  /** Another one after each change: its size and the time of the last write. */
+  /** Differs after each change: size and modification time. */
   version(): string {
     const { size, mtimeNs } = fstatSync(this.#descriptor(), { bigint: true });
     return `${size}@${mtimeNs}`;
   }
 
-  /** What lies at `position`; shorter than asked for where the file ends. */
+  /** The bytes at `position`; fewer than `length` at the end of the file. */
   read(position: number, length: number): Buffer {
     const bytes = Buffer.alloc(length);
     return bytes.subarray(0, readSync(this.#descriptor(), bytes, 0, length, position));
@@ -46,7 +46,7 @@ export class HeldFile {
   }
 
   #find(): number {
-    // Without /proc: one that is never closed.
+    // Without /proc a new descriptor is opened and never closed.
     return findDescriptor(this.#identity) ?? openSync(this.#name, "r");
   }
 }

@@ -1,4 +1,4 @@
-/** Why something waits. Reasons with a probe end by themselves; the others wait for a person. */
+/** Reasons of holds. Those that are probed end by themselves; the others end when a person acts. */
 export type HoldReason =
   | "credentials"
   | "payment"
@@ -6,23 +6,23 @@ export type HoldReason =
   | "refused"
   | "hand-out lost"
   | "tie"
-  /** Shown, not held: following reads on from where a pass reached its bound. */
+  /** Shown only, nothing is held: a pass over the list of changes reached its limit, and the next continues there. */
   | "behind"
-  /** Shown, not held: pages of changes lack their oldest, which are looked for order by order. */
+  /** Shown only, nothing is held: pages of changes lack their oldest entries, which are searched for order by order. */
   | "cut"
-  /** No further answer that cannot be read has room. */
+  /** There is no room to keep another unreadable answer. */
   | "unread"
-  /** Shown, not held: what became of rows is unknown, because their answers were in a new form. */
+  /** Shown only, nothing is held: the outcome of rows is unknown, because their answers were in a new form. */
   | "answer"
   | "guard"
   | "table"
   | "disk"
   | "mapping"
   | "account"
-  /** Shown, not held: what a restore could not bring back. */
+  /** Shown only, nothing is held: data that a restore could not bring back. */
   | "restored"
-  /** What a feed reads could not be brought over by a restore: it may be as old as the copy. */
+  /** A restore could not bring over a feed's source: it may be as old as the copy. */
   | "unrestored";
 
-/** `area`: every flow of the area waits. `flow`: only the flow of this name, which for the pull is that of its area. */
+/** `area`: holds all flows of the area. `flow`: holds only the flow of this name; the pull has the name of its area. */
 export type HoldScope = "area" | "flow";

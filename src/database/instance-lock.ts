@@ -1,8 +1,8 @@
 /**
- * One database, one daemon. The lock is SQLite's own exclusive lock on a second, empty file, `DATABASE.lock`: the
- * kernel releases it when the process ends, in whatever way, so nothing is ever left to clean up. The holder is
- * described in `DATABASE.lock.json`, which counts only while the lock is held. The lock file itself stays for ever:
- * removing it would let two processes lock two files of one name.
+ * Allows one daemon per database. The lock is SQLite's exclusive lock on a second, empty file, `DATABASE.lock`: the
+ * kernel releases it however the process ends, so no stale lock can remain. `DATABASE.lock.json` describes the holder
+ * and is valid only while the lock is held. The lock file itself is never removed: otherwise two processes could lock
+ * two files of the same name.
  */
 
 import { closeSync, existsSync, lstatSync, statSync, writeSync } from "node:fs";
@@ -22,18 +22,18 @@ export interface LockHolder {
   command: string;
   /** UTC, ISO 8601. */
   since: string;
-  /** Where systemd took the holder's secret from, and when. */
+  /** The file from which systemd loaded the holder's secret, and when. */
   secret?: { file: string; atMs: number };
-  /** The configuration that it works with: see `config/accepted.ts`. */
+  /** The configuration in use: see `config/accepted.ts`. */
   config?: AcceptedConfig;
-  /** Its last sign of life, by the machine's monotonic clock; absent where it gives none. */
+  /** Its last sign of life, in milliseconds of the machine's monotonic clock; absent where it sends none. */
   aliveMs?: number;
-  /** Its trouble then, which it cannot write down elsewhere. */
+  /** Its trouble at that time, which it cannot record in the database. */
   met?: Trouble;
 }
 
 export interface AcceptedConfig {
-  /** Of the program and the file. */
+  /** Identifies the program's version and the file's content. */
   version: string;
   /** `erp.read_within`, in milliseconds. */
   readWithinMs: number;
@@ -42,17 +42,17 @@ export interface AcceptedConfig {
 export interface InstanceLock {
   /** The lock file. */
   path: string;
-  /** Whether the lock file has lost its name: then another bridge could take a lock of its own. */
+  /** Whether the lock file was removed or replaced: another bridge could then lock a new file. */
   isLost(): boolean;
-  /** A sign of life beside the lock. Costs no flush; never throws. */
+  /** Writes a sign of life to `DATABASE.lock.json`, without an fsync. Never throws. */
   signal(met?: Trouble): void;
-  /** Gives the lock back. May be called twice; never throws. */
+  /** Releases the lock. May be called twice; never throws. */
   release(): void;
 }
 
-/** Long enough to sit out an `isLocked` of another process, which holds a shared lock for an instant. */
+/** Longer than `isLocked` of another process, which holds a shared lock for an instant. */
 const ACQUIRE_TIMEOUT_MS = 500;
-/** Longer than the words of any holder. */
+/** Longer than the description of any holder. */
 const SIGNAL_BYTES = 4_096;
 const SENTENCE_CHARACTERS = 1_200;
 
@@ -60,7 +60,7 @@ function lockPathOf(databasePath: string): string {
   return `${resolveDatabasePath(databasePath)}.lock`;
 }
 
-/** The holder's words; undefined where they are missing or unreadable, as in the instant after it took the lock. */
+/** The holder's description; undefined where it is missing or unreadable, as just after the lock was taken. */
 function readHolder(lockPath: string): LockHolder | undefined {
   try {
     const words = JSON.parse(readRegular(`${lockPath}.json`)) as Record<string, unknown>;
@@ -100,24 +100,24 @@ function troubleOf({ message, ...met }: Omit<Trouble, "sentence"> & { sentence: 
 }
 
 /**
- * Written aside and renamed: a reader gets the former words or these, never half of them. For all who may read the database, and
- * for no other user. Not a reason to fail.
+ * Written to a temporary file and renamed, so that a reader never gets a partial description. Readable by the same users
+ * as the database. Failures are ignored.
  */
 function saveHolder(lockPath: string, holder: LockHolder): void {
   try {
     const mode = (statSync(lockPath).mode & 0o666) | 0o600;
     replaceFile(`${lockPath}.json`, `${JSON.stringify(holder)}\n`, { mode, flush: false });
   } catch {
-    // A folder of that name, or a full disk: who holds the lock is not named then.
+    // A folder of that name, or a full disk: errors then do not name the holder.
   }
 }
 
-/** Of the same clock for every process of the machine; it is never set. */
+/** Milliseconds of the monotonic clock, which all processes of the machine share and nobody can set. */
 export function machineMs(): number {
   return Math.floor(Number(process.hrtime.bigint() / 1_000_000n));
 }
 
-/** Writes the holder's words anew in their place, with the time: as long each time, so that no reader finds a part. */
+/** Overwrites the holder's description in place, with the time; padded to one length, so that no reader gets a part. */
 function signalIn(lockPath: string, holder: LockHolder): (met?: Trouble) => void {
   let file: number | undefined;
   return (met) => {
@@ -125,22 +125,22 @@ function signalIn(lockPath: string, holder: LockHolder): (met?: Trouble) => void
       file ??= openOnlyName(`${lockPath}.json`);
       writeSync(file, signalText({ ...holder, aliveMs: machineMs() }, met).padEnd(SIGNAL_BYTES), 0);
     } catch {
-      // As above.
+      // Failures are ignored, as in `saveHolder`.
     }
   };
 }
 
-/** The sentence in English, cut to a length, with the message behind it where there is room. */
+/** The sentence in English, truncated, with its translatable message where there is room. */
 function signalText(holder: LockHolder, met: Trouble | undefined): string {
   if (met === undefined) return JSON.stringify(holder);
-  const told = { ...met, sentence: String(met.sentence).slice(0, SENTENCE_CHARACTERS) };
-  const text = JSON.stringify({ ...holder, met: { ...told, message: packed(met.sentence) } });
-  return Buffer.byteLength(text) < SIGNAL_BYTES ? text : JSON.stringify({ ...holder, met: told });
+  const shown = { ...met, sentence: String(met.sentence).slice(0, SENTENCE_CHARACTERS) };
+  const text = JSON.stringify({ ...holder, met: { ...shown, message: packed(met.sentence) } });
+  return Buffer.byteLength(text) < SIGNAL_BYTES ? text : JSON.stringify({ ...holder, met: shown });
 }
 
 /**
- * Never wider than the database itself, and the service's own where root starts a command before the first daemon. Only
- * what is made here is given away: a name that is there may be a link to any file.
+ * Never more accessible than the database, and owned by the database's owner also where root runs a command before the
+ * first daemon starts. Only a file created here changes its owner: an existing name may be a link to any file.
  */
 function makeLockFile(databasePath: string, lockPath: string): void {
   let file: number;
@@ -157,7 +157,7 @@ function makeLockFile(databasePath: string, lockPath: string): void {
   }
 }
 
-/** Whether there is a lock file. What else may bear its name is refused: SQLite would follow a link and wait for a pipe. */
+/** Whether there is a lock file. Refuses links and non-files: SQLite would follow a link and block on a pipe. */
 function hasLockFile(lockPath: string): boolean {
   for (const name of ["", ...BESIDE].map((suffix) => `${lockPath}${suffix}`)) {
     const stat = lstatSync(name, { throwIfNoEntry: false });
@@ -182,7 +182,10 @@ function runningError(databasePath: string, lockPath: string): BridgeError {
   return new BridgeError("instance_running", text, { hint: m.database.stopOther });
 }
 
-/** Takes the lock until `release` or the end of the process. @throws BridgeError `instance_running` (exit code 75), `database_refused` */
+/**
+ * Holds the lock until `release` or the end of the process.
+ * @throws BridgeError `instance_running` (exit code 75), `database_refused`
+ */
 export function acquireInstanceLock(
   databasePath: string,
   { command, now = Date.now, ...rest }: Pick<LockHolder, "command" | "secret" | "config"> & { now?: () => number },
@@ -220,12 +223,12 @@ export function acquireInstanceLock(
     removeName(`${lockPath}.json`);
     closeQuietly(held);
   };
-  // Also keeps the connection reachable: better-sqlite3 closes a collected one, and the lock would go with it.
+  // Also keeps the connection reachable: better-sqlite3 closes a garbage-collected one, which releases the lock.
   process.on("exit", release);
   return { path: lockPath, isLost, signal: signalIn(lockPath, holder), release };
 }
 
-/** The configuration of the last holder of the lock, as far as that is known. It does not look whether the lock is held. */
+/** The configuration of the last holder, if known. Does not check whether the lock is held. */
 export function readAcceptedConfig(databasePath: string): AcceptedConfig | undefined {
   try {
     return readHolder(lockPathOf(databasePath))?.config;
@@ -234,7 +237,7 @@ export function readAcceptedConfig(databasePath: string): AcceptedConfig | undef
   }
 }
 
-/** Who holds the lock of this database, this process included; undefined where it is free. Takes and leaves nothing. */
+/** The holder of this database's lock, which may be this process; undefined where it is free. Creates no files. */
 export function isLocked(databasePath: string): { holder: LockHolder | undefined } | undefined {
   const lockPath = lockPathOf(databasePath);
   let db: Database.Database | undefined;

@@ -1,18 +1,18 @@
 /*
- * Whether the file of the write-ahead log still has the frames that the memory shared over it counts. A log that another
- * program truncates in place loses commits, and the next one to write leaves a hole of zeros, which a checkpoint moves into
- * the database. Looks at headers alone: of the file, and of the frames that have come since the last look.
+ * Checks that the file of the write-ahead log still has the frames that its shared memory counts. A log that another
+ * program truncates in place loses commits, and the next write leaves a hole of zeros, which a checkpoint would copy into
+ * the database. Reads only headers: the file's, and those of the frames added since the last check.
  */
 import type { HeldFile } from "./held-file.ts";
 
 export interface Frames {
-  /** Of the log. */
+  /** Frames in the log. */
   log: number;
-  /** Of them in the database file as well, flushed or not. */
+  /** Of these, frames already written to the database file, flushed or not. */
   checkpointed: number;
 }
 
-// Sizes and places in SQLite's file format, section 4.
+// Sizes and offsets in SQLite's file format, section 4.
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const MAGIC = 0x377f0682;
@@ -29,18 +29,18 @@ export class LogCheck {
     this.#log = log;
   }
 
-  /** @param frames as SQLite has counted them just before */
+  /** @param frames as just counted by SQLite */
   isCut({ log: frames }: Frames): boolean {
-    // Nothing is in it: the next writer begins it anew.
+    // Empty: the next writer restarts it.
     if (frames === 0) return false;
     const header = this.#log.read(0, HEADER_BYTES);
-    // The last bit of it says in which order the checksums are reckoned.
+    // The last bit is the byte order of the checksums.
     if (header.length < HEADER_BYTES || (header.readUInt32BE(0) & ~1) !== MAGIC) return true;
     const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(PAGE_BYTES_AT);
     if (this.#log.size() < HEADER_BYTES + frames * frameBytes) return true;
     const salts = header.toString("hex", SALTS_AT, SALTS_AT + SALTS_BYTES);
     const isSameLog = salts === this.#seen.salts && frames >= this.#seen.frames;
-    // A hole reaches to where the next frame was appended: up to a frame that was the last one at this look or a later one.
+    // A hole ends where the next frame was appended, so it contains frames that were the newest at this check or later.
     for (let frame = isSameLog ? Math.max(this.#seen.frames, 1) : 1; frame <= frames; frame++) {
       const own = this.#log.read(HEADER_BYTES + (frame - 1) * frameBytes, FRAME_HEADER_BYTES);
       if (own.length < FRAME_HEADER_BYTES) return true;

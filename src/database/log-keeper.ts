@@ -1,14 +1,14 @@
 /*
- * Keeps what was committed in the write-ahead log until the database file itself has it on disk, whatever other programs
- * do. A connection with `synchronous = OFF` moves the log into the database without a flush, and the next writer begins
- * the log anew: after a power cut both would be without the rows. So one of two connections here always holds a read
- * transaction, which keeps every program from beginning the log anew, until the database was flushed. Nor can a program move what is not flushed in the log itself: half a
- * transaction would be in the database, and the other half nowhere.
+ * Keeps commits in the write-ahead log until they are on disk in the database file, whatever other programs do. A
+ * connection with `synchronous = OFF` checkpoints without an fsync, and the next writer restarts the log: after a power
+ * cut neither file would have the rows. So one of two connections here always holds a read transaction, which prevents
+ * every program from restarting the log, until the database was flushed. It also prevents checkpoints of frames that are
+ * not flushed in the log itself: after a power cut half a transaction would be in the database, and the other half nowhere.
  *
- * What SQLite guarantees for that: no frames are moved behind a reader's mark, the log is not begun anew while a reader
- * has a mark in it, and a reader that finds the whole log moved reads the database alone and keeps other programs from moving
- * anything more (walTryBeginRead, walRestartLog and walCheckpoint in SQLite's wal.c). Needs no clean end: after a crash the
- * next start flushes first.
+ * This depends on three rules of SQLite (walTryBeginRead, walRestartLog and walCheckpoint in wal.c): a checkpoint copies
+ * no frames beyond a reader's mark; the log is not restarted while a reader has a mark in it; and a reader that finds the
+ * log completely checkpointed reads only the database and prevents further checkpoints. No clean shutdown is needed:
+ * after a crash the next start flushes first.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import type Database from "better-sqlite3";
@@ -19,31 +19,31 @@ import { HeldFile } from "./held-file.ts";
 import { type Frames, LogCheck } from "./log-check.ts";
 import { openFile } from "./open-file.ts";
 
-/** Frames of a log that is moved into the database: what SQLite itself takes. */
+/** A log of so many frames is checkpointed: SQLite's own default. */
 const MOVED_FROM_FRAMES = 1000;
-/** More than this is moved by a process of its own: it would stop the event loop. */
+/** More frames than this are checkpointed by a child process: they would block the event loop. */
 const ASIDE_FROM_FRAMES = 4000;
 const CACHE_KIB = 256;
-/** So many looks at a log must agree that it was cut. */
+/** So many checks in a row must agree that a log was truncated. */
 const LOOKS = 3;
-/** Kept from the garbage collector, which would close them. */
+/** Referenced for ever: garbage collection would close them. */
 const ABANDONED: Database.Database[] = [];
 
 export class LogKeeper {
   readonly #file: string;
   #holding: Database.Database;
   #idle: Database.Database;
-  /** What the last `settle` left to be moved; no more is tried until the log has grown by as much as is worth it. */
+  /** Frames at the last try; the next one waits until the log has grown by `MOVED_FROM_FRAMES`. */
   #triedAtFrames = 0;
-  /** Everything up to the last `settle` was flushed, and the log may begin anew. */
+  /** Everything up to the last `settle` is in the database and flushed, and the log may restart. */
   #isSettled = false;
-  /** The log and the database; the log is the one that these connections use, also where it has lost its name. */
+  /** The log and the database, as these connections have them open, even after a name was removed. */
   readonly #flushed: readonly HeldFile[];
   readonly #check: LogCheck;
   readonly #database: DatabaseCheck;
   #child: ChildProcess | undefined;
 
-  /** Beside an open connection that has its log open. */
+  /** Requires that another connection of this process has the database and its log open. */
   constructor(file: string) {
     this.#file = file;
     this.#holding = connect(file);
@@ -63,12 +63,15 @@ export class LogKeeper {
     this.settle();
   }
 
-  /** Whether the database that is open has no name anywhere any more. */
+  /** Whether the open database file has no name left. */
   isDatabaseRemoved(): boolean {
     return this.#flushed.at(-1)?.isRemoved() === true;
   }
 
-  /** After a commit: moves the log where it has grown enough. Never throws: what fails is tried again later. */
+  /**
+   * To be called after a commit: checkpoints the log where it has grown enough. Never throws: failures are retried later.
+   * @param again tries also where the log has not grown since the last try
+   */
   tend({ again = false } = {}): void {
     if (this.#child !== undefined) return;
     let frames: Frames;
@@ -78,7 +81,7 @@ export class LogKeeper {
       return;
     }
     const { log, checkpointed } = frames;
-    // A checkpoint that has died is made good: what was done to the file meanwhile could not be distinguished from it.
+    // Completes a checkpoint that was killed: until then a foreign write to the file could not be distinguished from it.
     if (again && log - checkpointed <= ASIDE_FROM_FRAMES && this.#isBlind()) this.settle();
     if (log < MOVED_FROM_FRAMES) {
       this.#triedAtFrames = 0;
@@ -93,9 +96,9 @@ export class LogKeeper {
   }
 
   /**
-   * Moves the log into the database and flushes both. True where everything that was committed before is on disk in the
-   * database file itself; false where a reader, another checkpoint or the disk stands in the way: then it is on disk in
-   * the log, which is kept. Never throws.
+   * Checkpoints the log and flushes both files. Returns true where all earlier commits are on disk in the database file
+   * itself; false where a reader, another checkpoint or the disk prevents it: the commits are then in the log, which is
+   * kept. Never throws.
    */
   settle(): boolean {
     this.#isSettled = false;
@@ -109,12 +112,12 @@ export class LogKeeper {
       return false;
     }
     this.#isSettled = true;
-    // A reader that begins now has nothing left in the log, unless something was written since: so it may begin anew.
+    // A read transaction that begins now has no mark in the log unless there was another write: so the log may restart.
     this.#advance();
     return true;
   }
 
-  /** The same, but what is too much for the event loop is left to a process of its own. */
+  /** As `settle`, but a log too long for the event loop is left to a child process, and false is returned. */
   secure(): boolean {
     try {
       const { log, checkpointed } = this.#frames();
@@ -128,20 +131,20 @@ export class LogKeeper {
   }
 
   /**
-   * Whether the log has lost what was committed to it: the file was truncated, or written over. Moved into the
-   * database, what is left would destroy it. Under a transaction of ours no other program changes the log; without one, two
-   * looks may fall on both sides of a change, so several must agree. Never throws.
+   * Whether the log has lost commits because the file was truncated or overwritten. Checkpointing the rest would corrupt
+   * the database. Another program may write to the log between reading the count and the file, so several checks must
+   * agree; inside a write transaction of ours none can. Never throws.
    */
   isCut(): boolean {
     try {
       for (let look = 0; look < LOOKS; look++) if (!this.#check.isCut(this.#frames())) return false;
       return true;
     } catch {
-      return false; // any other defect of it fails the next read or write
+      return false; // any other damage fails the next read or write
     }
   }
 
-  /** Whether another program has written into the database file itself, past SQLite: nothing may be added to what is left. Never throws. */
+  /** Whether another program has overwritten the database file bypassing SQLite: it must not be written to. Never throws. */
   isOverwritten(): boolean {
     try {
       return this.#database.isOverwritten();
@@ -150,7 +153,7 @@ export class LogKeeper {
     }
   }
 
-  /** Of a log that was cut: whether all of it was in the database already, and the log could be begun anew. Never throws. */
+  /** Restarts a truncated log where the database already has all of it. Returns whether that succeeded. Never throws. */
   renew(): boolean {
     try {
       const { log, checkpointed } = this.#frames();
@@ -169,21 +172,21 @@ export class LogKeeper {
     }
   }
 
-  /** Nothing is moved any more, and no connection is closed: the last one to be closed would move what is left. */
+  /** Stops checkpoints and leaves the connections open: closing the last one would checkpoint the rest of the log. */
   abandon(): void {
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
     ABANDONED.push(this.#holding, this.#idle);
   }
 
-  /** Gives everything back; what `settle` could not move stays in the log. Never throws. */
+  /** Closes the connections; commits that `settle` could not move stay in the log. Never throws. */
   close(): void {
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
     for (const db of [this.#holding, this.#idle]) if (db.open) db.close();
   }
 
-  /** The newest state is held from now on. What others have written or moved up to it is flushed before the former is let go. */
+  /** Moves the held snapshot to the newest state. Writes and checkpoints up to it are flushed before the former is released. */
   #advance(): boolean {
     try {
       begin(this.#idle);
@@ -236,7 +239,7 @@ export class LogKeeper {
     child.channel?.unref();
     const send = (order: CheckpointOrder) => void child.send(order, () => {});
     child.on("message", (message: CheckpointMessage) => {
-      // Flushed over there: what is left to be flushed here is little.
+      // The child has flushed both files, so the flush here is short.
       if (message === "flushed" && this.#child === child && !this.#isSpoilt() && this.#advance())
         send({ step: "move", file: this.#file });
       else child.kill("SIGKILL");
@@ -260,13 +263,13 @@ function connect(file: string): Database.Database {
   return db;
 }
 
-/** Undefined before the first table that counts its rows. */
+/** The root page of `sqlite_sequence`; undefined before the first AUTOINCREMENT table exists. */
 function pageOfBatches(db: Database.Database): number | undefined {
   const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_sequence'";
   return db.prepare<[], number>(sql).pluck().get();
 }
 
-/** From here on until `end` this connection reads one snapshot, and has a read mark in the log. */
+/** Until `end` this connection reads one snapshot and has a read mark in the log. */
 function begin(db: Database.Database): void {
   db.exec("BEGIN");
   try {
@@ -281,7 +284,7 @@ function end(db: Database.Database): void {
   if (db.inTransaction) db.exec("COMMIT");
 }
 
-/** Asked twice at each commit, so it is prepared once. */
+/** Executed twice at each commit, so it is prepared once. */
 const looks = new WeakMap<Database.Database, Database.Statement<[], Frames>>();
 
 function framesOf(db: Database.Database): Frames {

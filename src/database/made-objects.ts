@@ -1,17 +1,17 @@
 /*
- * What the migrations make, read from their text: running them to find out would cost what they cost. SQLite keeps what makes an object
- * as it was written, so these are also the texts that stand in `sqlite_schema`.
+ * The objects that migrations create, parsed from their text, which is cheaper than running them. SQLite stores the
+ * CREATE statement as it was written, so these texts equal those in `sqlite_schema`.
  */
 
 import type Database from "better-sqlite3";
 
 export interface MadeObject {
   type: "table" | "trigger" | "index" | "view";
-  /** In small letters, as the table's. */
+  /** In lower case, as is `table`. */
   name: string;
-  /** The table that it stands on; of a table and of a view its own name. */
+  /** The table of a trigger or index; for a table or view, its own name. */
   table: string;
-  /** As SQLite keeps it. */
+  /** As in `sqlite_schema`. */
   sql: string;
 }
 
@@ -24,7 +24,7 @@ const CHANGE =
   /^(CREATE|DROP)\s+(UNIQUE\s+)?(TABLE|TRIGGER|INDEX|VIEW)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?(?=["'`[]?(\w+))/i;
 const ON_TABLE = /\bON\s+"?(\w+)/i;
 
-/** A statement with these words is for databases in UTF-16: SQL itself cannot ask. */
+/** Marks a statement for databases in UTF-16: SQL has no condition for that. */
 const ONLY_UTF16 = /^-- Only in UTF-16\./m;
 
 export type Encoding = "UTF-8" | "UTF-16";
@@ -56,12 +56,12 @@ function changeIn(statement: string): Change[] {
   ];
 }
 
-/** Every name that statements make, also those that a later one drops, in small letters. */
+/** All names that the statements create, including those dropped later, in lower case. */
 export function namesMadeBy(statements: readonly string[]): string[] {
   return statements.flatMap(changeIn).flatMap(({ verb, name }) => (verb === "CREATE" ? [name] : []));
 }
 
-/** What statements leave behind, by its name, in the order in which it is made: one view may read another. */
+/** The objects that exist after the statements, by name, in the order of their creation: one view may read another. */
 export function objectsMadeBy(statements: readonly string[], encoding: Encoding = "UTF-8"): Map<string, MadeObject> {
   const lasting = new Map<string, MadeObject>();
   for (const { verb, ...object } of statements.filter((each) => isFor(encoding, each)).flatMap(changeIn)) {

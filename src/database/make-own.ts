@@ -1,4 +1,4 @@
-/* Makes the bridge's own triggers, indexes and views again where they are gone or differ; not tables, whose rows are the ERP's. */
+/* Recreates the bridge's own triggers, indexes and views where they are missing or changed; not tables, which hold the ERP's rows. */
 
 import type Database from "better-sqlite3";
 import type { MadeObject } from "./made-objects.ts";
@@ -7,21 +7,24 @@ import { inspectOwn, type OwnState, ownObjectsOf } from "./own-objects.ts";
 import { quoteName } from "./quote-name.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 
-/** Before what is pending changes these objects, and for a command that writes. What hinders it hinders what follows as well, which reports it. */
+/**
+ * Called before pending migrations change these objects, and when a command opens the database. Errors are ignored: the
+ * following steps fail for the same reason and report it.
+ */
 export function restoreAtOpening(db: Database.Database, applied: readonly Migration[], isNewest: boolean): void {
   if (applied.length === 0) return;
   const look = () => inspectOwn(db, ownObjectsOf(db, applied), isNewest ? {} : { tables: [] });
   try {
     if (look().changed.length > 0) db.transaction(() => makeAgain(db, look())).immediate();
   } catch {
-    // The transaction has left nothing.
+    // The transaction was rolled back.
   }
 }
 
 /**
- * Makes again what can be made, inside a write transaction, and works out what it would have kept: which orders the ERP has still to
- * take, and that of the requests made meanwhile it is unknown which revision the ERP had read. Gives the names of what it made: a
- * table of the ERP's may have one, and a view that would read nothing is left as it is.
+ * Recreates what can be recreated, inside a write transaction, and repairs the data that missing triggers did not maintain:
+ * the queue of orders for the ERP, and `known_revision` of requests inserted meanwhile, which becomes 0 (unknown). Returns
+ * the names of the recreated objects: creation fails where a table of the ERP's has the name, or a view cannot be read.
  */
 export function makeAgain(db: Database.Database, { changed, lacking }: OwnState): string[] {
   const made = changed.filter((object) => tryToMake(db, object));
@@ -55,8 +58,8 @@ export function tryToMake(db: Database.Database, { type, name, sql }: MadeObject
 }
 
 /**
- * What the queue lacks, or has too much, by the orders and the marks of the ERP. An order that was put aside in a revision before its last
- * stays open where the queue has it as open: it changed since.
+ * Makes `erp_queue` agree with `orders` and `erp_orders`. An order that was blocked at an earlier revision than its newest
+ * stays unblocked where the queue has it so: it has changed since.
  */
 export function mendQueue(db: Database.Database): void {
   db.exec(

@@ -1,4 +1,4 @@
-/* SQL, because every pass reads and writes some of it. */
+/* SQL, because every pass reads and writes some of these values. */
 import type { Row } from "./row.ts";
 import type { meta } from "./schema.ts";
 import type { Store } from "./store.ts";
@@ -38,14 +38,14 @@ export type MetaKey =
   | "unlisted_changes"
   | RestKey;
 
-/** Where reading changes goes on: of following, and of the sweep. */
+/** Where reading the list of changes continues: for the regular pass, and for the wide re-poll. */
 export type RestKey = "updates_rest" | "sweep_rest";
 
 export function loadMeta(store: Store, key: MetaKey): string | undefined {
   return store.prepare<Pick<Row<typeof meta>, "value">>("SELECT value FROM meta WHERE key = ?").get(key)?.value;
 }
 
-/** The same value again is no write. */
+/** Does not write where the value is unchanged. */
 export function saveMeta(store: Store, key: MetaKey, value: string): void {
   store
     .prepare(
@@ -55,7 +55,7 @@ export function saveMeta(store: Store, key: MetaKey, value: string): void {
     .run(key, value);
 }
 
-/** What {@link saveMetaJson} wrote under this key. */
+/** The value that {@link saveMetaJson} stored under this key. */
 export function loadMetaJson<Value>(store: Store, key: MetaKey): Value | undefined {
   const text = loadMeta(store, key);
   return text === undefined ? undefined : (JSON.parse(text) as Value);

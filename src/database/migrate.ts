@@ -1,11 +1,11 @@
 /**
- * Brings the schema to the program's version. A database that holds anything is copied, and the copy checked, before it changes.
- * All pending migrations are one IMMEDIATE transaction: a crash in the middle leaves the old state, and perhaps a
- * `.partial` copy that the next start replaces.
+ * Brings the schema to the program's version. A non-empty database is copied, and the copy verified, before it changes.
+ * All pending migrations run in one IMMEDIATE transaction: a crash leaves the old state, and perhaps a `.partial` copy
+ * that the next start replaces.
  *
- * They are not applied by drizzle's `migrate()`, which reads what was applied before it begins its own transaction, commits
- * that itself and cannot run inside another one. So two processes may apply a migration twice, and one that leaves orphans
- * is committed before anything can look (test/database/migrate.test.ts shows both).
+ * drizzle's `migrate()` is not used: it reads the applied migrations before it begins its transaction, commits that itself
+ * and cannot run inside another one. So two processes could apply a migration twice, and a migration that breaks foreign
+ * keys would be committed before a check (test/database/migrate.test.ts shows both).
  */
 
 import { execFileSync } from "node:child_process";
@@ -24,15 +24,15 @@ import { machineFaultOf } from "./sqlite-errors.ts";
 import { isUnknownHere, verifyTables } from "./verify-tables.ts";
 
 export interface MigrationReport {
-  /** Tags applied now, in order; empty where the database was up to date. */
+  /** Tags of the applied migrations, in order; empty where the database was up to date. */
   applied: string[];
-  /** The copy made before, where there was something to copy. */
+  /** Path of the copy made before; undefined where nothing was pending or the database was empty. */
   backup: string | undefined;
 }
 
 /**
- * One moment of the database in a file. What SQLite does by itself it gives up where a table of the ERP's needs a collation or
- * a function that only the ERP has; then the files are copied as they are, by another program: closing a descriptor of the
+ * Writes one snapshot of the database to a file. VACUUM INTO fails where a table of the ERP's needs a collation or a
+ * function that only the ERP has; then `cp` copies the files, in another process, because closing a descriptor of the
  * database here would drop this process's locks.
  */
 function copyInto(db: Database.Database, file: string, target: string): void {
@@ -42,7 +42,7 @@ function copyInto(db: Database.Database, file: string, target: string): void {
   } catch (error) {
     if (!isUnknownHere(error)) throw error;
   }
-  // Nothing is written meanwhile, and a checkpoint that runs leaves the log that it reads.
+  // Prevents writes meanwhile; a concurrent checkpoint leaves the frames in the log.
   db.exec("BEGIN IMMEDIATE");
   try {
     for (const suffix of ["", "-wal"]) {
@@ -62,7 +62,7 @@ function copyInto(db: Database.Database, file: string, target: string): void {
   }
 }
 
-/** A checked, durable copy, `NAME.before-TAG-TIME.db`, readable by whom the database is readable. */
+/** A verified, durable copy, `NAME.before-TAG-TIME.db`, with the permissions of the database. */
 function backUp(db: Database.Database, file: string, folder: string, tag: string, nowMs: number): string {
   const stem = path.join(folder, `${path.basename(file).replace(/\.(db|sqlite3?)$/i, "")}.before-${tag}`);
   const partial = freshName(stem, "partial");
@@ -71,7 +71,7 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
   try {
     mkdirSync(folder, { recursive: true, mode: 0o750 });
     for (const left of leftNames(stem, "partial")) removeName(left);
-    // VACUUM INTO takes an existing empty file: so the copy of customers' data is never readable by more than its source.
+    // VACUUM INTO accepts an existing empty file, so the copy is never readable by more users than its source.
     closeSync(createFile(partial, 0o600));
     copyInto(db, file, partial);
     const copy = openFile(partial, { readonly: true });
@@ -96,9 +96,9 @@ function backUp(db: Database.Database, file: string, folder: string, tag: string
   }
 }
 
-/** Rows of our tables that break a foreign key. There may be some: no connection need enforce them. */
+/** Rows of our tables that violate a foreign key. Some may exist, because connections do not enforce them. */
 function countForeignKeyViolations(db: Database.Database, known: readonly Migration[]): number {
-  // One that the ERP made anew may have foreign keys that SQLite cannot even check.
+  // A table that the ERP has recreated may have foreign keys that SQLite cannot check.
   const ours = new Set(namesMadeBy(statementsOf(known)).filter((name) => !ERP_TABLES.has(name)));
   const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   const check = db.prepare<[string], number>("SELECT count(*) FROM pragma_foreign_key_check(?)").pluck();
@@ -108,10 +108,10 @@ function countForeignKeyViolations(db: Database.Database, known: readonly Migrat
 }
 
 function applyPending(db: Database.Database, known: readonly Migration[], file: string): string[] {
-  // Read again inside the lock: another process may have migrated while this one copied.
+  // Read again under the lock: another process may have migrated during the copy.
   const pending = inspectDatabase(db, known, file);
   const before = countForeignKeyViolations(db, known);
-  // drizzle's own table, to the letter, so that drizzle's tools see the same state.
+  // Identical to the table that drizzle creates, so that drizzle's tools see the same state.
   db.exec(
     `CREATE TABLE IF NOT EXISTS "${MIGRATIONS_TABLE}" (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)`,
   );
@@ -134,7 +134,7 @@ function applyPending(db: Database.Database, known: readonly Migration[], file: 
   return pending.map((migration) => migration.tag);
 }
 
-/** Copies, then migrates, in that order. Does nothing where nothing is pending. */
+/** Copies, then migrates. Does nothing where no migration is pending. */
 export function migrateDatabase(
   db: Database.Database,
   options: { known: readonly Migration[]; file: string; backupFolder: string; nowMs: number },
@@ -144,7 +144,7 @@ export function migrateDatabase(
   if (first === undefined) return { applied: [], backup: undefined };
   const hasContent = schemaNames(db).length > 0;
   const backup = hasContent ? backUp(db, file, options.backupFolder, first.tag, options.nowMs) : undefined;
-  // A table made anew must not cascade into its children; the setting cannot change inside a transaction.
+  // Recreating a table must not cascade to its children; the setting cannot be changed inside a transaction.
   db.pragma("foreign_keys = OFF");
   try {
     db.exec("BEGIN IMMEDIATE");

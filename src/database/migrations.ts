@@ -1,6 +1,6 @@
 /**
- * The schema's versions: drizzle's folder, read by drizzle, and drizzle's table of applied migrations. An edited, missing or
- * reordered migration and a database of a newer program are refused with nothing written.
+ * Compares drizzle's folder of migrations with drizzle's table of applied ones. An edited, missing or reordered migration
+ * and the database of a newer program are refused before anything is written.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -16,12 +16,12 @@ import { namesMadeBy } from "./made-objects.ts";
 import { openFile } from "./open-file.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
-/** "ERPB": marks the file for `file(1)`. The ERP may write another one, so {@link isBridgeDatabase} does not depend on it. */
+/** "ERPB": identifies the file for `file(1)`. The ERP may change it, so {@link isBridgeDatabase} does not depend on it. */
 export const APPLICATION_ID = 0x45525042;
 
 export interface Migration {
   tag: string;
-  /** Milliseconds, drizzle's identity of a migration. */
+  /** Milliseconds since the epoch: drizzle's identity of a migration. */
   when: number;
   /** SHA-256 of the file's text, hexadecimal, as drizzle computes it. */
   hash: string;
@@ -44,10 +44,10 @@ export function statementsOf(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ statements }) => statements);
 }
 
-/** Of this version; read once in a process. */
+/** The migrations of this version; read once per process. */
 let shipped: readonly Migration[] | undefined;
 
-/** Reads the folder that drizzle-kit lays out. The tags, which drizzle leaves out, name migrations in errors and copies. */
+/** Reads a folder of drizzle-kit. Adds the tags, which drizzle does not return: errors and copies name migrations by them. */
 export function loadMigrations(folder: string): readonly Migration[] {
   if (folder !== MIGRATIONS_FOLDER) return readMigrations(folder);
   shipped ??= readMigrations(folder);
@@ -77,7 +77,10 @@ function readMigrations(folder: string): Migration[] {
   }
 }
 
-/** Compares the program's migrations with those that were applied to the database. Gives what is to be applied, or refuses. */
+/**
+ * Compares the program's migrations with those applied to the database. Returns the pending ones.
+ * @throws BridgeError `database_newer`, `migration_edited`
+ */
 export function planMigrations(known: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] {
   const newest = known.at(-1)?.when ?? 0;
   const ahead = applied.filter(({ when }) => when > newest);
@@ -118,8 +121,9 @@ function loadApplied(db: Database.Database): AppliedMigration[] {
 }
 
 /**
- * Reads the state of an open database and refuses what must not be touched. Gives the pending migrations.
- * `file` only names it in errors. Throws database_refused, database_newer, migration_edited.
+ * Reads the state of an open database. Returns the pending migrations.
+ * @param file names the database in errors
+ * @throws BridgeError `database_refused`, `database_newer`, `migration_edited`
  */
 export function inspectDatabase(db: Database.Database, known: readonly Migration[], file: string): Migration[] {
   const applied = loadApplied(db);
@@ -134,7 +138,7 @@ export function inspectDatabase(db: Database.Database, known: readonly Migration
   return planMigrations(known, applied);
 }
 
-/** Whether a bridge works on this file, this one or another: by its mark, or by tables that no other program has together. */
+/** Whether a bridge has created this file: by its `application_id`, or by tables that no other program has together. */
 export function isBridgeDatabase(db: Database.Database): boolean {
   if (db.pragma("application_id", { simple: true }) === APPLICATION_ID) return true;
   const tables = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('${MIGRATIONS_TABLE}', 'pull_mark', 'feed_sent')`;
@@ -142,8 +146,8 @@ export function isBridgeDatabase(db: Database.Database): boolean {
 }
 
 /**
- * Whether the bridge has made its tables in a file: any program makes a file by opening a database that is not there. A file that
- * cannot be read counts as its own: the one who opens it says why. Not while a connection of this process is open on it.
+ * Whether a bridge has created its tables in a file: any program creates a file by opening a missing database. Returns
+ * true for a file that cannot be read, because opening it reports why. Not while this process has a connection to it.
  */
 export function isOwnDatabase(file: string): boolean {
   let db: Database.Database | undefined;

@@ -1,12 +1,12 @@
 import type { Store } from "./store.ts";
 
-/** The row of a statement that always gives one: a count, or what a RETURNING clause gives. */
+/** The row of a statement that always returns one: an aggregate, or a RETURNING clause. */
 export function onlyRow<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new Error("A statement that always gives a row gave none.");
   return row;
 }
 
-/** What such a statement of one column gives. Its text is of no other use: see `Store.prepare`. */
+/** The value of such a statement with one column. The same SQL text must not be used elsewhere: see `Store.prepare`. */
 export function onlyValue<Value>(store: Store, sql: string, ...params: unknown[]): Value {
   return onlyRow(
     store

@@ -1,6 +1,6 @@
 /*
- * Which other programs have a database open, and what becomes of those that go on with one whose name another file has got.
- * Only looks, but for `spoilSharedMemory`.
+ * Finds the other programs that have a database open, and stops those that still use a database after it was replaced.
+ * Only `spoilSharedMemory` writes.
  */
 import { closeSync, readFileSync, readSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -8,19 +8,19 @@ import { openOnlyName } from "../platform/fresh-file.ts";
 
 export interface Opener {
   pid: number;
-  /** The program's name; its number where it is hidden. */
+  /** The program's name; its pid where the name is hidden. */
   name: string;
 }
 
-/** Where SQLite locks a database file (`PENDING_BYTE` and the 512 bytes from there) … */
+/** Byte range of SQLite's locks in a database file: `PENDING_BYTE` and the next 511. */
 const FILE_LOCKS = [1_073_741_824, 1_073_742_335] as const;
-/** … and the memory that is shared over its log: a connection that has it open holds the last of these. */
+/** Byte range of the locks in the log's shared memory: each connection that has it open holds the last one. */
 const MEMORY_LOCKS = [120, 128] as const;
 const LOCK = /^\d+: (?:POSIX|OFDLCK)\s+ADVISORY\s+\S+\s+(\d+)\s+\w+:\w+:(\d+)\s+(\d+)\s+(\d+|EOF)/gm;
 
 /**
- * Every program but this one that has read the database in the write-ahead log's mode and has not closed it: it holds a
- * lock from then on. One that has never read, or that another container hides, is not found.
+ * All other programs that have read the database in WAL mode and not closed it: they hold a lock from then on. A program
+ * that has not yet read, or that runs in another container, is not found.
  */
 export function listOpeners(database: string): Opener[] {
   const places = [
@@ -58,16 +58,16 @@ function nameOf(pid: number): string {
   }
 }
 
-/** Of the header of the shared memory, in wal.c `WalIndexHdr`: it stands there twice. */
+/** The header of the shared memory, `WalIndexHdr` in wal.c; it is stored twice. */
 const HEADER_BYTES = 48;
 const SUM_AT = 40;
-/** No version of SQLite's. */
+/** Not a version of the WAL index that SQLite accepts. */
 const NO_VERSION = 0xffff_ffff;
 
 /**
- * Makes every connection that has this memory open fail with SQLITE_CANTOPEN at its next statement. It would go on reading
- * and writing a file that no other program uses any more. Nothing of the database or its log is changed: the memory is
- * made anew from the log by who opens it next.
+ * Makes every connection that has this shared memory open fail with SQLITE_CANTOPEN at its next statement: it would
+ * otherwise go on using a file that has been replaced. The database and its log are not changed; the next connection that
+ * opens them rebuilds the shared memory from the log.
  */
 export function spoilSharedMemory(memory: string): void {
   if (statSync(memory, { throwIfNoEntry: false }) === undefined) return;
@@ -77,7 +77,7 @@ export function spoilSharedMemory(memory: string): void {
     if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return;
     const words = new Uint32Array(header.buffer, header.byteOffset, HEADER_BYTES / 4);
     words[0] = NO_VERSION;
-    // With a wrong sum it would be taken for damaged, and made anew.
+    // With a wrong checksum SQLite would treat it as damaged and rebuild it.
     words.set(sumOf(words.subarray(0, SUM_AT / 4)), SUM_AT / 4);
     writeSync(file, Buffer.concat([header, header]), 0, 2 * HEADER_BYTES, 0);
   } finally {
@@ -85,7 +85,7 @@ export function spoilSharedMemory(memory: string): void {
   }
 }
 
-/** `walChecksumBytes` of wal.c, in the machine's own order of bytes. */
+/** `walChecksumBytes` of wal.c, in native byte order. */
 function sumOf(words: Uint32Array): [number, number] {
   let [first, second] = [0, 0];
   for (let at = 0; at + 1 < words.length; at += 2) {

@@ -1,6 +1,6 @@
 /**
- * The only way to a connection that writes; see `connection.ts`. A file that is not ours, damaged or newer is refused before anything
- * is written: it is first looked at through a read-only connection. A crash while opening leaves an empty or unchanged database.
+ * The only way to open a writing connection; see `connection.ts`. A foreign, damaged or newer file is refused before
+ * anything is written: a read-only connection inspects it first. A crash leaves an empty or unchanged database.
  */
 
 import { statSync } from "node:fs";
@@ -38,29 +38,29 @@ export type WritingMode = Exclude<OpenMode, "readonly">;
 export interface OpenOptions {
   path: string;
   migrationsFolder: string;
-  /** daemon: writes, and never waits long for a lock; command: writes beside a running daemon. */
+  /** `daemon`: never waits long for a lock. `command`: may run beside a daemon. */
   mode: WritingMode;
-  /** Where the copy before a migration goes; beside the database if absent. */
+  /** Folder for the copy made before a migration; the database's folder if absent. */
   backupFolder?: string;
   now?: () => number;
-  /** Where the store's troubles are kept; one of its own if absent. */
+  /** Collects the store's troubles; a new one if absent. */
   troubles?: Troubles | undefined;
 }
 
-/** What comes later was hardly moved from the log. */
+/** A checkpoint writes the database file within this time of the last write to the log. */
 const MOVED_WITHIN_MS = 60_000;
 
-/** After an unclean end so much is verified at once, in a second or two; more would keep the daemon from its work. */
+/** Up to this size a database is verified at the start after an unclean end, in a second or two; more would delay the daemon. */
 const VERIFIED_BYTES_MAX = 256_000_000;
 
-/** Refuses a file that is not ours to write, without the traces (a checkpoint, a new log) of a writing connection. */
+/** Refuses a foreign file without the side effects of a writing connection (a checkpoint, a new log). */
 function inspectReadOnly(file: string, known: readonly Migration[]): void {
   let db: Database.Database | undefined;
   try {
     db = connect(file, true);
     inspectDatabase(db, known, file);
   } catch (error) {
-    // A read-only connection can not roll back a hot journal: the same inspection follows on a writing one.
+    // A read-only connection cannot roll back a hot journal; the same inspection is repeated on the writing one.
     if (!/^SQLITE_(READONLY|CANTOPEN)/.test(faultCodeOf(error) ?? "")) throw error;
   } finally {
     db?.close();
@@ -68,9 +68,8 @@ function inspectReadOnly(file: string, known: readonly Migration[]): void {
 }
 
 /**
- * Whether the database file was written long after its log. What is moved from a log into its database is moved within
- * moments or by the last one who closes it, so this may be another file that was copied over the database beside its log:
- * pages of two databases.
+ * Whether the database file was written long after its log. Checkpoints run within moments of a commit or when the last
+ * connection closes, so another file may have been copied over the database while the log stayed: a mix of two databases.
  */
 function isWrittenAfterLog(file: string): boolean {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
@@ -79,12 +78,12 @@ function isWrittenAfterLog(file: string): boolean {
   return database.mtimeMs > log.mtimeMs + MOVED_WITHIN_MS;
 }
 
-/** The last connection to close moves the log: where one is left, a program was killed or still works. */
+/** The last connection to close removes the log: where one remains, a program was killed or is still running. */
 function isLogLeft(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** A running daemon of the former version would go on writing to a newer schema. */
+/** Otherwise a running daemon of the former version would go on writing to the newer schema. */
 function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migration[], file: string): void {
   if (inspectDatabase(db, known, file).length === 0) return;
   const lock = isLocked(file);
@@ -93,8 +92,8 @@ function refuseMigrationBesideDaemon(db: Database.Database, known: readonly Migr
 }
 
 /**
- * Opens, checks and, unless readonly, creates and migrates the database. Throws BridgeErrors only: database_refused,
- * database_newer, migration_edited, database_corrupt, database_busy, disk_full, disk_failed, instance_running, internal.
+ * Creates, checks, migrates and opens the database. Throws BridgeErrors only: database_refused, database_newer,
+ * migration_edited, database_corrupt, database_busy, disk_full, disk_failed, instance_running, internal.
  */
 export function openStore(options: OpenOptions): Store {
   readAllTexts("en");
@@ -126,7 +125,7 @@ export function openStore(options: OpenOptions): Store {
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS[mode]}`);
     const files = new FileWatch(file);
     if (mode === "command") return new Store(db, file, { files, migrated });
-    db.pragma("wal_autocheckpoint = 0"); // the log's keeper moves it
+    db.pragma("wal_autocheckpoint = 0"); // `LogKeeper` does it
     const [keeper, note] = [new LogKeeper(file), new ProgressNote(file)];
     return new Store(db, file, { files, migrated, keeper, note, isMixed, journalAside, troubles: options.troubles });
   } catch (error) {

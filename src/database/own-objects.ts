@@ -1,7 +1,8 @@
 /*
- * The bridge's own tables, triggers, indexes and views: whether they are as the migrations make them. A tool that makes a table of the
- * ERP's anew, to add a column for instance, drops those of that table without a word, and SQLite's RENAME writes other names into
- * triggers and views: marks would take nothing out of the queue, and the ERP could read nothing. `make-own.ts` makes again what differs.
+ * Checks whether the bridge's own tables, triggers, indexes and views are as the migrations create them. A tool that
+ * recreates a table of the ERP's, for instance to add a column, silently drops its triggers and indexes, and SQLite's
+ * RENAME changes names inside triggers and views: rows in `erp_orders` would no longer remove orders from the queue, and
+ * views could not be read. `make-own.ts` recreates what differs.
  */
 
 import type Database from "better-sqlite3";
@@ -14,17 +15,17 @@ import * as schema from "./schema.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import type { Store } from "./store.ts";
 
-/** The ERP's own to make as it likes: a feed reports itself what it lacks there. */
+/** Tables that the ERP may define as it likes: each feed reports the columns that it lacks. */
 export const FEED_TABLES: ReadonlySet<string> = new Set(["stock", "prices", "products", "images"]);
 
-/** Their columns stand in the configuration. */
+/** Views whose columns depend on the configuration. */
 const CONFIGURED = /^((orders|order_lines)_wide|(stock|prices|products|images)_sent)$/;
 
 export type OwnObjects = ReadonlyMap<string, MadeObject>;
 
 const known = new WeakMap<readonly Migration[], Map<string, OwnObjects>>();
 
-/** What these migrations make of a database in this encoding. */
+/** The objects that these migrations create in a database of this encoding. */
 export function ownObjectsOf(db: Database.Database, migrations: readonly Migration[]): OwnObjects {
   const encoding = encodingOf(db);
   const kept = known.get(migrations)?.get(encoding);
@@ -34,22 +35,22 @@ export function ownObjectsOf(db: Database.Database, migrations: readonly Migrati
   return own;
 }
 
-/** What this version's migrations make. */
+/** The objects that the migrations of this version create. */
 export function ownObjects(db: Database.Database): OwnObjects {
   return ownObjectsOf(db, loadMigrations(MIGRATIONS_FOLDER));
 }
 
 export interface OwnState {
-  /** Triggers, indexes and views that are gone or differ; not those of a table that lacks something. */
+  /** Triggers, indexes and views that are missing or differ; without those of tables in `lacking`. */
   changed: readonly MadeObject[];
-  /** What tables lack, which only the ERP can give back: `erp_orders`, `erp_orders.state`, `erp_orders (PRIMARY KEY)`. */
+  /** Missing tables and their parts, which only the ERP can restore: `erp_orders`, `erp_orders.state`, `erp_orders (PRIMARY KEY)`. */
   lacking: readonly string[];
 }
 
 /**
  * Only reads.
- * @param configured texts of views that the configuration asks for, by their names
- * @param tables what tables must have
+ * @param configured SQL of the views that depend on the configuration, by name
+ * @param tables the tables to check, with the columns and keys that they must have
  */
 export function inspectOwn(
   db: Database.Database,
@@ -122,7 +123,7 @@ const TABLES: readonly OwnTable[] = Object.values(schema)
 interface Column {
   table: string;
   name: string;
-  /** Its place in the primary key, from 1 on; 0 where it is in none. */
+  /** Position in the primary key, from 1 on; 0 where it is not part of it. */
   pk: number;
 }
 
@@ -134,14 +135,14 @@ function lackOf({ name, columns, key }: OwnTable, there: readonly Column[]): str
   return keyed.sort().join() === key.toSorted().join() ? [] : [`${name} (PRIMARY KEY)`];
 }
 
-/** Another one where any object was made, changed or dropped. */
+/** Differs after any object was created, changed or dropped. */
 export function schemaVersion(store: Store): number {
   return onlyRow(
     store.prepare<{ version: number }>("SELECT schema_version AS version FROM pragma_schema_version").get(),
   ).version;
 }
 
-/** In one line, for a person; empty where all is as it should be. */
+/** One line for a person; empty where nothing is missing or changed. */
 export function describeOwn({ changed, lacking }: OwnState): string {
   return [...lacking, ...changed.map(({ name }) => name)].join(", ");
 }

@@ -1,7 +1,7 @@
 /*
- * `DATABASE.progress`: how far the database had come when something was last said that cannot be taken back. A database
- * that is put in its place later, or one that has lost its log, is behind it. Written in place, a slot in turn, and flushed;
- * after a crash in the middle the other slot is there, and says less at most. It is no file of SQLite's and may be closed.
+ * `DATABASE.progress`: the progress of the database at the last confirm or other irreversible request. An older database
+ * put in its place, or one that has lost its log, is behind this note. Its two slots are overwritten in turn and flushed:
+ * after a crash in the middle the other slot has the note before. It is not a file of SQLite's, so closing it drops no locks.
  */
 
 import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
@@ -28,7 +28,10 @@ import {
 } from "./progress.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 
-/** One key and what makes the row the same again. Orders are never deleted; of the others, old ones are. */
+/**
+ * Tables whose newest row is noted: the key, and an expression that identifies the row. `stays`: rows are never deleted
+ * (of the other tables old rows are).
+ */
 const ROWS: readonly { table: WitnessTable; key: string; row: string; among: string; stays: boolean }[] = [
   { table: "orders", key: "order_key", row: "order_id || ' ' || received_at", among: "true", stays: true },
   {
@@ -41,18 +44,18 @@ const ROWS: readonly { table: WitnessTable; key: string; row: string; among: str
   { table: "batches", key: "id", row: "fingerprint", among: "state <> 'unread'", stays: false },
 ];
 
-/** Tables whose numbers are noted. */
+/** Tables whose AUTOINCREMENT counters are noted. */
 const COUNTERS = { batches: "id", order_event_rows: "seq" } as const;
 type Counter = keyof typeof COUNTERS;
 const NUMBERED = { ...COUNTERS, runs: "id" } as const;
 
 interface Numbers {
-  /** What SQLite goes on from; undefined where it has none. */
+  /** The counter in `sqlite_sequence`; undefined where it has none. */
   seq: number | undefined;
   newest: number;
 }
 
-/** Read at one moment. Undefined before a database has its number. */
+/** Read in one transaction. Undefined before a database has got its id. */
 export function progressOf(db: Database.Database, note: Note | undefined): Standing | undefined {
   return db.transaction(() => readProgress(db, note))();
 }
@@ -68,7 +71,7 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
     !lacksRow && found.some(({ witness, state }) => state === "same" && witness.table !== "order_event_rows");
   const count = (table: Counter, before: number | undefined) => {
     const { seq, newest } = numbersOf(db, table);
-    // SQLite itself never puts its number behind the newest row.
+    // SQLite itself never sets the counter below the newest row.
     const isReset = (seq ?? 0) < newest || (isSame && (seq ?? 0) === 0 && (before ?? 0) > 0);
     return { number: Math.max(seq ?? 0, newest, isReset && isSame ? (before ?? 0) : 0), isReset };
   };
@@ -86,7 +89,7 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
   };
 }
 
-/** How far the database has come by its numbers. */
+/** The counters of the database. */
 export function reachedBy(db: Database.Database): Reached {
   return db.transaction(() => ({
     batches: numberOf(db, "batches"),
@@ -100,7 +103,7 @@ function passesOf(db: Database.Database): number {
   return numberOf(db, "runs") + Number(starts ?? 0);
 }
 
-/** What comes after a start is distinguished from what was there before, also before its first pass. Inside a write transaction. */
+/** Counts starts, so that a copy made before a start is behind it even before the first pass. Inside a write transaction. */
 export function countStart(db: Database.Database): void {
   db.prepare(
     "INSERT INTO meta (key, value) VALUES ('starts', '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
@@ -143,7 +146,7 @@ export function markNoted(db: Database.Database): void {
   saveMark(db, NOTED);
 }
 
-/** What a restored database may lack was reported: the next start does not compare it with this note. */
+/** After it was reported what a restored database may lack: the next start does not compare it with this note. */
 export function markSettled(db: Database.Database, note: Note | undefined): void {
   saveMark(db, settledBeside(note));
 }
@@ -154,7 +157,7 @@ function saveMark(db: Database.Database, mark: string): void {
   ).run(mark);
 }
 
-/** Numbers that were reset go on behind those that were given. Inside a write transaction. */
+/** Raises counters that were reset, so that no number is assigned twice. Inside a write transaction. */
 export function raiseSequences(db: Database.Database, { batches, events }: Progress): void {
   for (const [table, number] of Object.entries({ batches, order_event_rows: events } satisfies Record<
     Counter,
@@ -168,7 +171,7 @@ export function raiseSequences(db: Database.Database, { batches, events }: Progr
   }
 }
 
-/** What the file says; undefined where it is not there or cannot be read: it warns, and is never needed. */
+/** Reads the note; undefined where the file is missing or unreadable: the note only serves to warn. */
 export function readNote(databaseFile: string): Note | undefined {
   let descriptor: number | undefined;
   try {
@@ -201,7 +204,7 @@ export class ProgressNote {
     return this.#last;
   }
 
-  /** Flushed when it returns. The same again is no write. */
+  /** Writes and flushes the note. Does not write where it is unchanged. */
   write({ database, batches, events, rows = {} }: Progress, suspect: Suspicion | null): void {
     const last = this.#last;
     const isThere = this.#isThere();
@@ -221,7 +224,7 @@ export class ProgressNote {
     this.#descriptor = undefined;
   }
 
-  /** Whether it is open and still has its name. */
+  /** Whether the file is open and still has its name. */
   #isThere(): boolean {
     return this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink > 0;
   }
@@ -233,7 +236,7 @@ export class ProgressNote {
       this.#descriptor = openOnlyName(name);
       return;
     } catch (error) {
-      // What is no file of this user's makes way: the folder is.
+      // Removes a link or another user's file of that name: the folder belongs to this user.
       if (faultCodeOf(error) !== "ENOENT") removeName(name);
     }
     const descriptor = createFile(name, 0o640);

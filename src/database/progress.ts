@@ -1,48 +1,48 @@
 /*
- * How far a database has come, as numbers that grow with every batch that is stored. They stand in the database, in the
- * transaction that stores the batch, and in a small file beside it, which is written after that commit and before the
- * confirm. So the file is never ahead of the database that it was written for; where it is, that is an older one.
+ * The progress of a database: counters that increase with every stored batch. The transaction that stores the batch
+ * raises them in the database; a note in a small file beside it is written after that commit and before the confirm. So
+ * the note is never ahead of the database that it was written for: where it is ahead, the database is an older one.
  */
 import { hash } from "node:crypto";
 
 export interface Progress {
-  /** The number that a database got when it was made. */
+  /** The id that the database got when it was created. */
   database: string;
   batches: number;
   events: number;
-  /** The newest row of each table: its key and a digest. Absent where there is none, and in notes of older versions. */
+  /** Key and digest of the newest row of each table. Absent where there is none, and in notes of older versions. */
   rows?: { [table in WitnessTable]?: RowMark | undefined };
-  /** How many passes and starts there were. Not in the note beside the database, which is not written at each pass. */
+  /** Number of passes and starts. Not in the note beside the database, which is not written at each pass. */
   passes?: number;
 }
 
-/** What is noted with something that is put elsewhere. */
+/** The counters that are stored with data kept outside of the database, such as copies. */
 export type Reached = Required<Pick<Progress, "batches" | "events" | "passes">>;
 
-/** An older copy that has come as far again has other rows under the same keys. */
+/** Tables whose newest row is compared: an older copy that has reached the same counters has other rows under the same keys. */
 export type WitnessTable = "orders" | "order_event_rows" | "batches";
 export type RowMark = [key: number, digest: string];
 
-/** A database as it is found, compared with a note. */
+/** The progress of a database compared with a note. */
 export interface Standing extends Progress {
-  /** A row that was noted is another one, or an order that was noted is not there. */
+  /** A row in the note has other content in the database, or an order in the note is missing. */
   lacksRow: boolean;
-  /** Numbers of SQLite's that another program has reset; they count as noted. */
+  /** Whether another program has reset counters of SQLite's; the values of the note are then used. */
   isReset: boolean;
-  /** `noted`: a note was written beside it once; `settled`: a restore has settled what may be missing. */
+  /** `noted`: a note was once written beside it; `settled`: what a restore may have lost was reported. */
   mark: ProgressMark | undefined;
 }
 
 export type ProgressMark = "noted" | "settled";
 
-/** `log`: what only the log held may be lost. `damage`: SQLite has found a damaged page. */
+/** `log`: commits that were only in the log may be lost. `damage`: SQLite has found a damaged page. */
 export type Suspicion = "log" | "damage";
 
-/** `older`: the database is not the one that was there last. */
+/** `older`: the database is behind its note. */
 export type DoubtKind = Suspicion | "older";
 
 export interface Note extends Progress {
-  /** Grows with each writing. */
+  /** Increases with each write. */
   n: number;
   /** When it was written. */
   at: string;
@@ -50,7 +50,7 @@ export interface Note extends Progress {
   suspect: Suspicion | null;
 }
 
-/** Each of two slots is overwritten in turn, so that one that was torn leaves the other. */
+/** Two slots are overwritten in turn, so that a torn write leaves the other one. */
 export const SLOT_BYTES = 512;
 export const SLOTS = 2;
 const DIGEST_CHARACTERS = 16;
@@ -61,7 +61,7 @@ export function isBehind(own: Progress & Partial<Standing>, note: Progress | und
   return own.lacksRow === true || own.batches < note.batches || own.events < note.events;
 }
 
-/** Which of two states of one database is the later one, by what it holds: no clock's word. As a sort does, earlier first. */
+/** Compares two states of one database by content, not by a clock; earlier first, for `sort`. */
 export function compareReach(a: Partial<Progress>, b: Partial<Progress>): number {
   for (const number of ["batches", "events", "passes"] as const) {
     const difference = (a[number] ?? 0) - (b[number] ?? 0);
@@ -71,8 +71,8 @@ export function compareReach(a: Partial<Progress>, b: Partial<Progress>): number
 }
 
 /**
- * Whether the note of a database that had one is gone: it may be an earlier copy, with everything else removed. The number
- * of a database that lost its own is another one than the note's.
+ * Whether a database that once had a note has none, or the note beside it is of another database. It may be an earlier
+ * copy of which only the database file was put here.
  */
 export function isUnnoted(own: Standing | undefined, note: Note | undefined): boolean {
   if (own === undefined || own.mark === "settled" || note?.database === own.database) return false;
@@ -83,7 +83,7 @@ export function markOf(key: number, row: string): RowMark {
   return [key, digestOf(row)];
 }
 
-/** In the database: that a note was written beside it once, or that a restore has settled what it may lack beside this note. */
+/** Marks stored in the database: a note was once written beside it, or a restore was settled beside this note. */
 export const NOTED = "noted";
 
 export function settledBeside(note: Note | undefined): string {
@@ -95,7 +95,7 @@ export function readMark(mark: string | undefined, note: Note | undefined): Prog
   return mark === `settled:${note?.n ?? 0}` ? "settled" : NOTED;
 }
 
-/** Why a database that is found must be verified; undefined where there is no reason. */
+/** Why a database must be verified before use; undefined where there is no reason. */
 export function doubtOf(
   own: (Progress & Partial<Standing>) | undefined,
   note: Note | undefined,
@@ -104,14 +104,14 @@ export function doubtOf(
   return note.suspect ?? (isBehind(own, note) ? "older" : undefined);
 }
 
-/** One slot: a digest and a line of JSON, filled up with spaces. */
+/** One slot: a digest and a line of JSON, padded with spaces. */
 export function encodeSlot(note: Note): Buffer {
   const json = JSON.stringify(note);
   const line = Buffer.from(`${digestOf(json)} ${json}`);
   return Buffer.concat([line, Buffer.alloc(SLOT_BYTES - 1 - line.length, " "), Buffer.from("\n")]);
 }
 
-/** The newest of the slots that are whole. */
+/** The newest slot with a valid digest. */
 export function decodeSlots(bytes: Buffer): Note | undefined {
   let newest: Note | undefined;
   for (let at = 0; at < SLOTS * SLOT_BYTES; at += SLOT_BYTES) {

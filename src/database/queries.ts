@@ -1,7 +1,7 @@
 /*
- * The everyday statements on one table, of which the schema gives names and types: queries of drizzle's, each built and
- * prepared once for a store; and `select` for what drizzle cannot say. What is run for every record, or asks several tables,
- * is SQL of its room's.
+ * Common statements on one table, with names and types from the schema: drizzle queries, built and prepared once per
+ * store, and `select` for what drizzle cannot express. Statements that run for every record or join tables are SQL in
+ * their rooms.
  */
 import type { Statement } from "better-sqlite3";
 import { and, type Column, eq, getTableColumns, getTableName, isNull, type SQL, sql, type Table } from "drizzle-orm";
@@ -14,7 +14,7 @@ export type Query = BetterSQLite3Database;
 type Select<T extends SQLiteTable> = T["$inferSelect"];
 type NameIn<T extends SQLiteTable> = keyof Select<T> & string;
 
-/** The row in which these columns have these values. */
+/** A row in which these columns have these values; null matches NULL. */
 export function findRow<T extends SQLiteTable>(
   store: Store,
   table: T,
@@ -24,7 +24,7 @@ export function findRow<T extends SQLiteTable>(
   return store.prepared(find, keyOf("find", table, soughtOf(where))).get(encode(table, where, "where"));
 }
 
-/** All such rows, in the order of these columns. */
+/** All such rows, sorted by the columns `order`. */
 export function listRows<T extends SQLiteTable>(
   store: Store,
   table: T,
@@ -43,8 +43,8 @@ export function listRows<T extends SQLiteTable>(
 }
 
 /**
- * `SELECT order_key AS orderKey, revision FROM orders …rest`, with the type of its rows; flags are 0 and 1, JSON is text. For an
- * index that is named, functions and lists of values, which drizzle cannot say or says at length.
+ * `SELECT order_key AS orderKey, revision FROM orders …rest`, with the type of its rows; flags are 0 and 1, JSON is text.
+ * For INDEXED BY, functions and lists of values, which drizzle cannot express, or only at length.
  */
 export function select<T extends SQLiteTable, Name extends NameIn<T>>(
   store: Store,
@@ -55,14 +55,14 @@ export function select<T extends SQLiteTable, Name extends NameIn<T>>(
   return store.prepare(`SELECT ${columnList(table, names)} FROM ${getTableName(table)} ${rest}`);
 }
 
-/** `order_key AS orderKey, revision`. `of`: what the statement calls the table. */
+/** `order_key AS orderKey, revision`. `of`: the alias of the table in the statement. */
 export function columnList<T extends Table>(table: T, names: readonly (keyof T["_"]["columns"])[], of = ""): string {
   const columns: Record<PropertyKey, Column> = getTableColumns(table);
   const place = of === "" ? "" : `${of}.`;
   return names.map((name) => `${place}${columns[name]?.name} AS ${String(name)}`).join(", ");
 }
 
-/** Returns the number of the new row. */
+/** Returns the rowid of the new row. */
 export function insertRow<T extends SQLiteTable>(store: Store, table: T, values: T["$inferInsert"]): number {
   const insert = (query: Query) => query.insert(table).values(given(values)).prepare();
   const { lastInsertRowid } = store
@@ -71,7 +71,10 @@ export function insertRow<T extends SQLiteTable>(store: Store, table: T, values:
   return Number(lastInsertRowid);
 }
 
-/** Inserts a row, or changes these columns of the one with the same key (none: nothing). Returns whether anything was written. */
+/**
+ * Inserts a row, or updates the columns `set` of the row with the same `key`; an empty `set` leaves that row unchanged.
+ * Returns whether anything was written.
+ */
 export function upsertRow<T extends SQLiteTable>(
   store: Store,
   table: T,
@@ -94,7 +97,7 @@ export function upsertRow<T extends SQLiteTable>(
   return changes > 0;
 }
 
-/** Returns how many rows it has changed. */
+/** Returns the number of updated rows. */
 export function updateRows<T extends SQLiteTable>(
   store: Store,
   table: T,
@@ -111,7 +114,7 @@ export function updateRows<T extends SQLiteTable>(
   return query.run({ ...encode(table, set), ...encode(table, where, "where") }).changes;
 }
 
-/** Returns how many rows it has removed. */
+/** Returns the number of deleted rows. */
 export function deleteRows<T extends SQLiteTable>(store: Store, table: T, where: Partial<Select<T>>): number {
   const remove = (query: Query) => query.delete(table).where(matching(table, where)).prepare();
   return store.prepared(remove, keyOf("delete", table, soughtOf(where))).run(encode(table, where, "where")).changes;
@@ -124,7 +127,7 @@ const columnsOf = (table: SQLiteTable): Record<string, SQLiteColumn> => getTable
 const keyOf = (verb: string, table: SQLiteTable, ...columns: string[]) =>
   [verb, getTableName(table), ...columns].join(" ");
 const namesOf = (values: Values) => Object.keys(values).join();
-/** A NULL is looked for by another query. */
+/** Comparing with NULL needs another query (IS NULL). */
 const soughtOf = (where: Values) =>
   Object.keys(where)
     .map((name) => (where[name] === null ? `${name}?` : name))
@@ -142,7 +145,7 @@ function given(values: Values) {
   return Object.fromEntries(Object.keys(values).map((name) => [name, sql`${sql.placeholder(name)}`])) as never;
 }
 
-/** As the driver takes them. drizzle itself would make the text `null` of a JSON column's NULL, and false of a flag's. */
+/** Values for the driver. drizzle itself would store a NULL as the text `null` in JSON columns, and as false in flags. */
 function encode(table: SQLiteTable, values: Values, prefix = ""): Values {
   const columns = columnsOf(table);
   const encoded = Object.entries(values).map(([name, value]) => [

@@ -1,7 +1,7 @@
-/* The types of rows that a statement written in SQL gives: those of the schema, as the driver gives them. */
+/* Types of the rows that SQL statements return: the schema's columns, with the types that the driver returns. */
 import type { Column, Table, View } from "drizzle-orm";
 
-/** What SQLite gives for a column: of texts the values that the schema lists, of flags 0 and 1, of JSON its text. */
+/** The driver's value of a column: for texts the values listed in the schema, for flags 0 and 1, for JSON its text. */
 type Value<C extends Column> =
   | (C["_"]["driverParam"] extends string
       ? C["_"]["data"] extends string
@@ -17,7 +17,7 @@ type ColumnsOf<T> = T extends Table
     : never;
 
 /**
- * A row of a table or view as a statement written in SQL gives it, under the names of its columns:
+ * A row of a table or view as an SQL statement returns it, under the names of its columns:
  * `store.prepare<Pick<Row<typeof orders>, "order_key" | "revision">>("SELECT order_key, revision …")`.
  */
 export type Row<T extends Table | View> = {
@@ -26,7 +26,7 @@ export type Row<T extends Table | View> = {
     : never]: ColumnsOf<T>[K] extends Column ? Value<ColumnsOf<T>[K]> : never;
 };
 
-/** The same under the names that the schema gives them: what `SELECT ${columnList(orders, …)}` gives. */
+/** The same under the schema's property names: what `SELECT ${columnList(orders, …)}` returns. */
 export type NamedRow<T extends Table, Name extends keyof T["_"]["columns"] = keyof T["_"]["columns"]> = {
   [K in Name]: T["_"]["columns"][K] extends Column ? Value<T["_"]["columns"][K]> : never;
 };

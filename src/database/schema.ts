@@ -1,12 +1,12 @@
 /*
- * Every table and view as drizzle has them: the types of rows, and the queries that are not hot. The migrations under
- * `drizzle/` are the truth (drizzle cannot say STRICT, WITHOUT ROWID or triggers); a test compares the two.
+ * All tables and views, declared for drizzle: the types of rows, and the queries that are not hot. The migrations under
+ * `drizzle/` are authoritative (drizzle cannot express STRICT, WITHOUT ROWID or triggers); a test compares the two.
  */
 import { blob, customType, integer, primaryKey, real, sqliteTable, sqliteView, text } from "drizzle-orm/sqlite-core";
 import type { PackedMessage } from "../messages/pack.ts";
 import type { HoldReason, HoldScope } from "./hold-names.ts";
 
-/** A column of the ERP's that takes whatever is written. */
+/** A column that the ERP writes, with values of any type. */
 const any = customType<{ data: string | number | bigint | Buffer; driverData: string | number | bigint | Buffer }>({
   dataType: () => "any",
 });
@@ -15,41 +15,41 @@ const flag = <Name extends string>(name: Name) => integer(name, { mode: "boolean
 
 export const meta = sqliteTable("meta", { key: text().primaryKey(), value: text().notNull() });
 
-/** Of the table and of the views that the ERP reads. */
+/** Shared by the table and the views that the ERP reads. */
 const orderValues = {
-  /** The number that people use. @example "1001" */
+  /** The order number that people use. @example "1001" */
   number: text(),
-  /** The order's status, in the service's words. @example "new" */
+  /** The order's status, as the service names it. @example "new" */
   status: text(),
   /** Whether the status is one of `orders.statuses.cancelled`. @example 0 */
   isCancelled: flag("is_cancelled").notNull(),
-  /** Whether something is still expected: the status is none of `orders.statuses.closed`, and the order is not removed. @example 1 */
+  /** Whether the order is unfinished: the status is none of `orders.statuses.closed`, and the order is not removed. @example 1 */
   isOpen: flag("is_open").notNull(),
-  /** When the order was made, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
+  /** When the order was created, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
   serviceCreatedAt: text("service_created_at"),
   /** When the order last changed, as the service writes it. @example "2026-06-01T12:00:00.000Z" */
   serviceUpdatedAt: text("service_updated_at"),
   /** The currency, as the service writes it. @example "RUB" */
   currency: text(),
-  /** The sum, the exact text that the service sent. @example "1490.00" */
+  /** The total amount, the exact text that the service sent. @example "1490.00" */
   total: text(),
 };
 const orderState = {
   /** Counts the versions of the order, from 1 on. @example 1 */
   revision: integer().notNull(),
-  /** The newest revision that the ERP has to see; a status that the ERP itself sent and that comes back alone raises only `revision`. @example 1 */
+  /** The newest revision that the ERP has to process; a change that consists only of a status sent by the ERP raises only `revision`. @example 1 */
   erpRevision: integer("erp_revision").notNull(),
-  /** When the order was stored first. @example "2026-06-01T12:00:00.000Z" */
+  /** When the order was first stored. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
-  /** When its newest revision was stored. @example "2026-06-01T12:00:00.000Z" */
+  /** When the newest revision was stored. @example "2026-06-01T12:00:00.000Z" */
   changedAt: text("changed_at").notNull(),
-  /** Since when the service no longer has it; null: it has. @example null */
+  /** Since when the order no longer exists at the service; null: it exists. @example null */
   removedAt: text("removed_at"),
 };
 
-/** Every order, in its newest version. Never deleted. */
+/** All orders, each in its newest version. Rows are never deleted. */
 export const orders = sqliteTable("orders", {
-  /** The order's number inside the database. @example 1 */
+  /** The order's key inside the database. @example 1 */
   orderKey: integer("order_key").primaryKey(),
   /** The order's id, a UUID in lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
@@ -59,15 +59,15 @@ export const orders = sqliteTable("orders", {
   ...orderState,
   /** Where the newest payload came from. @example "batch" */
   payloadSource: text("payload_source", { enum: ["batch", "update", "snapshot"] }).notNull(),
-  /** SHA-256 of the last record in a batch. @example null */
+  /** SHA-256 of the last record that came in a batch. @example null */
   batchHash: hash("batch_hash"),
-  /** The same, order of keys and white space aside. @example null */
+  /** The same, independent of key order and white space. @example null */
   batchContentHash: hash("batch_content_hash"),
-  /** SHA-256 of the last record among the changes. @example null */
+  /** SHA-256 of the last record that came in the list of changes. @example null */
   updateHash: hash("update_hash"),
-  /** The same, order of keys and white space aside. @example null */
+  /** The same, independent of key order and white space. @example null */
   updateContentHash: hash("update_content_hash"),
-  /** SHA-256 of the last answer for the order alone. @example null */
+  /** SHA-256 of the last answer to a read of this order alone. @example null */
   snapshotHash: hash("snapshot_hash"),
   /** SHA-256 of `payload`. */
   payloadHash: hash("payload_hash").notNull(),
@@ -89,25 +89,25 @@ export const orderLineRows = sqliteTable(
   (table) => [primaryKey({ columns: [table.orderKey, table.lineNo] })],
 );
 
-/** Of the table and of the view that the ERP reads. */
+/** Shared by the table and the view that the ERP reads. */
 const eventColumns = {
-  /** The revision that it led to. @example 2 */
+  /** The order's revision after the event. @example 2 */
   revision: integer().notNull(),
   /** What happened. @example "changed" */
   kind: text({ enum: ["created", "changed", "cancelled", "removed", "remapped"] }).notNull(),
-  /** Whether the status is another one. @example 1 */
+  /** Whether the status changed. @example 1 */
   statusChanged: flag("status_changed").notNull(),
-  /** Whether the lines are others. @example 0 */
+  /** Whether the lines changed. @example 0 */
   linesChanged: flag("lines_changed").notNull(),
-  /** Whether another column is. @example 0 */
+  /** Whether another column changed. @example 0 */
   fieldsChanged: flag("fields_changed").notNull(),
   /** The status before. @example "new" */
   oldStatus: text("old_status"),
   /** The status after. @example "paid" */
   newStatus: text("new_status"),
-  /** Each place that differs, with what was and what is: JSON. @example "{\"$.status\":{\"was\":\"new\",\"is\":\"paid\"}}" */
+  /** Each path that differs, with the value before (`was`) and after (`is`): JSON. @example "{\"$.status\":{\"was\":\"new\",\"is\":\"paid\"}}" */
   changes: text(),
-  /** Where the news came from; `own`: a status of the ERP's; `remap`: the configuration. @example "update" */
+  /** Where the change came from; `own`: a status that the ERP sent; `remap`: a change of the configuration. @example "update" */
   source: text({ enum: ["batch", "update", "snapshot", "own", "remap"] }).notNull(),
   /** When it was stored. @example "2026-06-01T12:00:00.000Z" */
   at: text().notNull(),
@@ -119,19 +119,19 @@ export const orderEventRows = sqliteTable("order_event_rows", {
   ...eventColumns,
 });
 
-/** What the ERP has taken. A row for each order, written by the ERP. */
+/** Which orders the ERP has taken. One row per order, written by the ERP. */
 export const erpOrders = sqliteTable("erp_orders", {
-  /** The order, in any case of letters. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
+  /** The order, in upper or lower case. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").primaryKey(),
   /** The ERP's own number or key. @example "E-17" */
   erpNumber: any("erp_number"),
   /** The newest revision that the ERP has taken. @example 1 */
   seenRevision: integer("seen_revision").notNull(),
-  /** `blocked`: the ERP cannot take it. @example "taken" */
+  /** `blocked`: the ERP cannot take the order. @example "taken" */
   state: text({ enum: ["taken", "blocked"] }).notNull(),
-  /** Why it cannot. @example null */
+  /** Why it cannot, written by the ERP. @example null */
   error: any("error"),
-  /** The ERP's own. @example null */
+  /** For the ERP's own use. @example null */
   note: any("note"),
 });
 
@@ -142,166 +142,163 @@ export const erpQueue = sqliteTable("erp_queue", {
   blockSeen: integer("block_seen"),
 });
 
-/**
- * Statuses that the ERP requests. The ERP inserts `order_id`, `status`, `comment` and `data`; the bridge writes the
- * rest.
- */
+/** Statuses that the ERP requests. It inserts `order_id`, `status`, `comment` and `data`; the bridge writes the rest. */
 export const statusRequests = sqliteTable("status_requests", {
-  /** Requests of one order leave in this order. Left out by the ERP, or rising, and 9200000000000000000 at most. @example 1 */
+  /** Requests of one order are sent in this order. The ERP omits it, or writes increasing values of at most 9200000000000000000. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
   /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
-  /** The status, in the ERP's words or the service's (`statuses.map`). @example "shipped" */
+  /** The status, as the ERP or the service names it (`statuses.map`). @example "shipped" */
   status: any("status").notNull(),
-  /** For `{comment}` in `statuses.body`. @example "parcel 4711" */
+  /** The value of `{comment}` in `statuses.body`. @example "parcel 4711" */
   comment: any("comment"),
-  /** JSON; its names may be used in `statuses.body`. @example null */
+  /** JSON; its names can be used in `statuses.body`. @example null */
   data: any("data"),
   /** When the row was inserted. @example "2026-06-01T12:00:00.000Z" */
   requestedAt: text("requested_at"),
-  /** Where it stands: [the states](integration.md#sending-a-status-back). @example "sent" */
+  /** The request's state: [the states](integration.md#sending-a-status-back). @example "sent" */
   state: text({ enum: ["pending", "sending", "sent", "refused"] }).notNull(),
-  /** The order's status when it left. @example "new" */
+  /** The order's status when the request was sent. @example "new" */
   statusBefore: text("status_before"),
-  /** How often it was tried. @example 1 */
+  /** Number of attempts. @example 1 */
   attempts: integer().notNull(),
-  /** The last answer's status. @example 200 */
+  /** HTTP status of the last answer. @example 200 */
   httpStatus: integer("http_status"),
-  /** When that came. @example "2026-06-01T12:00:00.000Z" */
+  /** When the last answer came. @example "2026-06-01T12:00:00.000Z" */
   answeredAt: text("answered_at"),
-  /** Why the last try failed. @example null */
+  /** Why the last attempt failed. @example null */
   lastError: text("last_error"),
   /** The status as it was sent. @example "shipped" */
   statusSent: text("status_sent"),
-  /** Whether its change is awaited among the changes. @example null */
+  /** Whether the resulting change is still expected in the list of changes. @example null */
   echo: text({ enum: ["awaited", "owed"] }),
-  /** The order's revision when it left. @example 1 */
+  /** The order's revision when the request was sent. @example 1 */
   revisionBefore: integer("revision_before"),
-  /** The order's own time when it left. @example "2026-06-01T12:00:00.000Z" */
+  /** The order's `service_updated_at` when the request was sent. @example "2026-06-01T12:00:00.000Z" */
   timestampBefore: text("stamp_before"),
-  /** When it last left. @example "2026-06-01T12:00:00.000Z" */
+  /** When the request was last sent. @example "2026-06-01T12:00:00.000Z" */
   leftAt: text("left_at"),
-  /** When it first left. @example "2026-06-01T12:00:00.000Z" */
+  /** When the request was first sent. @example "2026-06-01T12:00:00.000Z" */
   firstSentAt: text("first_sent_at"),
-  /** The new form in which it was answered; null: a usual one. @example null */
+  /** The form of its answer, if that form is new; null: a usual form. @example null */
   newForm: text("new_form"),
-  /** The order's revision when the row was inserted; the ERP may write the one that it has read. @example 1 */
+  /** The order's revision when the row was inserted; the ERP may write the revision that it has read. @example 1 */
   knownRevision: integer("known_revision"),
-  /** When the order was first stored with the status after it had left. @example "2026-06-01T12:00:10.000Z" */
+  /** When the order was first stored with the status after the request was sent. @example "2026-06-01T12:00:10.000Z" */
   shownAt: text("shown_at"),
-  /** Since when the order, read again after the status has left or was accepted, lacks it or shows that it was changed; null: it does not. @example null */
+  /** Since when reads of the order after the request was sent or accepted lack the status, or show that it was changed again; null: they do not. @example null */
   unshownSince: text("unshown_since"),
 });
 
-/** Batches of orders that came, and whether they are confirmed. */
+/** Batches of orders that were received, and whether they are confirmed. */
 export const batches = sqliteTable("batches", {
-  /** Counts them. @example 1 */
+  /** The number of the batch. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
   /** SHA-256 of the answer. @example "9f2c…" */
   fingerprint: text().notNull(),
-  /** The batch's id, where the service names it. @example "b-1" */
+  /** The batch's id, if the service sends one. @example "b-1" */
   serviceBatchId: text("service_batch_id"),
-  /** When it came. @example "2026-06-01T12:00:00.000Z" */
+  /** When it was received. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
-  /** How many orders it holds. @example 3 */
+  /** Number of orders in the batch. @example 3 */
   orderCount: integer("order_count").notNull(),
   /** `unread`: does not fit the configuration; `stored`: waits for its confirm; `refused`: the service refused the confirm. @example "confirmed" */
   state: text({ enum: ["unread", "stored", "confirmed", "refused"] }).notNull(),
   /** How often the confirm was sent. @example 1 */
   confirmAttempts: integer("confirm_attempts").notNull(),
-  /** When it was accepted. @example "2026-06-01T12:00:00.000Z" */
+  /** When the confirm was accepted. @example "2026-06-01T12:00:00.000Z" */
   confirmedAt: text("confirmed_at"),
-  /** Why the last confirm failed, or why it cannot be read. @example null */
+  /** Why the last confirm failed, or why the batch cannot be read. @example null */
   lastError: text("last_error"),
-  /** The ids that a confirm names, JSON. @example "[\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"]" */
+  /** The order ids that the confirm lists, JSON. @example "[\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"]" */
   orderIds: text("order_ids"),
-  /** The mapping that it could not be read with. @example null */
+  /** The mapping with which the batch could not be read. @example null */
   readWith: text("read_with"),
-  /** `Date` of the answer. @example "Mon, 01 Jun 2026 12:00:00 GMT" */
+  /** The `Date` header of the answer. @example "Mon, 01 Jun 2026 12:00:00 GMT" */
   serviceDate: text("service_date"),
-  /** The answer, where it is kept and not larger than a megabyte. @example null */
+  /** The answer, if it is kept and at most a megabyte. @example null */
   body: blob({ mode: "buffer" }),
-  /** The answer's parts in `body_parts`, where it is larger. @example null */
+  /** The key of the answer's parts in `body_parts`, if it is larger. @example null */
   bodyId: integer("body_id"),
-  /** Status and headers that it came with where they may say that it is a part, JSON. @example null */
+  /** Status and headers of the answer, if they may mean that it is partial, JSON. @example null */
   head: text(),
-  /** The address and the client id under which the service served it, JSON: its confirm goes there alone. @example "[\"https://shop.example.com\",\"c-1\"]" */
+  /** The address and the client id with which it was fetched, JSON: it is confirmed only there. @example "[\"https://shop.example.com\",\"c-1\"]" */
   account: text(),
 });
 
 /** Records that could not be used, with the reason. */
 export const quarantine = sqliteTable("quarantine", {
-  /** Names it in `erp-bridge quarantine`. @example 1 */
+  /** The record's number in `erp-bridge quarantine`. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
-  /** What it is: `order`, `change`, `snapshot`, `payload`, `batch`, or a feed. @example "stocks" */
+  /** What the record is: `order`, `change`, `snapshot`, `payload`, `batch`, or a feed. @example "stocks" */
   kind: text({
     enum: ["batch", "order", "change", "snapshot", "payload", "stocks", "prices", "catalog", "images"],
   }).notNull(),
   /** The order's id, or the row's key. @example "A-17" */
   reference: text(),
-  /** Why, in English. @example "quantity is no number" */
+  /** The reason, in English. @example "quantity is no number" */
   reason: text().notNull(),
   /** The record. @example "{\"sku\":\"A-17\"}" */
   payload: text(),
-  /** SHA-256 of it. */
+  /** SHA-256 of the record. */
   payloadHash: hash("payload_hash").notNull(),
-  /** `held`: waits; `released`: was used after all; `dropped`: by a person. @example "held" */
+  /** `held`: waits; `released`: was used later; `dropped`: was discarded by a person. @example "held" */
   state: text({ enum: ["held", "released", "dropped"] }).notNull(),
-  /** When it came first. @example "2026-06-01T12:00:00.000Z" */
+  /** When the record was first received. @example "2026-06-01T12:00:00.000Z" */
   firstSeenAt: text("first_seen_at").notNull(),
-  /** When it came last. @example "2026-06-01T12:00:00.000Z" */
+  /** When the record was last received. @example "2026-06-01T12:00:00.000Z" */
   lastSeenAt: text("last_seen_at").notNull(),
-  /** How often. @example 1 */
+  /** How often it was received. @example 1 */
   times: integer().notNull(),
-  /** Its parts in `body_parts`, where it is larger than 16 MB. @example null */
+  /** The key of its parts in `body_parts`, if it is larger than 16 MB. @example null */
   bodyId: integer("body_id"),
 });
 
-/** Areas and flows that wait. */
+/** Areas and flows that are on hold. */
 export const holds = sqliteTable(
   "holds",
   {
     /** `orders`, `imports` or a flow. @example "orders" */
     area: text().notNull(),
-    /** Why: [Holds](operations.md#holds). @example "credentials" */
+    /** The reason: [Holds](operations.md#holds). @example "credentials" */
     reason: text().$type<HoldReason>().notNull(),
     /** Since when. @example "2026-06-01T12:00:00.000Z" */
     since: text().notNull(),
-    /** When it is tried next; null: after a person. @example "2026-06-01T12:00:00.000Z" */
+    /** When the next attempt is made; null: after a person has acted. @example "2026-06-01T12:00:00.000Z" */
     nextProbeAt: text("next_probe_at"),
-    /** The service's words, or what to do, in English. @example "401" */
+    /** The service's text, or what to do, in English. @example "401" */
     detail: text(),
-    /** `area`: every flow of it; `flow`: the flow of that name alone. @example "area" */
+    /** `area`: all flows of the area; `flow`: only the flow of that name. @example "area" */
     scope: text().$type<HoldScope>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.area, table.reason] })],
 );
 
-/** What is worth attention, most important first: [Conditions](monitoring.md#conditions). */
+/** What needs attention, most important first: [Conditions](monitoring.md#conditions). */
 export const conditions = sqliteTable("conditions", {
   /** 1 is the most important. @example 1 */
   rank: integer().primaryKey(),
-  /** What it is. @example "quarantined" */
+  /** The code of the condition. @example "quarantined" */
   code: text().notNull(),
-  /** How bad. @example "warning" */
+  /** How severe it is. @example "warning" */
   severity: text({ enum: ["critical", "error", "warning", "notice"] }).notNull(),
   /** The flow or the part that it is about. @example "orders" */
   subject: text().notNull(),
   /** Since when. @example null */
   since: text(),
-  /** What is known of it, JSON. @example "{\"count\":2}" */
+  /** Details, JSON. @example "{\"count\":2}" */
   params: text({ mode: "json" }).$type<object>().notNull(),
-  /** A sentence, in English. @example "2 records of orders in quarantine." */
+  /** The condition as a sentence, in English. @example "2 records of orders in quarantine." */
   text: text().notNull(),
-  /** What to type next. @example "erp-bridge quarantine list" */
+  /** The command to run next. @example "erp-bridge quarantine list" */
   command: text(),
-  /** When the daemon last saw it so. @example "2026-06-01T12:00:00.000Z" */
+  /** When the daemon last found it. @example "2026-06-01T12:00:00.000Z" */
   seenAt: text("seen_at").notNull(),
 });
 
 /** What each pass did. */
 export const runs = sqliteTable("runs", {
-  /** Counts them. @example 1 */
+  /** The number of the pass. @example 1 */
   id: integer().primaryKey({ autoIncrement: true }),
   /** The flow. @example "orders" */
   job: text().notNull(),
@@ -309,13 +306,13 @@ export const runs = sqliteTable("runs", {
   startedAt: text("started_at").notNull(),
   /** When it ended. @example "2026-06-01T12:00:00.000Z" */
   finishedAt: text("finished_at").notNull(),
-  /** How. @example "done" */
+  /** How it ended. @example "done" */
   outcome: text({ enum: ["idle", "done", "held", "failed", "stopped"] }).notNull(),
   /** What was done, JSON. @example "{\"created\":3,\"confirmed\":3}" */
   counts: text({ mode: "json" }).$type<Record<string, number>>().notNull(),
-  /** The code of its failure: [Trouble](trouble.md). @example null */
+  /** The code of the error: [Trouble](trouble.md). @example null */
   errorCode: text("error_code"),
-  /** The same in English. @example null */
+  /** The error, in English. @example null */
   error: text(),
 });
 
@@ -344,7 +341,7 @@ export const feeds = sqliteTable("feeds", {
   openTables: integer("open_tables").notNull().default(0),
 });
 
-/** The key of a feed's row, in the order of the key's columns; a part that the feed lacks is empty. */
+/** The values of a feed's key columns, in their order; unused parts are empty. */
 const keyParts = {
   k0: text().notNull(),
   k1: text().notNull().default(""),
@@ -352,7 +349,7 @@ const keyParts = {
   k3: text().notNull().default(""),
 };
 
-/** Written by the triggers on the ERP's tables: the key as it stands there, of whatever type. */
+/** Keys of changed rows, written by the triggers on the ERP's tables: the values and types that those tables have. */
 export const feedDirty = sqliteTable(
   "feed_dirty",
   {
@@ -432,17 +429,17 @@ export const imageFiles = sqliteTable("image_files", {
   problem: text(),
 });
 
-/** What is in stock. Written by the ERP, unless `imports.stocks` names another source. */
+/** Stock levels. Written by the ERP, unless `imports.stocks` names another source. */
 export const stock = sqliteTable(
   "stock",
   {
     /** The article's key. @example "A-17" */
     sku: text().notNull(),
-    /** The warehouse; empty where there is one. @example "" */
+    /** The warehouse; empty if there is only one. @example "" */
     warehouse: text().notNull().default(""),
-    /** How many there are: a number, or its text. @example "12.50" */
+    /** The quantity: a number, or its text. @example "12.50" */
     quantity: any("quantity"),
-    /** How many of them are promised. @example "2" */
+    /** How many of them are reserved. @example "2" */
     reserved: any("reserved").default(0),
   },
   (table) => [primaryKey({ columns: [table.sku, table.warehouse] })],
@@ -454,15 +451,15 @@ export const prices = sqliteTable(
   {
     /** The article's key. @example "A-17" */
     sku: text().notNull(),
-    /** The kind of price; empty where there is one. @example "" */
+    /** The kind of price; empty if there is only one. @example "" */
     priceType: text("price_type").notNull().default(""),
     /** The price: a number, or its text. @example "1490.00" */
     price: any("price"),
-    /** The price before, where it is shown. @example "1990.00" */
+    /** The former price, if it is shown. @example "1990.00" */
     oldPrice: any("old_price"),
     /** The currency. @example "RUB" */
     currency: any("currency"),
-    /** Whatever else a record needs. @example null */
+    /** Further values for the record. @example null */
     data: any("data"),
   },
   (table) => [primaryKey({ columns: [table.sku, table.priceType] })],
@@ -472,25 +469,25 @@ export const prices = sqliteTable(
 export const products = sqliteTable("products", {
   /** The article's or the group's key. @example "A-17" */
   sku: text().primaryKey(),
-  /** The group that it is in. @example "G-1" */
+  /** The key of the parent group. @example "G-1" */
   parent: any("parent"),
-  /** 1: a group. @example 0 */
+  /** 1: the row is a group. @example 0 */
   isGroup: any("is_group").default(0),
   /** Its name. @example "Kettle" */
   name: any("name"),
-  /** The maker's number. @example "KT-2000" */
+  /** The manufacturer's article number. @example "KT-2000" */
   article: any("article"),
   /** Its barcode. @example "4601234567893" */
   barcode: any("barcode"),
   /** The unit. @example "pcs" */
   unit: any("unit"),
-  /** The tax. @example "20" */
+  /** The VAT rate. @example "20" */
   vat: any("vat"),
-  /** A text about it. @example null */
+  /** The description. @example null */
   description: any("description"),
-  /** 0: not shown. @example 1 */
+  /** 0: not shown on the site. @example 1 */
   active: any("active").default(1),
-  /** Whatever else a record needs. @example null */
+  /** Further values for the record. @example null */
   data: any("data"),
 });
 
@@ -500,13 +497,13 @@ export const images = sqliteTable(
   {
     /** The article. @example "A-17" */
     sku: text().notNull(),
-    /** Which of its images. @example 1 */
+    /** The position of the image among the article's images. @example 1 */
     position: integer().notNull().default(0),
-    /** An address, or a file below `imports.images.folder`. @example "https://img.example.com/a-17.jpg" */
+    /** A URL, or a file below `imports.images.folder`. @example "https://img.example.com/a-17.jpg" */
     source: any("source"),
-    /** A text for those who cannot see it. @example "Kettle" */
+    /** The alternative text. @example "Kettle" */
     alt: any("alt"),
-    /** Whatever else a record needs. @example null */
+    /** Further values for the record. @example null */
     data: any("data"),
   },
   (table) => [primaryKey({ columns: [table.sku, table.position] })],
@@ -578,7 +575,7 @@ export const lostValues = sqliteTable("lost_values", {
   serviceDate: text("service_date").notNull(),
 });
 
-/** What is usual of the service's answers; `learned` is JSON. */
+/** What is usual in the service's answers; `learned` is JSON. */
 export const learnedAnswers = sqliteTable(
   "learned_answers",
   {
@@ -598,13 +595,13 @@ export const storedMessages = sqliteTable("stored_messages", {
 export const observations = sqliteTable(
   "observations",
   {
-    /** What. @example "field" */
+    /** What was noticed. @example "field" */
     kind: text({ enum: ["field", "status", "path"] }).notNull(),
     /** Its name. @example "$.gift_wrap" */
     name: text().notNull(),
-    /** What it looked like. @example "a boolean" */
+    /** The type or value that it had. @example "a boolean" */
     sample: text().notNull(),
-    /** When it was seen first. @example "2026-06-01T12:00:00.000Z" */
+    /** When it was first seen. @example "2026-06-01T12:00:00.000Z" */
     firstSeenAt: text("first_seen_at").notNull(),
     /** `dismissed`: a person has read it. @example "new" */
     state: text({ enum: ["new", "dismissed", "over"] })
@@ -614,27 +611,27 @@ export const observations = sqliteTable(
   (table) => [primaryKey({ columns: [table.kind, table.name] })],
 );
 
-/** Orders that are to be read, with what asked for it. */
+/** The refresh queue: orders to read, each with the record that caused it. */
 export const owedReads = sqliteTable("owed_reads", {
   /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").primaryKey(),
   /** The id as the service writes it. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   serviceId: text("service_id").notNull(),
-  /** What asked for it. @example "update" */
+  /** Where the record came from. @example "update" */
   source: text({ enum: ["batch", "update"] }).notNull(),
-  /** The record that did, JSON. @example "{\"order_id\":\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"}" */
+  /** The record that caused the read, JSON. @example "{\"order_id\":\"6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\"}" */
   record: text().notNull(),
-  /** SHA-256 of it. */
+  /** SHA-256 of the record. */
   recordHash: hash("record_hash").notNull(),
-  /** The same, order of keys and white space aside. @example null */
+  /** The same, independent of key order and white space. @example null */
   contentHash: hash("content_hash"),
-  /** Since when. @example "2026-06-01T12:00:00.000Z" */
+  /** Since when the order waits. @example "2026-06-01T12:00:00.000Z" */
   since: text().notNull(),
-  /** How often it was tried. @example 0 */
+  /** Number of attempts. @example 0 */
   attempts: integer().notNull().default(0),
-  /** Why the last try failed. @example null */
+  /** Why the last attempt failed. @example null */
   lastError: text("last_error"),
-  /** When it is tried next; null: at once. @example null */
+  /** When the next attempt is due; null: at once. @example null */
   dueAt: text("due_at"),
 });
 
@@ -683,7 +680,7 @@ export const watermarks = sqliteTable("watermarks", {
 });
 
 /*
- * The views that the ERP and people read. Their text stands in the migrations.
+ * The views that the ERP and people read. Their SQL is in the migrations.
  */
 
 const orderColumns = {
@@ -697,38 +694,38 @@ const orderContent = {
   ...orderState,
 };
 
-/** What the ERP has to take: new or changed since it last looked, oldest first. */
+/** Orders that the ERP has to take: new, or changed since the revision that it has taken; oldest first. */
 export const ordersPending = sqliteView("orders_pending", {
   ...orderColumns,
   ...orderContent,
-  /** What the ERP noted for it. @example null */
+  /** The ERP's own number or key, from `erp_orders`. @example null */
   erpNumber: any("erp_number"),
-  /** What the ERP has seen of it; 0: nothing. @example 0 */
+  /** The newest revision that the ERP has taken; 0: none. @example 0 */
   seenRevision: integer("seen_revision").notNull(),
-  /** Why it is here. @example "new" */
+  /** Why the order is listed. @example "new" */
   why: text({ enum: ["new", "changed", "cancelled", "removed"] }).notNull(),
 }).existing();
 
-/** Orders that the ERP has put aside. */
+/** Orders that the ERP has marked as blocked. */
 export const ordersBlocked = sqliteView("orders_blocked", {
   ...orderColumns,
   ...orderContent,
-  /** What the ERP noted for it. @example null */
+  /** The ERP's own number or key, from `erp_orders`. @example null */
   erpNumber: any("erp_number"),
-  /** What the ERP has seen of it. @example 0 */
+  /** The newest revision that the ERP has taken or blocked. @example 0 */
   seenRevision: integer("seen_revision").notNull(),
-  /** Why it cannot take it. @example "article A-17 is unknown here" */
+  /** Why the ERP cannot take it. @example "article A-17 is unknown here" */
   error: any("error"),
-  /** The ERP's own. @example null */
+  /** For the ERP's own use. @example null */
   note: any("note"),
-  /** Since when. @example "2026-06-01T12:00:00.000Z" */
+  /** Since when it is blocked. @example "2026-06-01T12:00:00.000Z" */
   since: text().notNull(),
 }).existing();
 
 /** `orders` for reports, with a column for each path of `orders.extra`. */
 export const ordersWide = sqliteView("orders_wide", {
   ...orderColumns,
-  /** `total` as a number; may be a cent off. Null where it is not wholly one. @example 1490.0 */
+  /** `total` as a floating-point number, which may be a cent off; null if `total` is no number. @example 1490.0 */
   totalNum: real("total_num"),
   ...orderContent,
 }).existing();
@@ -738,20 +735,20 @@ const lineColumns = {
   orderId: text("order_id").notNull(),
   /** The order's revision that the line belongs to. @example 1 */
   revision: integer().notNull(),
-  /** Which line, from 1 on. @example 1 */
+  /** The number of the line, from 1 on. @example 1 */
   lineNo: integer("line_no").notNull(),
   /** The article's key. @example "A-17" */
   sku: text(),
-  /** Its name, as the service sent it. @example "Kettle" */
+  /** The article's name, as the service sent it. @example "Kettle" */
   name: text(),
 };
 
-/** The lines of every order, in its newest composition. */
+/** The lines of every order, in its newest version. */
 export const orderLines = sqliteView("order_lines", {
   ...lineColumns,
-  /** How many, the exact text. @example "2.000" */
+  /** The quantity, the exact text. @example "2.000" */
   quantity: text(),
-  /** The price of one, the exact text. @example "745.00" */
+  /** The unit price, the exact text. @example "745.00" */
   price: text(),
   /** The line as the service sent it, JSON. @example "{\"sku\":\"A-17\",\"quantity\":2.000}" */
   payload: text().notNull(),
@@ -760,13 +757,13 @@ export const orderLines = sqliteView("order_lines", {
 /** `order_lines` for reports, with a column for each path of `orders.line_extra`. */
 export const orderLinesWide = sqliteView("order_lines_wide", {
   ...lineColumns,
-  /** How many, the exact text. @example "2.000" */
+  /** The quantity, the exact text. @example "2.000" */
   quantity: text(),
-  /** The same as a number. @example 2.0 */
+  /** The quantity as a floating-point number. @example 2.0 */
   quantityNum: real("quantity_num"),
-  /** The price of one, the exact text. @example "745.00" */
+  /** The unit price, the exact text. @example "745.00" */
   price: text(),
-  /** The same as a number. @example 745.0 */
+  /** The unit price as a floating-point number. @example 745.0 */
   priceNum: real("price_num"),
   /** The line as the service sent it, JSON. @example "{\"sku\":\"A-17\",\"quantity\":2.000}" */
   payload: text().notNull(),
@@ -774,7 +771,7 @@ export const orderLinesWide = sqliteView("order_lines_wide", {
 
 /** What happened to orders. Kept for `retention.events`. */
 export const orderEvents = sqliteView("order_events", {
-  /** Only grows: a position for a reader that follows all changes. @example 2 */
+  /** Only increases: a position for a reader that follows all changes. @example 2 */
   seq: integer().notNull(),
   /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").notNull(),
@@ -782,15 +779,15 @@ export const orderEvents = sqliteView("order_events", {
 }).existing();
 
 const sentColumns = {
-  /** The record that the service acknowledged last, JSON; null: none. @example "{\"sku\":\"A-17\",\"quantity\":10.5}" */
+  /** The last record that the service acknowledged, JSON; null: none. @example "{\"sku\":\"A-17\",\"quantity\":10.5}" */
   sent: text(),
-  /** When. @example "2026-06-01T12:00:00.000Z" */
+  /** When it was acknowledged. @example "2026-06-01T12:00:00.000Z" */
   sentAt: text("sent_at"),
   /** Since when a newer value waits. @example null */
   waitingSince: text("waiting_since"),
-  /** Where the row stands: [the states](integration.md#what-is-on-the-site). @example "sent" */
+  /** The row's state: [the states](integration.md#what-is-on-the-site). @example "sent" */
   state: text({ enum: ["sent", "refused", "guarded", "held", "doubt", "waiting"] }).notNull(),
-  /** Why it was refused. @example null */
+  /** Why the service refused the row. @example null */
   lastError: text("last_error"),
 };
 
@@ -823,16 +820,16 @@ export const productsSent = sqliteView("products_sent", {
 export const imagesSent = sqliteView("images_sent", {
   /** The article. @example "A-17" */
   sku: text().notNull(),
-  /** Which of its images. @example "1" */
+  /** The position of the image among the article's images. @example "1" */
   position: text().notNull(),
   ...sentColumns,
 }).existing();
 
-/** Answers that could not be read, whole. */
+/** Answers that could not be read, complete. */
 export const keptBodies = sqliteView("kept_bodies", {
   /** The batch. @example 1 */
   batchId: integer("batch_id").notNull(),
-  /** When it came. @example "2026-06-01T12:00:00.000Z" */
+  /** When it was received. @example "2026-06-01T12:00:00.000Z" */
   receivedAt: text("received_at").notNull(),
   /** Why it cannot be read. @example "no list under $.orders" */
   lastError: text("last_error"),
@@ -840,42 +837,42 @@ export const keptBodies = sqliteView("kept_bodies", {
   body: blob({ mode: "buffer" }),
 }).existing();
 
-/** How each flow stands. `sentence` says it. */
+/** The state of each flow; `sentence` sums it up. */
 export const syncStatus = sqliteView("sync_status", {
-  /** The flow; `erp`: the ERP's own side. @example "orders" */
+  /** The flow; `erp`: the orders that the ERP has to take. @example "orders" */
   flow: text().notNull(),
   /** Whether it is switched on. @example 1 */
   enabled: flag("enabled").notNull(),
-  /** Its last success. @example "2026-06-01T12:00:00.000Z" */
+  /** When it last succeeded. @example "2026-06-01T12:00:00.000Z" */
   lastSuccessAt: text("last_success_at"),
-  /** Seconds since. @example 12 */
+  /** Seconds since then. @example 12 */
   ageS: integer("age_s"),
-  /** What waits in it: confirms, reads, requests, rows; of `erp` orders. @example 0 */
+  /** How many confirms, reads, requests or rows wait in it; for `erp`, orders. @example 0 */
   waiting: integer().notNull(),
-  /** Since when the oldest does. @example null */
+  /** Since when the oldest of them waits. @example null */
   waitingSince: text("waiting_since"),
-  /** The reason of its hold. @example null */
+  /** The reason for its hold. @example null */
   held: text(),
-  /** Records of it in quarantine. @example 0 */
+  /** Number of its records in quarantine. @example 0 */
   quarantined: integer().notNull(),
-  /** The end of its last pass. @example "2026-06-01T12:00:00.000Z" */
+  /** When its last pass ended. @example "2026-06-01T12:00:00.000Z" */
   lastRunAt: text("last_run_at"),
   /** Since when its passes fail. @example null */
   failingSince: text("failing_since"),
-  /** The code of its failure. @example null */
+  /** The code of the error. @example null */
   errorCode: text("error_code"),
-  /** The same in English. @example null */
+  /** The error, in English. @example null */
   error: text(),
-  /** Whether it is silent for too long. @example 0 */
+  /** Whether its last success is too long ago. @example 0 */
   isStale: flag("is_stale").notNull(),
-  /** Of a feed: the time whose values the site shows. @example null */
+  /** Of a feed: the time as of which the site's values are current. @example null */
   asOf: text("as_of"),
   /** Of a feed: when the ERP was last seen to write its table. @example null */
   erpWroteAt: text("erp_wrote_at"),
   /** Whether that is too long ago. @example 0 */
   isErpSilent: flag("is_erp_silent").notNull(),
-  /** Of a feed: rows that the service refused and that are tried again. @example 0 */
+  /** Of a feed: number of rows that the service refused and that are sent again. @example 0 */
   refused: integer().notNull(),
-  /** All of it in a sentence, in English. @example "Succeeded 12 s ago." */
+  /** The state in one sentence, in English. @example "Succeeded 12 s ago." */
   sentence: text().notNull(),
 }).existing();

@@ -6,7 +6,10 @@ import { timeInName } from "./copy-names.ts";
 import { hasForeignJournal } from "./foreign-journal.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
 
-/** A file DATABASE-journal gets another name, durably. Gives that; undefined where there was none. The caller holds the instance lock. */
+/**
+ * Renames a file DATABASE-journal and flushes the folder. Returns the new name; undefined where there was none. The caller
+ * holds the instance lock.
+ */
 export function setJournalAside(file: string): string | undefined {
   if (!hasForeignJournal(file)) return undefined;
   const stem = `${file}.foreign-journal-${timeInName(Date.now())}`;

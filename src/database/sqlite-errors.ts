@@ -1,7 +1,7 @@
 /**
- * What SQLite and the file system throw, turned into the bridge's own errors. Decides by result codes, never by the
- * text of a message, so that a caller can tell "no space left" from "another program holds the lock" and an
- * administrator reads one sentence with a way out. Keeps no state: a crash leaves nothing behind.
+ * Converts errors of SQLite and the file system into BridgeErrors. Decides by result codes, never by the text of a
+ * message, so that callers can distinguish "no space left" from "another program holds the lock", and an administrator
+ * reads one sentence with a hint.
  */
 import { closeSync, openSync, statSync } from "node:fs";
 import path from "node:path";
@@ -25,10 +25,10 @@ export function describePermissions(place: string): Message {
   }
 }
 
-/** More than one connection has open at a time; what had been opened may have been closed since. */
+/** More files than one connection opens: a few descriptors may have been closed since the error. */
 const FILES_OF_DATABASE = 8;
 
-/** SQLite does not say why it cannot open a file. */
+/** SQLITE_CANTOPEN does not distinguish a lack of descriptors from other reasons. */
 function canOpenFiles(): boolean {
   const opened: number[] = [];
   try {
@@ -41,7 +41,7 @@ function canOpenFiles(): boolean {
   }
 }
 
-/** The error of the machine behind `error`; undefined where there is none: a constraint, or a mistake in a statement. */
+/** The machine's fault behind `error`; undefined for others, such as a constraint or a mistake in a statement. */
 export function machineFaultOf(error: unknown, doing: Message, databasePath?: string): BridgeError | undefined {
   if (error instanceof BridgeError) return error;
   const met = faultCodeOf(error);
@@ -56,8 +56,10 @@ export function machineFaultOf(error: unknown, doing: Message, databasePath?: st
 }
 
 /**
- * Any error as a BridgeError. `doing` opens the sentence ("Opening the database"); with the path of the database the
- * words name its folder and, where rights are missing, the folder's. What is not a fault of the machine becomes `internal` with its original as the cause.
+ * Converts any error into a BridgeError; one that is not a machine's fault becomes `internal`, with the original as its
+ * cause.
+ * @param doing opens the sentence: "Opening the database"
+ * @param databasePath adds the database's folder to the text and, where rights are missing, its permissions
  */
 export function asBridgeError(error: unknown, doing: Message, databasePath?: string): BridgeError {
   const known = machineFaultOf(error, doing, databasePath);

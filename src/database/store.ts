@@ -1,9 +1,9 @@
 /**
- * The open database. Keeps the guarantee that everything else stands on: when `write` returns, its rows are on disk
- * (`synchronous=FULL`), in the file that bears the database's name. When it throws, this process reads none of them; after a
- * failed fsync and then a crash they may be found stored after all, so callers repeat a failed step and never assume it undone.
- * A crash inside `write` leaves the state before it. The write lock is held only while a synchronous function runs, never
- * across a network call, and a full or failing disk leaves the connection usable for the next try.
+ * The open database, with the guarantee that everything else depends on: when `write` returns, its rows are on disk
+ * (`synchronous=FULL`), in the file that has the database's name. When it throws, its rows are not visible to this process;
+ * after a failed fsync and a crash they may turn out to be stored, so callers repeat a failed step and never assume that it
+ * was undone. A crash inside `write` leaves the state before it. The write lock is held only while a synchronous function
+ * runs, never across a network call. After a full or failing disk the connection can still be used.
  */
 
 import { statSync } from "node:fs";
@@ -34,17 +34,17 @@ import {
 import { countStart, markNoted, type ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
-/** The program's own statements are far fewer; the bound is for statements that carry a feed's names. */
+/** The program's own statements are far fewer; the limit is for statements that contain names from a feed. */
 const STATEMENTS_MAX = 500;
 
-/** Texts whose messages are kept, the last used ones: more than are ever held and shown. */
+/** Stored texts whose messages are kept, the most recently used ones: more than are ever shown. */
 const MESSAGES_MAX = 10_000;
 
 /**
- * What has happened to the files under an open database. `log removed`: there is no other log; `saved` says whether
- * everything committed is in the database file by now. `replaced`: another program works with a file of the same name, or the
- * database itself has lost its name. `older`: the content went back, by whatever means. `damaged`: the log was cut, the
- * database was overwritten or is corrupt; nothing is written any more.
+ * Damage to the files of an open database. `log removed`: the log was removed, and there is no other; `saved`: whether all
+ * commits are in the database file by now. `replaced`: another program uses a new file of the same name, or the database
+ * itself was removed. `older`: the content is an earlier state. `damaged`: the log was truncated, or the database was
+ * overwritten or is corrupt; nothing is written any more.
  */
 export type FileTrouble =
   | { kind: "log removed"; saved: boolean }
@@ -53,13 +53,13 @@ export type FileTrouble =
   | { kind: "damaged"; error: BridgeError }
   | { kind: "replaced"; error: BridgeError };
 
-/** What is asked of the files of a database that is written to. */
+/** The checks of the files of a database that is written to. */
 type Watched = Pick<FileWatch, "databaseState" | "logState" | "refuseReplacedDatabase">;
 
 interface OpenedDatabase {
   files?: Watched;
   migrated?: MigrationReport;
-  /** Keeps the log from other programs that move it without a flush. */
+  /** Protects the log from checkpoints without an fsync by other programs. */
   keeper?: LogKeeper;
   note?: ProgressNote;
   isMixed?: boolean;
@@ -69,16 +69,16 @@ interface OpenedDatabase {
 
 const NOT_MIGRATED: MigrationReport = { applied: [], backup: undefined };
 
-/** A connection that only reads reads what it has opened. */
+/** For a read-only connection: it reads the files that it has opened, whatever their names. */
 const UNWATCHED: Watched = { databaseState: () => "same", logState: () => "same", refuseReplacedDatabase: () => {} };
 
-/** Kept from the garbage collector, which would close them. */
+/** Referenced for ever: garbage collection would close them. */
 const ABANDONED: Database.Database[] = [];
 
-/** Met inside a transaction, which is rolled back before anything is decided. */
+/** Thrown inside a transaction, so that it is rolled back before the cause is handled. */
 class FilesSpoilt extends Error {}
 
-/** Whether the file itself is damaged. The content of a virtual table, and an object that SQLite cannot parse, the ERP can put right. */
+/** Whether the file itself is damaged; not a virtual table's content or an object that SQLite cannot parse, which the ERP can repair. */
 function isOfFile({ cause }: BridgeError): boolean {
   const fault = faultCodeOf(cause) ?? "";
   if (!/^SQLITE_(CORRUPT|NOTADB)/.test(fault) || fault === "SQLITE_CORRUPT_VTAB") return false;
@@ -89,31 +89,31 @@ export class Store {
   readonly db: Database.Database;
   /** The database file, its folder resolved. */
   readonly path: string;
-  /** What opening changed: for one line in the log. */
+  /** Migrations applied while opening. */
   readonly migrated: MigrationReport;
-  /** Whether the file may be another one than its log belongs to, or was left unclean: then it must be verified before it is used. */
+  /** Whether the log may belong to another database file, or was left after an unclean end: verify before use. */
   readonly isMixed: boolean;
-  /** What a file DATABASE-journal that opening found is called from now on. */
+  /** The new name of a file DATABASE-journal that was found while opening. */
   readonly journalAside: string | undefined;
-  /** What stands in the way of writing, which therefore cannot be written down. */
+  /** Troubles that prevent writing, and therefore cannot be recorded in the database. */
   readonly troubles: Troubles;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
   readonly #files: Watched;
   readonly #keeper: LogKeeper | undefined;
   readonly #note: ProgressNote | undefined;
-  /** Called with trouble of the files, each time that it shows. */
+  /** Called each time that trouble of the files is detected. */
   onTrouble: (trouble: FileTrouble) => void = () => {};
   #drizzle: BetterSQLite3Database | undefined;
   readonly #queries = new Map<unknown, object>();
   #writing = false;
-  #rollBackOwed = false;
+  #rollBackPending = false;
   #longestWriteMs = 0;
-  /** Whether the note is of this database, as a start has found and verified it. */
+  /** Whether the start has verified the database, and the note is of it. */
   #isTrusted = false;
-  /** Why nothing is written any more. */
+  /** Set once the database is damaged: nothing is written any more. */
   #damage: BridgeError | undefined;
 
-  /** Takes over an open, configured connection: use `openStore` or `openReadOnly`. */
+  /** Owns an open, configured connection from now on: use `openStore` or `openReadOnly`. */
   constructor(
     db: Database.Database,
     file: string,
@@ -140,8 +140,8 @@ export class Store {
   }
 
   /**
-   * Notes how far the database has come, once that is on disk. The note never goes back: where it is ahead, or another
-   * database is here, this is not the one that it was written for.
+   * Writes the database's progress, already on disk, to the note. The note never decreases: where it is ahead, or of
+   * another database, this is not the database that it was written for.
    * @throws BridgeError `database_refused`
    */
   #noteProgress(): void {
@@ -151,7 +151,7 @@ export class Store {
     this.#writeNote(own, null);
   }
 
-  /** An earlier copy can be brought in through SQLite itself, which changes no file: then only the content shows it. */
+  /** An earlier copy can be loaded through SQLite itself, which replaces no file: only the content reveals it. */
   #compareProgress(): Standing | undefined {
     if (this.#note === undefined) return undefined;
     const { last } = this.#note;
@@ -178,7 +178,7 @@ export class Store {
     }
   }
 
-  /** Why the database must be verified, as it was found. */
+  /** Why the database must be verified before use; undefined where there is no reason. */
   findDoubt(): { kind: DoubtKind; isBehind: boolean; note: Note } | undefined {
     const note = this.#note?.last;
     const own = progressOf(this.db, note);
@@ -188,7 +188,7 @@ export class Store {
       : { kind, isBehind: isBehind(own, note), note };
   }
 
-  /** Whether another file of this database, a copy, has come further. */
+  /** Whether a copy of this database has progressed further. */
   isBehind(other: Progress | undefined): boolean {
     if (other === undefined) return false;
     const asNote = { ...other, n: 0, at: "", suspect: null };
@@ -196,18 +196,18 @@ export class Store {
     return own !== undefined && isBehind({ ...own, mark: undefined }, asNote);
   }
 
-  /** Whether a start has worked with this database before. */
+  /** Whether a daemon has used this database before. */
   get wasNoted(): boolean {
     return this.#note !== undefined && progressOf(this.db, this.#note.last)?.mark !== undefined;
   }
 
-  /** Whether there was a note beside this database, and is none now. */
+  /** Whether this database once had a note and has none now. */
   get isUnnoted(): boolean {
     const note = this.#note?.last;
     return this.#note !== undefined && isUnnoted(progressOf(this.db, note), note);
   }
 
-  /** After the database was verified, and what it may lack was reported. */
+  /** To be called after the database was verified and possible losses were reported. */
   trustProgress(): void {
     const own = progressOf(this.db, this.#note?.last);
     if (own === undefined) return;
@@ -217,7 +217,7 @@ export class Store {
     try {
       this.write(() => countStart(this.db));
     } catch (error) {
-      // A full disk is no reason not to start: `write` has noted it.
+      // A full disk does not prevent the start; `write` has recorded it.
       if (!isMachineFault(asError(error))) throw error;
     }
   }
@@ -230,7 +230,11 @@ export class Store {
     }
   }
 
-  /** A query of drizzle's, built and prepared when it is first used. `key`: what it is found by again; `build` is a constant of its file. */
+  /**
+   * A drizzle query, built and prepared at its first use.
+   * @param build a constant of its file, unless `key` is given
+   * @param key identifies the query
+   */
   prepared<Prepared extends object>(build: (query: BetterSQLite3Database) => Prepared, key: unknown = build): Prepared {
     let query = this.#queries.get(key);
     if (query === undefined) {
@@ -241,15 +245,15 @@ export class Store {
     return query as Prepared;
   }
 
-  /** The longest time, in milliseconds, that `write` has held the write lock since the store was opened. */
+  /** The longest time in milliseconds for which `write` has held the write lock since the store was opened. */
   get longestWriteMs(): number {
     return this.#longestWriteMs;
   }
 
   /**
-   * Runs `fn` in one IMMEDIATE transaction and commits. Throws what `fn` throws, after rolling back; faults of the
-   * machine as database_busy (nothing was done, try again later), disk_full, disk_failed, database_refused or
-   * database_corrupt. `fn` must not swallow such faults: SQLite may have rolled back already.
+   * Runs `fn` in one IMMEDIATE transaction and commits. Rethrows errors of `fn` after a rollback; throws faults of the
+   * machine as database_busy (nothing was written, retry later), disk_full, disk_failed, database_refused or
+   * database_corrupt. `fn` must not catch such faults: SQLite may already have rolled back.
    */
   write<T>(fn: () => T): T {
     let thrown: unknown;
@@ -266,7 +270,7 @@ export class Store {
       this.troubles.end("write");
       return result;
     } catch (error) {
-      // An error of `fn` itself is no evidence about the database.
+      // An error of `fn` itself is no trouble of the database.
       if (error !== thrown) this.#noteTrouble("write", error);
       throw error;
     }
@@ -278,7 +282,7 @@ export class Store {
     try {
       const result = fn();
       if (result instanceof Promise) throw new Error("A write transaction was given an async function.");
-      // SQLite ends a transaction by itself on some faults; what ran after that would have been committed row by row.
+      // SQLite rolls back by itself on some faults; later statements would have been committed one by one.
       if (!this.db.inTransaction) throw new BridgeError("disk_failed", m.database.gaveUp);
       this.#refuseReplacedDatabase();
       if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();
@@ -297,9 +301,9 @@ export class Store {
   }
 
   /**
-   * The prepared statement of this text, prepared once. Its modes (`pluck`, `raw`, `safeIntegers`) stay with it, so one
-   * text has one user; iterating it while it is used again is refused by better-sqlite3. No plan depends on the values that are bound.
-   * `Row` is what the statement gives, best made of the schema: `Pick<Row<typeof orders>, …>` or `$inferSelect`.
+   * A prepared statement, cached by its text. Its modes (`pluck`, `raw`, `safeIntegers`) stay set, so each text must have
+   * only one user; better-sqlite3 refuses to run it while it is being iterated. Plans do not depend on bound values.
+   * `Row` is the type of its rows, preferably from the schema: `Pick<Row<typeof orders>, …>` or `$inferSelect`.
    */
   prepare<Row = unknown, Params extends unknown[] = unknown[]>(sql: string): Database.Statement<Params, Row> {
     let statement = this.#statements.get(sql);
@@ -312,7 +316,7 @@ export class Store {
     return statement as unknown as Database.Statement<Params, Row>;
   }
 
-  /** The English text of a message, for a column; `messageOf` gives the message in any language. Inside a transaction. */
+  /** The English text of a message, for a column; `messageOf` converts it back. Inside a transaction. */
   textOf(message: Message): string;
   textOf(message: Message | null): string | null;
   textOf(message: Message | null): string | null {
@@ -326,7 +330,7 @@ export class Store {
     return text;
   }
 
-  /** The message of a stored text; a text of which nothing is known, such as one of an earlier version, stays as it is. */
+  /** The message of a stored text; an unknown text, such as one of an earlier version, stays plain text. */
   messageOf(text: string): Message;
   messageOf(text: string | null): Message | null;
   messageOf(text: string | null): Message | null {
@@ -336,19 +340,20 @@ export class Store {
     return messageBehind(text, JSON.parse(row?.message ?? "null"));
   }
 
-  /** Size of the write-ahead log in bytes, 0 where there is none. By metadata only: reading it would drop locks. */
+  /** Size of the write-ahead log in bytes, 0 where there is none. Uses metadata only: reading the file would drop locks. */
   walBytes(): number {
     return statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Puts all that was committed into the database file, flushed. False where it stays in the log, on disk. Never throws. */
+  /** Checkpoints and flushes all commits. False where they remain in the log, on disk. Never throws. */
   settle(): boolean {
     return this.#damage === undefined && (this.#keeper?.settle() ?? false);
   }
 
   /**
-   * Before something is said that cannot be taken back: the files are where they belong, and what was committed is in the
-   * database file itself, flushed, unless another connection reads: then it is in the log, which cannot be begun anew.
+   * To be called before an irreversible request such as a confirm. Checks the files, and makes commits durable in the
+   * database file itself; while another connection reads, they stay in the log, which cannot restart meanwhile.
+   * @throws BridgeError where a check fails
    */
   secure(): void {
     this.#attempt("secure", () => {
@@ -361,7 +366,7 @@ export class Store {
     });
   }
 
-  /** A look from time to time, also where nothing is written: at the files, and at a log that others have filled. */
+  /** A periodic check of the files, also where nothing is written; checkpoints a log that others have filled. */
   look(): void {
     if (!this.db.open) return;
     this.#attempt("files", () => {
@@ -372,7 +377,7 @@ export class Store {
       this.#compareProgress();
       this.#keeper?.tend({ again: true });
     });
-    // Whether it is over, also where nothing is to be confirmed.
+    // Ends this trouble even where nothing is to be confirmed.
     if (this.troubles.has("secure")) this.secure();
   }
 
@@ -391,7 +396,7 @@ export class Store {
     if (error !== undefined && isMachineFault(error)) this.troubles.note(of, error, path.dirname(this.path));
   }
 
-  /** Where the files are that the connections hold: with its folder a database goes away as a whole, and may come back so. */
+  /** Whether the open files have their names. `away`: all names are missing, as after its folder was moved or unmounted. */
   whereFiles(): "there" | "away" | "lost" {
     const [database, log] = [this.#files.databaseState(), this.#files.logState()];
     if (database === "same" && log === "same") return "there";
@@ -399,22 +404,22 @@ export class Store {
     return isAway ? "away" : "lost";
   }
 
-  /** Called with the failure of a pass or a look. Of a damaged database nothing is written or said any more; the next start verifies it. */
+  /** To be called with errors of passes and checks. A damaged database is no longer written to; the next start verifies it. */
   notice(error: BridgeError): void {
     if (error.code === "database_corrupt" && this.#keeper !== undefined && isOfFile(error)) this.#stop(error);
   }
 
-  /** The same as `close`, for `using`. */
+  /** `close`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
 
-  /** Moves the log into the database where no other connection prevents it, and closes. Never throws; may be called twice. */
+  /** Checkpoints the log where no other connection prevents it, and closes. Never throws; may be called twice. */
   close(): void {
     if (!this.db.open) return;
     if (this.#damage === undefined && this.#isOverwritten()) this.#stop(this.#overwritten());
     if (this.#damage !== undefined) {
-      // The last connection to be closed would move what is left of the log.
+      // Closing the last connection would checkpoint the rest of the log.
       this.#keeper?.abandon();
       ABANDONED.push(this.db);
       return;
@@ -423,16 +428,16 @@ export class Store {
     this.#keeper?.close();
     this.#note?.close();
     try {
-      this.db.pragma("busy_timeout = 0"); // a daemon beside this command always reads
-      // A log that has lost its name stays as it is, for others who have it open and for a person.
+      this.db.pragma("busy_timeout = 0"); // a daemon beside this command always holds a read transaction
+      // A log that was removed or replaced is left as it is, for other programs that have it open and for a person.
       if (!this.db.readonly && this.#files.logState() === "same") this.db.pragma("wal_checkpoint(TRUNCATE)");
     } catch {
-      // A reader or a full disk: the log stays and is read at the next start.
+      // A reader or a full disk: the log remains and is used at the next start.
     }
     try {
       this.db.close();
     } catch {
-      // A statement is still being iterated: the process ends soon, and the log is complete without a clean close.
+      // A statement is still being iterated: the process is about to end, and the log is complete without a clean close.
     }
   }
 
@@ -444,8 +449,8 @@ export class Store {
     this.#refuseDamage();
     if (this.#writing) throw new Error("A write transaction was begun inside another.");
     try {
-      // Only after a ROLLBACK that failed (see below) is a transaction open here that is no mistake of the caller's.
-      if (this.#rollBackOwed) this.#rollBack();
+      // After a failed ROLLBACK a transaction is still open; any other open one is a mistake of the caller.
+      if (this.#rollBackPending) this.#rollBack();
       if (this.db.inTransaction) throw new Error("A write transaction was begun inside another.");
       this.prepare("BEGIN IMMEDIATE").run();
     } catch (error) {
@@ -455,12 +460,12 @@ export class Store {
   }
 
   #rollBack(): void {
-    this.#rollBackOwed = false;
+    this.#rollBackPending = false;
     if (!this.db.inTransaction) return;
     try {
       this.prepare("ROLLBACK").run();
     } catch {
-      this.#rollBackOwed = this.db.inTransaction;
+      this.#rollBackPending = this.db.inTransaction;
     }
   }
 
@@ -478,13 +483,13 @@ export class Store {
     this.onTrouble({ kind: "damaged", error: this.#damage });
   }
 
-  /** For the next start, and for `status` until then. What is known is kept: the database may not be readable any more. */
+  /** For the next start, and for `status` until then. Uses the last note: the database may be unreadable by now. */
   #noteSuspicion(suspect: Suspicion): void {
     try {
       const own = this.#note?.last ?? progressOf(this.db, undefined);
       if (own !== undefined) this.#note?.write(own, suspect);
     } catch {
-      // The next start finds the damage where it reads it.
+      // The next start detects the damage when it reads it.
     }
   }
 
@@ -501,7 +506,7 @@ export class Store {
     this.#refuseCutLog();
   }
 
-  /** Under another log than ours another program may move what it likes: that is reported as it stands. */
+  /** Where the log was replaced, another program may checkpoint its own log; the replacement is reported instead. */
   #isOverwritten(): boolean {
     return this.#keeper?.isOverwritten() === true && this.#files.logState() === "same";
   }
@@ -512,7 +517,7 @@ export class Store {
     });
   }
 
-  /** A log that was truncated in place: what is left of it must not be added to, nor moved into the database. */
+  /** A log that was truncated in place must be neither appended to nor checkpointed. */
   #refuseCutLog(): void {
     if (this.#keeper?.isCut() !== true) return;
     if (this.#keeper.renew()) throw new BridgeError("database_busy", m.database.logTruncated({ file: this.path }));
@@ -534,8 +539,8 @@ export class Store {
   }
 
   /**
-   * What was committed must be where the next start finds it. Where the log has lost its name and no program has made
-   * another, the open connection still has it: it is moved into the database at once, and then the commit stands.
+   * Commits must be where the next start finds them. Where the log was removed and no program has created another, the
+   * open connection still has it: it is checkpointed at once, and the commit is valid.
    */
   #lookAtLog(): void {
     const state = this.#files.logState();

@@ -1,15 +1,15 @@
 /*
- * Text that no JavaScript string carries. SQLite stores any bytes as text; what is read comes as UTF-8, and is then not what was
- * written where the bytes are no text of the database's encoding. In UTF-16 SQLite joins half a surrogate pair with whatever
- * follows it to another character. Only such values cost a second look at their bytes.
+ * Detects stored text that a JavaScript string cannot represent. SQLite stores any bytes as text and returns them as
+ * UTF-8, which differs from the stored bytes where these are invalid in the database's encoding. In UTF-16 SQLite combines
+ * half a surrogate pair with whatever follows it into another character. Only such values are read a second time, as bytes.
  */
 import { Buffer } from "node:buffer";
 import type Database from "better-sqlite3";
 
 export interface StoredText {
-  /** Whether a value that was read may be another text than the stored one. */
+  /** Whether a value may differ from the stored text. */
   mayDiffer(value: unknown): value is string;
-  /** @param bytes as they are stored: `CAST(column AS BLOB)` */
+  /** @param bytes the stored bytes: `CAST(column AS BLOB)` */
   isExact(text: string, bytes: Buffer): boolean;
 }
 
@@ -28,7 +28,7 @@ function storedAs(doubtful: RegExp, bytesOf: (text: string) => Buffer): StoredTe
 
 const known = new WeakMap<Database.Database, StoredText>();
 
-/** How the texts of a database are stored; the same object for each database in one encoding. */
+/** The checks for a database's encoding; one object per encoding. */
 export function storedText(db: Database.Database): StoredText {
   const found = known.get(db);
   if (found !== undefined) return found;
@@ -40,7 +40,7 @@ export function storedText(db: Database.Database): StoredText {
 }
 
 /**
- * The first of these columns whose text is not what is stored, or null. A text that really holds U+FFFD is sound.
+ * The first of these columns whose text differs from the stored bytes, or null. A text that really contains U+FFFD is valid.
  *
  * @example
  * findAltered(db, { status: "pa\ufffdd", comment: null }, (column) => loadBytes(store, id, column)); // "status"

@@ -1,8 +1,8 @@
 /*
- * Puts a restored database in the place of the one it replaces. Several names change, and a power cut may come between any
- * two of them: an old write-ahead log beside a new database would destroy it. So a small file, DATABASE.restore, says what
- * is to be done before it is begun; while it is there the database is not opened, and the next start of the daemon, or of
- * restore, finishes. Every step may be repeated. Nothing is deleted but what SQLite makes anew by itself.
+ * Replaces a database by a restored one. Several files are renamed, and a power cut may come between any two renames: an
+ * old write-ahead log beside a new database would corrupt it. So a small file, DATABASE.restore, first describes the swap;
+ * while it exists the database is not opened, and the next start of the daemon, or the next restore, completes it. Every
+ * step may be repeated. Only files that SQLite recreates are deleted.
  */
 
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -16,13 +16,13 @@ import { spoilSharedMemory } from "./open-elsewhere.ts";
 import { asBridgeError } from "./sqlite-errors.ts";
 
 export interface Swap {
-  /** The restored database, complete and closed; a name beside the database. */
+  /** File name of the restored database, complete and closed, in the database's folder. */
   work: string;
-  /** What the replaced database is called from then on. */
+  /** The new file name of the replaced database. */
   replaced: string;
 }
 
-/** The restored file takes the database's place. It must be closed; the caller holds the instance lock. */
+/** Puts the restored file in place of the database. It must be closed; the caller holds the instance lock. */
 export function swapDatabase(databasePath: string, swap: Swap): void {
   const file = resolveDatabasePath(databasePath);
   const folder = path.dirname(file);
@@ -36,7 +36,7 @@ export function swapDatabase(databasePath: string, swap: Swap): void {
   finishSwap(databasePath);
 }
 
-/** Finishes what `swapDatabase` has begun, in this process or in one that ended in the middle. */
+/** Completes a swap that this process or an interrupted one has begun. Does nothing where there is none. */
 export function finishSwap(databasePath: string): void {
   const file = resolveDatabasePath(databasePath);
   const folder = path.dirname(file);
@@ -45,12 +45,12 @@ export function finishSwap(databasePath: string): void {
     const { work, replaced } = JSON.parse(readRegular(swapNoteOf(file))) as Swap;
     const from = path.join(folder, path.basename(work));
     const aside = path.join(folder, path.basename(replaced));
-    // While the restored file has its own name, whatever bears the database's name is the replaced one.
+    // While the restored file still has its working name, the files with the database's name are the replaced ones.
     if (existsSync(from)) {
       for (const suffix of ["", "-wal", "-journal"]) {
         if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, freeName(`${aside}${suffix}`));
       }
-      // A program that was overlooked would go on with the replaced database, and its writes would be lost without notice.
+      // A program that still has the replaced database open would lose its writes silently.
       spoilSharedMemory(`${file}-shm`);
       rmSync(`${file}-shm`, { force: true });
       syncFolder(folder);
@@ -64,17 +64,20 @@ export function finishSwap(databasePath: string): void {
   }
 }
 
-/** A program that looked for the database in between has made an empty one: it must not push the replaced one out. */
+/** A program may have created an empty database meanwhile: renaming that must not overwrite the replaced one. */
 function freeName(name: string): string {
   return existsSync(name) ? `${name}.made-meanwhile-${Date.now()}` : name;
 }
 
-/** What a copy of a database is called that was saved from an open connection because its files were taken from under it. */
+/** Stem of the name of a copy that was saved from an open connection after the database's files were removed. */
 export function savedStem(file: string): string {
   return `${copyStem(path.basename(file))}.saved`;
 }
 
-/** Nothing begins on the files that are there while what was saved from them has not been brought back. */
+/**
+ * Refuses to open a database while a saved copy of it has not been restored.
+ * @throws BridgeError `database_refused`
+ */
 export function refuseSavedCopy(file: string): void {
   const folder = path.dirname(file);
   const [saved] = findCopies(savedStem(file), readdirSync(folder));
@@ -84,7 +87,7 @@ export function refuseSavedCopy(file: string): void {
   });
 }
 
-/** A saved copy that was brought back is kept under another name. */
+/** Renames a saved copy that was restored, so that `refuseSavedCopy` no longer finds it. */
 export function retireSavedCopy(databasePath: string, restored: string): void {
   const file = resolveDatabasePath(databasePath);
   const [saved] = findCopies(savedStem(file), [path.basename(restored)]);

@@ -1,8 +1,8 @@
 /*
- * Whether a database is sound: its pages, and the bridge's own tables with their indexes. What SQLite says of an object of the ERP's
- * alone (a CHECK, an index, a full-text index) is named and is no damage: the ERP's program may have another `lower` or NOCASE than
- * this one and find it sound. A table of the ERP's may also need what only the ERP has; SQLite then gives the whole check up, so
- * the tables are checked one by one, and what cannot be checked here is named. Only reads.
+ * Verifies a database: its pages, and the bridge's own tables with their indexes. Complaints about the ERP's own objects
+ * (a CHECK, an index, a full-text index) are listed and are no damage: the ERP's program may have another `lower` or
+ * NOCASE, under which they are valid. Where a table of the ERP's needs a function that only the ERP has, SQLite aborts the
+ * whole check; so the tables are checked one by one, and those that cannot be checked are listed. Only reads.
  */
 import type Database from "better-sqlite3";
 import { objectsMadeBy } from "./made-objects.ts";
@@ -13,19 +13,19 @@ import { faultCodeOf } from "./sqlite-errors.ts";
 type Check = "integrity_check" | "quick_check";
 
 export interface Verified {
-  /** SQLite's words for what is damaged; empty where everything that could be checked is sound. */
+  /** Damage, as SQLite describes it; empty where everything that could be checked is sound. */
   problems: string[];
-  /** SQLite's words about objects of the ERP's alone, one for each: `row 1 missing from index my_search`. */
+  /** Complaints about the ERP's own objects, one for each: `row 1 missing from index my_search`. */
   erpComplaints: string[];
-  /** Of these, indexes over rows that the bridge writes, and its own on tables of the ERP's: `REINDEX` makes them right for the bridge. */
+  /** Of these, indexes over rows that the bridge writes, and the bridge's indexes on tables of the ERP's: `REINDEX` repairs them. */
   staleIndexes: string[];
-  /** Tables that need something that only the ERP has. */
+  /** Tables that need a collation, function or module that only the ERP has. */
   skipped: string[];
 }
 
-/** What SQLite writes of pages, and not of what stands in rows: all of it is one row, before any other. */
+/** Problems of pages rather than of rows; SQLite returns all of them as one row, before the others. */
 const OF_PAGES = /^\*\*\* in database |^database disk image is malformed$/;
-/** The bridge's own on the tables of feeds. */
+/** The bridge's own indexes on the tables of feeds. */
 const OWN_INDEX = /^erp_bridge_/;
 
 export function verifyTables(db: Database.Database, check: Check, problemsMax: number): Verified {
@@ -38,7 +38,7 @@ export function verifyTables(db: Database.Database, check: Check, problemsMax: n
     if (found.problems.length >= problemsMax) break;
     const complaints = runCheck(db, check, table);
     if (complaints === undefined) found.skipped.push(table);
-    // Its pages were checked with all others.
+    // Problems of pages were already found by the check of the whole database.
     else
       addComplaints(db, found, {
         own,
@@ -49,13 +49,16 @@ export function verifyTables(db: Database.Database, check: Check, problemsMax: n
   return found;
 }
 
-/** @param of a table, or how many problems of the whole database are enough. Undefined where the check cannot be made here. */
+/**
+ * @param of a table, or the maximum number of problems for a check of the whole database
+ * @returns the problems; undefined where this program cannot make the check
+ */
 function runCheck(db: Database.Database, check: Check, of: string | number): string[] | undefined {
   try {
     const rows = db.pragma(`${check}(${typeof of === "number" ? of : quoteText(of)})`) as Record<string, string>[];
     return rows.map((row) => row[check] ?? "").filter((words) => words !== "ok");
   } catch (error) {
-    // Virtual tables are the ERP's, and their modules read what they keep in their own way.
+    // Virtual tables are the ERP's; their modules may fail to read their own content.
     if (!isUnknownHere(error) && faultCodeOf(error) !== "SQLITE_CORRUPT_VTAB") throw error;
     return undefined;
   }
@@ -90,15 +93,15 @@ function addComplaints(db: Database.Database, found: Verified, { own, table, com
   }
 }
 
-/** The statement needs a collation, a function or a module that this program does not have. */
+/** Whether a statement failed because it needs a collation, a function or a module that this program does not have. */
 export function isUnknownHere(error: unknown): boolean {
   const fault = faultCodeOf(error);
   return fault === "SQLITE_ERROR" || fault === "SQLITE_ERROR_MISSING_COLLSEQ";
 }
 
 /**
- * Tables of the bridge's that `statements` make and the database does not have: one that has lost its log may be sound, and
- * that of a time before them. Tables that an ERP may make anew are not looked for.
+ * Tables that `statements` create and the database lacks: a database that has lost its log may be valid, but from a time
+ * before them. Ignores tables that an ERP may recreate.
  */
 export function findMissingTables(db: Database.Database, statements: readonly string[]): string[] {
   const there = new Set(listTables(db).map((name) => name.toLowerCase()));
