@@ -18,7 +18,7 @@ import { openStore } from "../database/open.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { bringOrders, oweMirroredRead } from "../mirror/bring-orders.ts";
+import { bringOrders, queueMirroredRead } from "../mirror/bring-orders.ts";
 import { MirrorLink } from "../mirror/connection.ts";
 import { countOwnOrders } from "../mirror/down-rows.ts";
 import { liftFence } from "../mirror/fenced.ts";
@@ -252,7 +252,7 @@ async function catchUp({ call, loaded }: Takeover, store: Store, at: string): Pr
   await replayJournal({ loaded, store, ...stepsOf(call, loaded) }, new CarryReport());
   const missing = copy === undefined ? undefined : listMissing(store, copy.file);
   store.write(() => {
-    for (const order of missing ?? []) oweMirroredRead(store, order, at);
+    for (const order of missing ?? []) queueMirroredRead(store, order, at);
     settleElsewhere(store, { entry, copy: missing === undefined ? undefined : copy });
   });
 }

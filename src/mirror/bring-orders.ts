@@ -1,14 +1,14 @@
 /*
- * Orders from the mirror into a shop's database, where neither a copy nor a journal has them: those that it lacks, and those that
- * the mirror has in a newer revision. What was derived from a payload comes with it; what the service sent word for word is gone
- * where PostgreSQL has the order as jsonb, so each open order is read from the service as well. SQL, because rows keep the numbers of
- * their revisions, which the ERP has noted.
+ * Copies orders from the mirror into a shop's database: those that the database lacks or has in an older revision, and that
+ * no copy or journal has. Columns derived from the payload are copied with it. Where PostgreSQL has the order as jsonb,
+ * the service's exact text is lost, so each open order is also read from the service. SQL, because the rows keep their
+ * revision numbers, which the ERP refers to.
  */
 import { hash } from "node:crypto";
 import type { Store } from "../database/store.ts";
 import type { MirrorLink } from "./connection.ts";
 
-/** Orders read and committed at a time. */
+/** Orders per query and commit. */
 const ORDERS_MAX = 500;
 const NO_HASH = Buffer.alloc(32);
 
@@ -42,7 +42,7 @@ interface MirroredLine {
 }
 
 const iso = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-/** A line's payload as text: a number in it keeps its digits. */
+/** A line's payload is text, so that numbers in it keep all digits. */
 const LINES = `(SELECT coalesce(json_agg(json_build_object('line_no', l.line_no, 'sku', l.sku, 'name', l.name, 'quantity', l.quantity,
     'price', l.price, 'payload', l.payload::text) ORDER BY l.line_no), '[]')::text
   FROM jsonb_to_recordset(o.lines) AS l (line_no integer, sku text, name text, quantity text, price text, payload jsonb))`;
@@ -52,18 +52,18 @@ const READ = `
     o.erp_revision AS "erpRevision", ${iso("o.received_at")} AS "receivedAt", ${iso("o.changed_at")} AS "changedAt",
     ${iso("o.removed_at")} AS "removedAt", ${LINES} AS lines, coalesce(o.payload_text, o.payload::text) AS payload
   FROM orders o WHERE o.shop = $1 AND o.order_id = ANY ($2::uuid[]) ORDER BY o.received_at, o.order_id`;
-/** Keys of orders grow with the time at which they came, here as there. */
+/** In order of arrival, so that the keys of inserted orders ascend with it, as in the original database. */
 const IN_ORDER = `DECLARE in_order NO SCROLL CURSOR FOR
   SELECT order_id::text AS "orderId" FROM orders WHERE shop = $1 ORDER BY received_at, order_id`;
 
 export interface Brought {
-  /** Orders that were not there, or older. */
+  /** Orders that were missing or older, and were copied. */
   orders: number;
-  /** Orders whose content the mirror does not hold: the service is asked for them. */
+  /** Orders whose content the mirror does not have: they are read from the service. */
   unread: number;
 }
 
-/** Goes through the shop's orders in PostgreSQL. */
+/** Copies the shop's orders from PostgreSQL, a page per transaction. */
 export async function bringOrders(link: MirrorLink, shop: string, to: { store: Store; at: string }): Promise<Brought> {
   return await link.transaction(async (tx) => {
     const brought = { orders: 0, unread: 0 };
@@ -87,13 +87,13 @@ function bringOrder(store: Store, order: MirroredOrder, at: string, brought: Bro
     .get(order.orderId);
   if (own !== undefined && own.revision >= order.revision) return;
   if (order.payload === null) {
-    oweMirroredRead(store, order, at);
+    queueMirroredRead(store, order, at);
     brought.unread += 1;
     return;
   }
   const orderKey = writeOrder(store, own?.orderKey, { ...order, payload: order.payload });
   writeLines(store, orderKey, JSON.parse(order.lines) as MirroredLine[]);
-  if (order.isOpen) oweMirroredRead(store, order, at);
+  if (order.isOpen) queueMirroredRead(store, order, at);
   brought.orders += 1;
 }
 
@@ -148,8 +148,8 @@ function writeLines(store: Store, orderKey: number, lines: readonly MirroredLine
   }
 }
 
-/** The order is read from the service. Inside a transaction. */
-export function oweMirroredRead(
+/** Adds the order to the refresh queue, so that it is read from the service. Inside a transaction. */
+export function queueMirroredRead(
   store: Store,
   { orderId, serviceId }: Pick<MirroredOrder, "orderId" | "serviceId">,
   at: string,

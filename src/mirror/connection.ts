@@ -1,7 +1,7 @@
 /*
- * The one connection to PostgreSQL. A transaction has one client from BEGIN to the answer to COMMIT; whatever goes wrong in it ends the
- * client, and nothing of it is tried again here: the next pass connects anew and reads the position first, which also says what
- * became of a COMMIT whose answer was lost. So nothing ever runs on in a transaction that the server no longer has.
+ * The connection to PostgreSQL. A transaction uses one client from BEGIN to the answer to COMMIT. Any error closes the
+ * client, and nothing is retried here: the next pass reconnects and first reads the position, which also shows whether a
+ * COMMIT without an answer succeeded. So no statement ever runs outside of a transaction that the server has aborted.
  */
 import { Socket } from "node:net";
 import { rootCertificates } from "node:tls";
@@ -12,46 +12,49 @@ import { m } from "../messages/messages.ts";
 import { lockTimeoutMs, MirrorError, mirrorErrorOf } from "./mirror-error.ts";
 import { type RowsParam, runRows } from "./rows-statement.ts";
 
-/** Until the connection stands. */
+/** Limit for establishing the connection. */
 const CONNECT_MS = 10_000;
-/** PostgreSQL itself ends a statement that takes too long; an answer that is lost is waited for no longer. */
+/** Beyond the statement timeout, which PostgreSQL itself applies: for answers that are lost. */
 const ANSWER_GRACE_MS = 5_000;
 
 export type Param = string | number | boolean | null | readonly (string | number | null)[];
 
 /** Inside one transaction. */
 export interface MirrorTx {
-  /** Rows under the names of the statement. Whole numbers are numbers, booleans booleans, everything else is text as PostgreSQL writes it: JSON, numeric and times (UTC, ISO) too. */
+  /**
+   * Returns rows under the statement's column names. Integers are numbers, booleans are booleans; everything else is text
+   * as PostgreSQL writes it, including JSON, numeric and times (UTC, ISO).
+   */
   query<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
-  /** The same for a statement whose rows are of no interest: how many it has written. */
+  /** Runs a statement; returns the number of rows written. */
   run(sql: string, params?: readonly Param[]): Promise<number>;
-  /** The same for many rows. */
+  /** As `run`, with many rows as parameters. */
   runRows(sql: string, params: readonly RowsParam[]): Promise<number>;
-  /** What fails inside is undone alone. */
+  /** Runs `work` in a savepoint: a failure rolls back only `work`. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface LinkOptions {
   target: MirrorTarget;
-  /** Why the target is not known: no connection is tried. */
+  /** Why the target is unknown; where it is set, no connection is tried. */
   trouble?: Message | undefined;
-  /** Certificates that are trusted beside the usual ones. */
+  /** Trusted certificates in addition to the default ones. */
   authorities: readonly string[];
   schema: string;
   shop: string;
-  /** For one statement. */
+  /** Limit for one statement. */
   timeoutMs: number;
-  /** Asked on every new connection, before anything else. */
+  /** Called first on every new connection; may throw. */
   verify?: (query: MirrorTx["query"]) => Promise<void>;
 }
 
-/** What is asked beside the passes takes no longer. */
+/** Limit for work outside of the passes. */
 const BRIEFLY_MS = 10_000;
 
-/** In a connection of its own, which ends with it. */
+/** Runs `act` with a separate connection, which is closed afterwards or after `BRIEFLY_MS`. */
 export async function briefly<T>(options: LinkOptions, act: (link: MirrorLink) => Promise<T>): Promise<T> {
   const link = new MirrorLink(options);
-  // Of the machine: it bounds what the network does.
+  // A real timer, not the injected clock: it limits network operations.
   const timer = setTimeout(() => link.close(), BRIEFLY_MS);
   try {
     return await act(link);
@@ -71,12 +74,12 @@ export class MirrorLink {
     this.#options = options;
   }
 
-  /** One statement by itself. */
+  /** Runs one statement outside of a transaction. */
   async look<Row>(sql: string, params: readonly Param[] = []): Promise<Row[]> {
     return await this.#exclusively(m.mirror.reading, async (client) => await queryOn<Row>(client, sql, params));
   }
 
-  /** @throws BridgeError of the mirror's; `MirrorError.isOutcomeUnknown` where COMMIT was not answered */
+  /** @throws BridgeError with a `mirror_` code; `MirrorError.isOutcomeUnknown` is set where COMMIT was not answered */
   async transaction<T>(work: (tx: MirrorTx) => Promise<T>): Promise<T> {
     return await this.#exclusively(m.mirror.writing, async (client) => {
       await client.query("BEGIN");
@@ -85,7 +88,7 @@ export class MirrorLink {
       tx.end();
       try {
         const { command } = await client.query("COMMIT");
-        // PostgreSQL answers so where a statement had failed and somebody has swallowed it.
+        // PostgreSQL answers ROLLBACK where a statement had failed and its error was caught.
         if (command !== "COMMIT") throw new Error(`COMMIT was answered ${command}`);
       } catch (thrown) {
         throw this.#explain(thrown, m.mirror.committing, true);
@@ -94,13 +97,13 @@ export class MirrorLink {
     });
   }
 
-  /** At once, whatever is under way. The next use connects anew. */
+  /** Closes the connection at once, even during a statement. The next use reconnects. */
   close(): void {
     const client = this.#client;
     this.#client = undefined;
     this.#socket?.destroy();
     this.#socket = undefined;
-    // What it waits for ended with the socket.
+    // A pending query fails with the socket.
     if (client !== undefined) client.end().catch(() => {});
   }
 
@@ -125,7 +128,7 @@ export class MirrorLink {
     const socket = new Socket();
     this.#socket = socket;
     const client = new PgClient({ ...settingsOf(this.#options), stream: () => socket });
-    // Between two passes no answer is awaited that could show it.
+    // Between two passes no query is pending that would report a lost connection.
     client.on("error", () => {
       if (this.#client === client) this.close();
     });
@@ -142,7 +145,7 @@ export class MirrorLink {
       socket.destroy();
       throw this.#explain(thrown, m.mirror.connecting);
     }
-    // A server that closes the connection at once fails the first use.
+    // Where the server has closed the connection by now, the first use fails.
     this.#client = client;
     return client;
   }
@@ -152,13 +155,13 @@ export class MirrorLink {
   }
 }
 
-/** `pg` is read when it is first needed: most shops have no mirror. */
+/** `pg` is loaded at first use: most shops have no mirror. */
 async function loadPg(): Promise<{ Client: typeof Client }> {
   const { default: pg } = await import("pg");
   return pg;
 }
 
-/** The bridge's own writes touch nothing for the way up. */
+/** `erp_bridge.quiet`: triggers do not record the bridge's own writes in `touched`. */
 const SETTINGS = `SELECT set_config('search_path', $1, false), set_config('statement_timeout', $2, false),
   set_config('lock_timeout', $3, false), set_config('idle_in_transaction_session_timeout', $4, false),
   set_config('erp_bridge.quiet', 'on', false), set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO, YMD', false),
@@ -175,14 +178,14 @@ export function settingsOf({
     port,
     user,
     database,
-    // Said even where there is none: PGPASSWORD and .pgpass are not this program's.
+    // Set even where there is none, so that `pg` does not use PGPASSWORD or .pgpass.
     password: async () => password ?? "",
     application_name: "erp-bridge",
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: timeoutMs + ANSWER_GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
-    // Explicitly: NODE_TLS_REJECT_UNAUTHORIZED=0 would win otherwise. The host is named for addresses, which SNI cannot carry.
+    // `rejectUnauthorized` overrides NODE_TLS_REJECT_UNAUTHORIZED=0. `host` is needed for IP addresses, which SNI excludes.
     ssl: tls
       ? {
           rejectUnauthorized: true,
@@ -199,7 +202,7 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   ...[20, 21, 23, 26].map((oid) => [oid, Number] as const),
 ]);
 
-/** How long the statements took that failed. */
+/** Durations of failed statements, by their errors. */
 const TOOK_MS = new WeakMap<object, number>();
 
 async function timed<T>(act: () => Promise<T>): Promise<T> {
@@ -255,7 +258,7 @@ class OpenTransaction implements MirrorTx {
       await this.run("RELEASE SAVEPOINT part");
       return result;
     } catch (error) {
-      // Where the connection is gone, this fails as well and says so.
+      // Throws as well where the connection is lost.
       await this.run("ROLLBACK TO SAVEPOINT part");
       throw error;
     }

@@ -1,4 +1,4 @@
-/* The columns that the mirror's way down writes, with their types in PostgreSQL. Only of jsonb are values sent as such. */
+/* The columns that the mirror writes, with their types in PostgreSQL. Values are sent as text, except for jsonb. */
 
 export const ORDER_COLUMNS = {
   order_id: "uuid",
@@ -87,11 +87,11 @@ export type Columns = Readonly<Record<string, string>>;
 /** A value for each column. */
 export type Values<C extends Columns> = Record<keyof C, string | number | boolean | null>;
 
-/** A record on its way. */
+/** A row to be written to PostgreSQL. */
 export interface DownRow<C extends Columns> {
-  /** What it is known by in the shop's database. */
+  /** Its key in the shop's database. */
   key: number;
   values: Values<C>;
-  /** The same without what PostgreSQL may refuse all the same. */
+  /** The values without those that PostgreSQL may still refuse. */
   plain?: () => Values<C>;
 }

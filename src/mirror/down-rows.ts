@@ -1,6 +1,6 @@
 /*
- * What the mirror's way down reads of the shop's database, as values of PostgreSQL's columns: payloads stay the text that they are, so
- * that their numbers keep every digit. SQL, because an order's lines and the ERP's mark come with it, and many orders at once.
+ * Reads rows of the shop's database as values of PostgreSQL's columns. Payloads remain text, so that numbers keep all
+ * digits. SQL, because many orders are read at once, each with its lines and its row in `erp_orders`.
  */
 import { hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -35,12 +35,12 @@ import type { Local } from "./plan-down.ts";
 import { RowsBuffer, type RowsBuffers } from "./rows-buffer.ts";
 import type { QueueRows, ReadOrders, ReadRows } from "./write-down.ts";
 
-/** A moment of the database. */
+/** Reads one snapshot of the database. */
 export function readAtOnce<T>(store: Store, read: () => T): T {
   return store.db.inTransaction ? read() : store.db.transaction(read).deferred();
 }
 
-/** The number of the newest event ever, 0 before the first. */
+/** The highest event number ever assigned, 0 before the first. */
 export function loadHead(store: Store): number {
   return onlyValue<number>(
     store,
@@ -48,7 +48,7 @@ export function loadHead(store: Store): number {
   );
 }
 
-/** @param ordersSeq the event up to which PostgreSQL has every order */
+/** @param ordersSeq the event up to which PostgreSQL has all orders */
 export function loadLocal(store: Store, ordersSeq: number): Omit<Local, "isRestored"> {
   const head = loadHead(store);
   const oldest = onlyValue<number | null>(store, "SELECT min(seq) FROM order_event_rows") ?? head + 1;
@@ -59,7 +59,7 @@ export function loadLocal(store: Store, ordersSeq: number): Omit<Local, "isResto
   return { head, oldest, isOther, refusedEvent: refused === undefined ? undefined : Number(refused) };
 }
 
-/** Outcomes of the ERP's requests go back with its rows. */
+/** Outcomes of the ERP's requests are written by the other direction (up). */
 const OWN_KINDS = "kind IN ('batch', 'quarantine')";
 
 export function hasChanges(store: Store): boolean {
@@ -68,22 +68,22 @@ export function hasChanges(store: Store): boolean {
 
 // ------------------------------------------------------------------------------------------------------------ orders
 
-/** What is read at a time: so much that PostgreSQL is not asked often, and so little that it fits everywhere. */
+/** A limit of what is read at a time: large enough for few round trips, small enough for memory and time limits. */
 export interface Bound {
   rows: number;
-  /** Of texts, about; one row is read whatever its size. */
+  /** Approximate length of all texts; one row is read whatever its size. */
   bytes: number;
 }
 
-/** Of a transaction, and of one statement in it. */
+/** Limits of a transaction, and of one statement in it (`part`). */
 export interface PartsBound extends Bound {
   part: Bound;
 }
 
-/** The orders of the events behind `seq`, with the number of the event that names each. */
+/** Events after a position, each with the key of its order. */
 export interface News {
   events: readonly { seq: number; key: number }[];
-  /** There are no more. */
+  /** Whether there are no further events. */
   isAll: boolean;
   head: number;
 }
@@ -97,7 +97,7 @@ export function loadNews(store: Store, seq: number, limit: number): News {
   return { events, isAll: events.length < limit, head: loadHead(store) };
 }
 
-/** Up to which event nothing is left, where these orders were read; pure. */
+/** The event up to which all orders were read, given the keys in `read`; pure. */
 export function upToOf(seq: number, { events, isAll, head }: News, read: ReadonlySet<number>): number {
   const left = events.findIndex(({ key }) => !read.has(key));
   if (left >= 0) return events[left - 1]?.seq ?? seq;
@@ -105,18 +105,18 @@ export function upToOf(seq: number, { events, isAll, head }: News, read: Readonl
   return isAll ? Math.max(last, head) : last;
 }
 
-/** Read in one transaction; then others have their turn. */
+/** Orders read in one transaction, before the event loop runs other work. */
 const ORDERS_PER_TURN = 16;
 
-/** Orders that are read, and then written, together. */
+/** Orders that one statement writes. */
 export interface OrdersPart extends ReadOrders {
-  /** Those that were looked for. */
+  /** Keys that were looked up, including missing orders. */
   keys: number[];
 }
 
 /**
- * The orders of these keys as they are now, as many as fit, in parts. Between two turns others write: an order may then be newer
- * than what named it, and is read once more with what made it so.
+ * Reads the orders with these keys in their current state, as many as fit, in parts. Other flows may write between two
+ * transactions: an order may be newer than the event that listed it, and is read again with its newer event.
  */
 export async function* loadOrders(
   store: Store,
@@ -149,13 +149,13 @@ export function countOwnOrders(store: Store): number {
 
 const QUEUE = `SELECT o.order_id AS orderId, q.order_key IS NOT NULL AS isWaiting
   FROM json_each(?) j CROSS JOIN orders o ON o.order_key = j.value LEFT JOIN erp_queue q ON q.order_key = o.order_key`;
-/** One that is unknown here does not wait. */
+/** An order that is unknown here is not waiting. */
 const QUEUE_BY_ID = `SELECT j.value AS orderId, q.order_key IS NOT NULL AS isWaiting
   FROM json_each(?) j LEFT JOIN orders o ON o.order_id = j.value LEFT JOIN erp_queue q ON q.order_key = o.order_key`;
 
 /**
- * Those of these orders, by keys or by ids, that wait for the ERP, put aside or not, and those that do not.
- * @param queue what they are written into: a walk through all orders takes the same buffers each time
+ * Divides these orders, given by keys or ids, into those in the ERP's queue (blocked or not) and the others.
+ * @param queue receives the result: a walk through all orders reuses its buffers
  */
 export function readQueue(
   store: Store,
@@ -174,7 +174,7 @@ export function newQueue(): QueueRows {
   return { waiting: new RowsBuffer(ID_COLUMNS), taken: new RowsBuffer(ID_COLUMNS) };
 }
 
-/** The next orders in the order of their keys. */
+/** The keys of the next orders, ascending. */
 export function loadKeysAfter(store: Store, orderKey: number, limit: number): number[] {
   return store
     .prepare<Pick<Row<typeof orders>, "order_key">>(
@@ -203,7 +203,7 @@ type PlainOrder = NamedRow<typeof orders, (typeof PLAIN_COLUMNS)[number]> & { pa
 const PLAIN = `${columnList(orders, PLAIN_COLUMNS)}, lower(hex(payload_hash)) AS payloadHash`;
 const ORDER = `SELECT ${PLAIN} FROM orders WHERE order_key = ?`;
 const WHOLE_ORDER = `SELECT ${PLAIN}, payload FROM orders WHERE order_key = ?`;
-/** `blocked`: what holds for an order that waits for the ERP; a change sets it back, and the ERP's own word stays. */
+/** `blocked`: the flag in the queue, which a change of the order resets while `state` in `erp_orders` stays. */
 const MARKS = `SELECT o.order_key AS orderKey, ${columnList(erpOrders, ["orderId", "erpNumber", "seenRevision", "state", "error", "note"], "e")},
     q.blocked
   FROM json_each(?) j CROSS JOIN orders o ON o.order_key = j.value CROSS JOIN erp_orders e ON e.order_id = o.order_id
@@ -211,7 +211,7 @@ const MARKS = `SELECT o.order_key AS orderKey, ${columnList(erpOrders, ["orderId
 const LINES = `SELECT ${columnList(orderLineRows, ["orderKey", "lineNo", "sku", "name", "quantity", "price", "payload"])} FROM order_line_rows
   WHERE order_key IN (SELECT value FROM json_each(?)) ORDER BY order_key, line_no`;
 
-/** An order's hash, without its payload being read. */
+/** The hash of an order, computed without reading its payload. */
 export function hashOrder(store: Store, orderKey: number): { orderId: string; hash: string } | undefined {
   const order = store.prepare<PlainOrder>(ORDER).get(orderKey);
   return order === undefined ? undefined : { orderId: order.orderId, hash: hashOf(order) };
@@ -223,7 +223,7 @@ function hashOf(order: PlainOrder): string {
   return hash("sha256", JSON.stringify(HASHED.map((name) => order[name])), "hex").slice(0, 32);
 }
 
-/** Adds the first of these orders, about so many bytes of them, as they are now; returns how many were looked for. */
+/** Adds the first of these orders, up to about `bytes`; returns how many keys were looked up. */
 function readOrders(
   store: Store,
   keys: readonly number[],
@@ -265,7 +265,7 @@ function findOrders(
     const order = store.prepare<WholeOrder>(WHOLE_ORDER).get(keys[count]);
     if (order === undefined) continue;
     orders.push(order);
-    // Its lines are about as long once more.
+    // The lines are about as long as the payload.
     left -= 2 * order.payload.length;
   }
   const these = JSON.stringify(orders.map(({ orderKey }) => orderKey));
@@ -284,7 +284,7 @@ function findOrders(
   return { looked: keys.slice(0, count), found };
 }
 
-/** Those of these orders that the ERP has marked in the shop. */
+/** Those of these orders that have a row in the shop's `erp_orders`. */
 export function listMarked(store: Store, orderIds: readonly string[]): ReadonlySet<string> {
   const rows = store
     .prepare<{ orderId: string }>(
@@ -299,7 +299,7 @@ type Line = NamedRow<typeof orderLineRows>;
 type MarkValues = Values<typeof MARK_COLUMNS>;
 type Mark = NamedRow<typeof erpOrders> & { orderKey: number; blocked: number | null };
 
-/** `fits`: what goes as jsonb. */
+/** @param fits whether a JSON text can be sent as jsonb */
 function orderValues(
   order: WholeOrder,
   lines: readonly Line[],
@@ -330,7 +330,7 @@ function orderValues(
   };
 }
 
-/** The payload is spliced in as it is. */
+/** Inserts the payload's text unchanged, so that numbers keep all digits. */
 function lineJson({ lineNo, sku, name, quantity, price, payload }: Line, fits: (json: string) => boolean): string {
   const values = {
     line_no: lineNo,
@@ -342,7 +342,7 @@ function lineJson({ lineNo, sku, name, quantity, price, payload }: Line, fits: (
   return `${JSON.stringify(values).slice(0, -1)},"payload":${fits(payload) ? payload : "null"}}`;
 }
 
-/** The ERP's own columns take whatever is written. A block that a change of the order has lifted is one of nothing that was shown. */
+/** The ERP's columns accept values of any type. `blocked_at` is 0 where a later change of the order has lifted the block. */
 function markOf(mark: Mark, erpRevision: number): MarkValues {
   const { orderId, erpNumber, seenRevision, state, error, note, blocked } = mark;
   return {
@@ -365,7 +365,7 @@ function textOf(value: unknown): string | null {
 
 type EventRow = Row<typeof orderEventRows> & Pick<Row<typeof orders>, "order_id">;
 
-/** Events that are read, and then written, together, and up to which event nothing is left. */
+/** Events that one statement writes. `upTo`: all events up to this one were read. */
 export interface EventsPart extends ReadRows<typeof EVENT_COLUMNS> {
   upTo: number;
 }
@@ -373,7 +373,7 @@ export interface EventsPart extends ReadRows<typeof EVENT_COLUMNS> {
 const EVENTS = `SELECT e.*, o.order_id FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key
   WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ? + 0`;
 
-/** The events behind `seq` and not behind `head`, as many as fit, in parts. None changes once it is there. */
+/** The events after `seq` up to `head`, as many as fit, in parts. Stored events never change. */
 export async function* loadEvents(
   store: Store,
   { seq, head }: { seq: number; head: number },
@@ -445,13 +445,13 @@ export function loadChanges(store: Store, limit: number): Change[] {
     .all(limit);
 }
 
-/** After they were committed there. A row that has changed since has another id. */
+/** To be called after they were committed in PostgreSQL. A row that has changed since has a new id. */
 export function deleteChanges(store: Store, changes: readonly Change[]): void {
   const remove = store.prepare("DELETE FROM mirror_changes WHERE id = ?");
   for (const { id } of changes) remove.run(id);
 }
 
-/** So many batches and held records behind these keys are noted as changed; returns where that ends, undefined at the end. */
+/** Marks the next `limit` rows after this key as changed; returns the last key, or undefined at the end. */
 export function noteChanges(
   store: Store,
   kind: "batch" | "quarantine",
@@ -499,7 +499,7 @@ export function loadBatch(store: Store, id: number): DownRow<typeof BATCH_COLUMN
   return { key: id, values };
 }
 
-/** Without the record itself. */
+/** A quarantined record, without its payload. */
 export function loadHeld(store: Store, id: number): DownRow<typeof HELD_COLUMNS> | undefined {
   const row = store
     .prepare<NamedRow<typeof quarantine>>(
@@ -521,7 +521,7 @@ export function loadHeld(store: Store, id: number): DownRow<typeof HELD_COLUMNS>
   return { key: id, values };
 }
 
-/** All of them, as they are shown. */
+/** All conditions, in the order in which they are shown. */
 export function loadConditions(store: Store): DownRow<typeof CONDITION_COLUMNS>[] {
   return store
     .prepare<NamedRow<typeof conditions>>(

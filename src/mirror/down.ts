@@ -1,8 +1,8 @@
 /*
- * Orders, events, batches, held records and conditions on their way to PostgreSQL. One transaction locks the shop's position, reads what
- * lies behind it in the shop's database, writes that and moves the position. Only what is committed in the shop's database is read,
- * so PostgreSQL is never ahead of its disk. After a crash or a COMMIT without an answer the position says what is there, and writing
- * the same again changes nothing.
+ * Copies orders, events, batches, quarantined records and conditions to PostgreSQL. One transaction locks the shop's
+ * position, reads the rows after it in the shop's database, writes them and advances the position. Only committed rows are
+ * read, so PostgreSQL is never ahead of the shop's disk. After a crash or a COMMIT without an answer the position shows
+ * what was committed; writing the same rows again changes nothing.
  */
 
 import type { Store } from "../database/store.ts";
@@ -65,11 +65,11 @@ import {
   writeOrders,
 } from "./write-down.ts";
 
-/** Of one transaction: half a second's work at most. */
+/** Limit of one transaction: at most half a second of work. */
 const BOUND = { rows: 2_000, bytes: 4_000_000 };
 /**
- * Of one statement: while PostgreSQL takes these rows, the next ones are read. So few that they are gone before V8 counts them among what
- * stays, for which it takes room that it does not give back.
+ * Limit of one statement: the next rows are read while PostgreSQL processes these. So few that they are garbage collected
+ * before V8 promotes them to the old generation, whose memory it does not return.
  */
 const PART = { rows: 64, bytes: 256_000 };
 const boundOf = (size: StepSize): PartsBound => ({
@@ -77,7 +77,7 @@ const boundOf = (size: StepSize): PartsBound => ({
   bytes: size.of(BOUND.bytes),
   part: { rows: size.of(PART.rows), bytes: PART.bytes },
 });
-/** Orders compared by their hash at a time. */
+/** Orders compared by hash per transaction. */
 const COMPARED_ROWS = 1_000;
 const CHANGES_MAX = 500;
 const NOTED_ROWS = 2_000;
@@ -95,13 +95,13 @@ interface Read {
 export class Down implements MirrorPart {
   readonly name = "down";
   #isCompareAsked = false;
-  /** Rows were refused lately: each statement has a savepoint. */
+  /** Rows were refused in the last transaction, so each statement gets a savepoint. */
   #isCareful = false;
   readonly #size = new StepSize();
   readonly #orders = new RowsBuffers(ORDER_COLUMNS);
   readonly #events = new RowsBuffers(EVENT_COLUMNS);
   readonly #queue = newQueue();
-  /** What PostgreSQL has. */
+  /** The conditions last written to PostgreSQL, as JSON. */
   #conditions: string | undefined;
 
   hasWork(store: Store, seen: Seen, isRestored: boolean): boolean {
@@ -120,7 +120,7 @@ export class Down implements MirrorPart {
     const { store } = context;
     const local = { ...loadLocal(store, seen.ordersSeq), isRestored: session.isRestored };
     if (planBeginning(seen, local, this.#isCompareAsked).refill) {
-      // Conditions are few, and all are written.
+      // Writes all conditions again; they are few.
       this.#conditions = undefined;
       await commit(context, signal, () => startRefill(store));
     }
@@ -141,7 +141,7 @@ export class Down implements MirrorPart {
     }
   }
 
-  /** Whether more waits. */
+  /** Returns whether more rows are waiting. */
   async #transact(session: MirrorSession, signal: AbortSignal, counts: Record<string, number>): Promise<boolean> {
     const { context, self } = session;
     const { store } = context;
@@ -171,7 +171,7 @@ export class Down implements MirrorPart {
         if (move.extraOrders !== undefined) saveMirrorState(store, "extra_orders", String(move.extraOrders));
         deleteChanges(store, read.changes);
         addRefused(store, "unwritten", refused);
-        // The comparison that has begun writes it again.
+        // The comparison that has begun writes the refused event again.
         if (read.move.eventsSeq !== undefined) forgetMirrorState(store, "refused_event");
         if (refusedEvent !== undefined && loadMirrorState(store, "refused_event") === undefined)
           saveMirrorState(store, "refused_event", String(refusedEvent));
@@ -237,7 +237,7 @@ interface Walked {
   isWalking: boolean;
 }
 
-/** What orders are read from, as what they are written, and how much at a time. */
+/** Parameters of copying orders: source, target and limits. */
 interface Copying {
   store: Store;
   clock: Clock;
@@ -249,7 +249,7 @@ interface Copying {
   queue: QueueRows;
 }
 
-/** The next orders of a walk through all of them. What is compared is read again where it differs. */
+/** Copies or compares the next orders of a walk through all of them; orders that differ are copied. */
 async function walk(tx: MirrorTx, at: Position, as: Copying): Promise<Walked> {
   const { store, clock, size } = as;
   if (at.walk === null) return { move: {}, refused: [], orders: 0, isWalking: false };
@@ -267,7 +267,7 @@ async function walk(tx: MirrorTx, at: Position, as: Copying): Promise<Walked> {
   }
   const due = isCopy ? keys : await findDiffering(tx, as, keys);
   const { orders, read, refused } = await copyOrders(tx, as, due);
-  // Those that differ did not all fit: the next part begins with the first that is left.
+  // Where not all differing orders fit, the next transaction begins with the first one left.
   const left = due.findIndex((key) => !read.has(key));
   const walkAfter = left < 0 ? last : (due[left - 1] ?? at.walkAfter);
   return { move: { walkAfter }, refused, orders, isWalking: true };
@@ -304,7 +304,7 @@ async function copyEvents(
   return copied;
 }
 
-/** While one part is written, the next one is read; where that fails, nothing is read any more when it returns. */
+/** Reads the next part while one is written. Waits for both, so that no read is running when it throws. */
 async function writeParts<P>(parts: AsyncGenerator<P, void, void>, write: (part: P) => Promise<void>): Promise<void> {
   for (let part = await parts.next(); !part.done; ) {
     const [written, next] = await Promise.allSettled([write(part.value), parts.next()]);

@@ -1,43 +1,43 @@
 /*
- * One bridge works for a shop. Each start claims the shop in PostgreSQL; an instance that finds a newer claim than its own asks
- * the service nothing more. It learns that at its next look, which no flow waits for. Pure.
+ * Fencing: only one bridge works for a shop. Each start claims the shop in PostgreSQL; an instance that finds a newer claim
+ * than its own stops sending requests to the service. It checks this in each pass of the mirror, for which no flow waits. Pure.
  *
- * A claim has a number, which grows. PostgreSQL may be restored to an older one: an instance whose number is larger than what it
- * finds claims again. A takeover by a person has a number too, which the database that goes on keeps: a machine whose database has a
- * smaller one never claims again, whatever it finds; one with a larger one claims again, and its number stands there once more.
+ * Claims are numbered, ascending. PostgreSQL may be restored to an earlier state: an instance with a higher number than the
+ * stored one claims again. A takeover by a person has a number too, stored in the database that continues: a machine whose
+ * database has a lower one never claims again; one with a higher one claims again and restores its number in PostgreSQL.
  */
 import type { Position } from "./position.ts";
 
 export interface Claim {
   writer: string;
-  /** Of this process's claim; undefined: it has not claimed yet. */
+  /** Number of this process's claim; undefined before it has claimed. */
   writerNo: number | undefined;
-  /** The newest takeover that the shop's database has noted. */
+  /** Number of the newest takeover stored in the shop's database. */
   takeoverNo: number;
 }
 
 export type FenceVerdict =
-  /** The claim stands. */
+  /** This process holds the claim. */
   | { kind: "ours" }
-  /** To be claimed, with this number. */
+  /** Claim the shop with this number. */
   | { kind: "claim"; writerNo: number }
-  /** Another instance works for the shop. `isTakenOver`: a person has said so, for another machine. */
+  /** Another instance works for the shop. `isTakenOver`: a person has moved the shop to another machine. */
   | { kind: "fenced"; isTakenOver: boolean };
 
-/** The claims to its shop that a database has noted; `claims` undefined: it is of a version that noted none. */
+/** The claims to its shop stored in a database; `claims` undefined: an earlier version that stored none. */
 export interface Known {
   claims: readonly string[] | undefined;
-  /** When the shop last wrote to PostgreSQL, as far as this database has noted; undefined: not noted. */
+  /** When the shop last wrote to PostgreSQL according to this database, in seconds since 1970; undefined: unknown. */
   heardAtS: number | undefined;
 }
 
-/** A database is behind its own process by a minute at most. */
+/** The stored time is at most a minute behind its own process; more means another process. */
 const BEHIND_MAX_S = 300;
 
 /**
- * Whether a start finds that another instance may be at work: one whose claim is not noted in this database, or one
- * that went on after this database was copied. It does not claim the shop while that one still writes. A copy that
- * that is tried out would otherwise end the original.
+ * Whether another instance may be working for the shop: one whose claim this database does not list, or one that continued
+ * after this database was copied. A start does not claim the shop while that instance still writes; otherwise a trial with
+ * a copy of the database would stop the original.
  */
 export function mayBeAtWork(
   { writer, heardAtS, isSilent }: { writer: string | null; heardAtS: number; isSilent: boolean },
@@ -48,8 +48,8 @@ export function mayBeAtWork(
 }
 
 /**
- * Whether a command may ask the service that claims nothing itself, as `probe` beside a daemon or without one: not on a database whose shop
- * another instance has.
+ * Whether a command that does not claim the shop, such as `probe`, may send requests to the service: not with a database
+ * whose shop another instance works for.
  */
 export function judgeVisit(
   seen: Pick<Position, "writer" | "writerNo" | "takeoverNo"> & { heardAtS: number; isSilent: boolean },
@@ -65,7 +65,7 @@ export function judgeWriter(
 ): FenceVerdict {
   if (takeoverNo > own.takeoverNo) return { kind: "fenced", isTakenOver: true };
   const isForgotten = takeoverNo < own.takeoverNo;
-  // Also of a claim whose COMMIT was not answered.
+  // Includes a claim whose COMMIT was not answered.
   if (writer === own.writer && !isForgotten) return { kind: "ours" };
   if (!isForgotten && own.writerNo !== undefined && writerNo > own.writerNo)
     return { kind: "fenced", isTakenOver: false };

@@ -11,7 +11,7 @@ import {
   saveMirrorState,
 } from "./mirror-state.ts";
 
-/** Another instance works for the shop; this one asks the service nothing more. */
+/** Another instance works for the shop; this one must not send requests to the service. */
 export class Fenced extends MirrorError {
   readonly shop: string;
   readonly host: string;
@@ -38,15 +38,15 @@ export function saveFenced(store: Store, { shop, host, strays }: Pick<Fenced, "s
   saveMirrorState(store, "fenced", JSON.stringify({ shop, host, strays }));
 }
 
-/** What was written down. `shop` null: whatever shop this database worked for. */
+/** The saved takeover. `shop` null: of any shop. */
 function loadFenced(store: Store, shop: string | null): Fenced | undefined {
   const by = loadFencedBy(store);
   return by === undefined || (shop !== null && by.shop !== shop) ? undefined : new Fenced(by);
 }
 
 /**
- * Undefined where this machine works for the shop.
- * @throws Fenced where another machine has taken it over since this database was used last, and has been left what was taken here meanwhile
+ * Undefined where this machine works for the shop; a takeover whose strays were not listed yet is returned.
+ * @throws Fenced where another machine has taken the shop over, and the strays of this database were listed for it
  */
 export function refuseFenced(store: Store, shop: string | null): Fenced | undefined {
   const fenced = loadFenced(store, shop);
@@ -54,7 +54,10 @@ export function refuseFenced(store: Store, shop: string | null): Fenced | undefi
   return fenced;
 }
 
-/** This machine goes on for the shop. A PostgreSQL that was restored may have given a number that is not above its own. Inside a transaction. */
+/**
+ * Lets this machine work for the shop. A restored PostgreSQL may have assigned a takeover number not above the stored one.
+ * Inside a transaction.
+ */
 export function liftFence(store: Store, takeoverNo: number, writer: string): void {
   const own = Number(loadMirrorState(store, "takeover_no") ?? 0);
   saveMirrorState(store, "takeover_no", String(Math.max(takeoverNo, own + 1)));

@@ -1,17 +1,17 @@
-/** What a UTF-16 unit takes at most in UTF-8. */
+/** Maximum bytes of a UTF-16 code unit in UTF-8. */
 const UNIT_BYTES = 3;
-/** Longer texts are measured first. */
+/** The exact length of longer texts is computed first. */
 const SHORT_UNITS = 4 * 1024;
 const LENGTH_BYTES = 4;
 
-/** Bytes that are written one after the other, again and again from the beginning: what they need is taken once. */
+/** A growing byte buffer that is reused after `clear`. */
 export class GrowingBytes {
   readonly #startBytes: number;
   readonly #keptBytes: number;
   #bytes: Buffer;
   #at = 0;
 
-  /** More than `keptBytes`, which took a giant record, is given back. */
+  /** `clear` releases a buffer that has grown beyond `keptBytes`. */
   constructor({ startBytes, keptBytes }: { startBytes: number; keptBytes: number }) {
     this.#startBytes = startBytes;
     this.#keptBytes = keptBytes;
@@ -22,7 +22,7 @@ export class GrowingBytes {
     return this.#at;
   }
 
-  /** What was written, until it is written anew. */
+  /** A view of the bytes written so far, valid until the next write or `clear`. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }
@@ -57,7 +57,7 @@ export class GrowingBytes {
     this.#at = this.#bytes.writeInt32BE(value, this.#at);
   }
 
-  /** Its length, in four bytes, and then what `write` writes. */
+  /** Four bytes of length, then the bytes that `write` appends. `isOwnIncluded`: the length counts its own four bytes. */
   withLength(write: () => void, isOwnIncluded = false): void {
     const start = this.#at;
     this.int32(0);

@@ -1,7 +1,7 @@
 import type { MirrorTx } from "./connection.ts";
 import { MirrorError } from "./mirror-error.ts";
 
-/** A row that PostgreSQL does not take, and its words. */
+/** A row that PostgreSQL refuses, and its error text. */
 export interface RefusedRow<R> {
   row: R;
   why: string;
@@ -28,7 +28,7 @@ export async function inHalves<R>(
   return [...refused, ...(await inHalves(tx, rows.slice(middle), write))];
 }
 
-/** Why PostgreSQL refuses what `write` sends; undefined if it takes it. */
+/** Why PostgreSQL refuses what `write` sends; undefined where it accepts it. */
 export async function refusalOf(tx: MirrorTx, write: () => Promise<string | undefined>): Promise<string | undefined> {
   try {
     return await tx.savepoint(write);

@@ -1,7 +1,7 @@
 /*
- * Makes the schema in PostgreSQL, or brings it to the program's version, in one transaction: a crash in the middle
- * leaves what was there. Three roles without a login hold the rights, and no more than they need; a role of a shop, an
- * ERP or a reader is a member of one and sees the shops that `shop_roles` names.
+ * Creates the schema in PostgreSQL, or migrates it to the program's version, in one transaction: a crash leaves the former
+ * state. Three roles without a login have the minimum privileges; the login role of a shop, an ERP or a reader is a member
+ * of one of them and sees the shops listed for it in `shop_roles`.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { m } from "../messages/messages.ts";
@@ -12,7 +12,7 @@ import { type AppliedToMirror, compareVersions, inspect, mirrorMigrations, SHOP_
 import { triggersOf } from "./triggers.ts";
 import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
-/** Two at once would make the same roles: the second waits for the first. */
+/** Serializes concurrent runs, which would create the same roles. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtext('erp-bridge mirror init'))";
 
 const ERP_TABLES = ["erp_orders", "stock", "prices", "products", "images"];
@@ -23,21 +23,21 @@ const REQUEST = `id, shop, requested_at, ${WANTED}`;
 
 export interface InitOptions {
   link: Omit<LinkOptions, "shop" | "verify">;
-  /** A shop to make known, with a role of its own. */
+  /** A shop to register, with its own login role. */
   shop?: string | undefined;
-  /** Roles to log in with, for an ERP and for a reader; of the shop, or of all. */
+  /** Login roles for an ERP and for a reader; they see the shop, or all shops where none is given. */
   erp?: string | undefined;
   reader?: string | undefined;
 }
 
 export interface LoginRole {
   role: string;
-  /** Of a role that was made now; the password of one that was there stays. */
+  /** Set for a role that was created now; the password of an existing role is not changed. */
   password: string | undefined;
 }
 
 export interface InitReport {
-  /** Tags applied now. */
+  /** Tags of the migrations applied. */
   applied: string[];
   shop: LoginRole | undefined;
   erp: LoginRole | undefined;
@@ -74,7 +74,7 @@ export async function initSchema({ link: options, shop, erp, reader }: InitOptio
   }
 }
 
-/** In another encoding not every order can be kept; in SQL_ASCII anybody may write bytes that nobody can read. */
+/** Other encodings cannot store every order; in SQL_ASCII clients can store bytes that cannot be read as text. */
 async function requireUtf8(tx: MirrorTx, { target }: Pick<LinkOptions, "target">): Promise<void> {
   const [row] = await tx.query<{ encoding: string }>("SELECT current_setting('server_encoding') AS encoding");
   const { encoding = "" } = row ?? {};
@@ -114,7 +114,7 @@ async function migrate(
   return pending.map(({ tag }) => tag);
 }
 
-/** Rights are given anew each time: a table of a later version is in the lists of that version. */
+/** Privileges are granted in each run, so that they include tables added by later versions. */
 async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<typeof groupsOf>): Promise<void> {
   const [bridge, erp, reader] = [quoted(groups.bridge), quoted(groups.erp), quoted(groups.reader)];
   const all = `${bridge}, ${erp}, ${reader}`;
@@ -122,13 +122,13 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
     `GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${all}`,
     `GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${all}`,
     `REVOKE SELECT ON touched FROM ${erp}, ${reader}`,
-    // A note whose row another transaction holds is written again.
+    // Inserts again a row of `touched` whose row another transaction has locked.
     `GRANT INSERT (shop, tbl, k0, k1), DELETE ON touched TO ${bridge}`,
     `GRANT INSERT (shop, host, order_id, service_id), DELETE ON strays TO ${bridge}`,
     `GRANT INSERT, UPDATE ON positions TO ${bridge}`,
     `GRANT INSERT, UPDATE, DELETE ON ${BRIDGE_TABLES.join(", ")} TO ${bridge}`,
     ...ERP_TABLES.map((table) => `GRANT UPDATE (error) ON ${table} TO ${bridge}`),
-    // What an ERP had marked in the shop before there was a mirror.
+    // For rows that an ERP had written in the shop before there was a mirror.
     `GRANT INSERT ON erp_orders TO ${bridge}`,
     `GRANT UPDATE (${OUTCOME}), INSERT (${REQUEST}, ${OUTCOME}) ON status_requests TO ${bridge}`,
     `GRANT INSERT, UPDATE, DELETE ON ${ERP_TABLES.join(", ")} TO ${erp}`,
@@ -137,7 +137,10 @@ async function grantRights(tx: MirrorTx, schema: string, groups: ReturnType<type
   for (const statement of statements) await tx.run(statement);
 }
 
-/** Triggers and policies that a table has lost, as one that was brought back alone. Each shop sees that they are others, and goes through everything. */
+/**
+ * Recreates missing or disabled triggers and policies, such as of a table that was restored alone. Each shop notices that
+ * its triggers have changed, and compares all rows.
+ */
 async function armTables(tx: MirrorTx): Promise<void> {
   for (const table of TOUCHED_TABLES) {
     const there = await tx.query<{ name: string; enabled: string }>(
@@ -161,8 +164,8 @@ async function armTables(tx: MirrorTx): Promise<void> {
 }
 
 /**
- * A function looks for tables in the schema, and among a session's own temporary ones last: those would otherwise stand before every table,
- * whose role they show to a policy, and whose triggers run as the schema's owner. Each time: what a later version has made anew is among them.
+ * Sets a search_path with pg_temp last for all functions: otherwise a session's temporary tables would shadow those of the
+ * schema, in policies and in triggers that run as the schema's owner. In each run, for functions of later versions.
  */
 async function closeFunctions(tx: MirrorTx, schema: string): Promise<void> {
   const functions = await tx.query<{ name: string; isTrigger: boolean }>(
@@ -172,7 +175,7 @@ async function closeFunctions(tx: MirrorTx, schema: string): Promise<void> {
   );
   for (const { name, isTrigger } of functions) {
     await tx.run(`ALTER FUNCTION ${name} SET search_path = ${quoted(schema)}, pg_temp`);
-    // Policies run for every role, under that role.
+    // Functions of policies run as the querying role, so every role may call them.
     if (isTrigger) await tx.run(`REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`);
   }
 }
@@ -197,7 +200,7 @@ async function makeLogin(
 
 const ITERATIONS = 4096;
 
-/** What PostgreSQL keeps of a password, so that the password itself is in no log of the server's. */
+/** The SCRAM verifier that PostgreSQL stores, so that the password itself does not appear in the server's log. */
 function scramOf(password: string, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, "sha256");
   const hmac = (text: string) => createHmac("sha256", salted).update(text).digest();

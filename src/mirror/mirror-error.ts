@@ -1,6 +1,6 @@
 /*
- * What PostgreSQL, or the way to it, refuses, as errors with a name and a way out. By SQLSTATE and by the codes of Node, never by
- * words: those are in the language of the server.
+ * Converts errors of PostgreSQL and of the connection to it into BridgeErrors with a code and a hint. Decides by SQLSTATE
+ * and by Node's codes, never by PostgreSQL's messages, which are in the server's language.
  */
 import type { MirrorTarget } from "../config/mirror.ts";
 import type { Message } from "../messages/message.ts";
@@ -18,11 +18,11 @@ interface MirrorErrorDetails {
 }
 
 export class MirrorError extends BridgeError {
-  /** PostgreSQL's code; undefined where it has said nothing. */
+  /** PostgreSQL's code; undefined where the error is not PostgreSQL's. */
   readonly sqlState: string | undefined;
-  /** A COMMIT left and no answer came: the position says what became of it. */
+  /** COMMIT was sent and not answered: the position shows whether it succeeded. */
   readonly isOutcomeUnknown: boolean;
-  /** PostgreSQL has ended a statement that took too long. */
+  /** PostgreSQL has cancelled a statement that exceeded its time limit. */
   readonly isTooLong: boolean;
 
   constructor(code: MirrorCode, text: Message, more: MirrorErrorDetails = {}) {
@@ -33,21 +33,21 @@ export class MirrorError extends BridgeError {
     this.isTooLong = more.isTooLong === true;
   }
 
-  /** Whether it is about a value: the rows of a statement are then sent apart. */
+  /** Whether a value caused it: the rows of the statement are then sent separately. */
   get isOfData(): boolean {
     return isOfData(this.sqlState);
   }
 }
 
 /**
- * A value that does not fit, a check or key that is violated, a limit that one value exceeds, or an exception that a trigger raises.
- * Classes of SQLSTATE in appendix A of PostgreSQL's manual.
+ * Whether a value caused an error: an invalid value (22), a violated constraint (23), an exceeded limit (54) or an
+ * exception of a trigger (P0). Classes of SQLSTATE are in appendix A of PostgreSQL's manual.
  */
 export function isOfData(sqlState: string | undefined): boolean {
   return sqlState !== undefined && /^(22|23|54|P0)/.test(sqlState);
 }
 
-/** Codes and classes of SQLSTATE, the longest first. */
+/** Codes and classes of SQLSTATE, longest first. */
 const BY_STATE: readonly (readonly [prefix: string, code: MirrorCode])[] = [
   ["57014", "mirror_slow"], // statement_timeout, or pg_cancel_backend
   ["55P03", "mirror_slow"], // lock_timeout
@@ -62,7 +62,7 @@ const BY_STATE: readonly (readonly [prefix: string, code: MirrorCode])[] = [
   ["57P", "mirror_away"], // shut down, starting up
   ["08", "mirror_away"],
   ["28", "mirror_access"],
-  ["40", "mirror_slow"], // deadlock, serialization: the next pass does it again
+  ["40", "mirror_slow"], // deadlock, serialization: the next pass repeats it
   ["53", "mirror_full"],
 ];
 
@@ -73,7 +73,7 @@ const AWAY: ReadonlySet<string> = new Set([
 const CERTIFICATE =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_|ERR_SSL_|HOSTNAME_MISMATCH|INVALID_CA)/;
 
-/** What `pg` itself says, without a code. */
+/** Error texts of `pg` itself, which have no code. */
 const OWN_WORDS: readonly (readonly [RegExp, MirrorCode])[] = [
   [/Connection terminated|Client has encountered a connection error|Client was closed|not queryable/i, "mirror_away"],
   [/^timeout expired|Connection terminated due to connection timeout/i, "mirror_away"],
@@ -86,16 +86,16 @@ export interface Met {
   target: MirrorTarget;
   shop: string;
   schema: string;
-  /** What was being done. */
+  /** The operation that failed. */
   doing: Message;
   isCommit?: boolean;
-  /** For one statement. */
+  /** Limit for one statement. */
   timeoutMs: number;
-  /** How long the statement took that failed; absent where none was sent. */
+  /** Duration of the failed statement; absent where none was sent. */
   tookMs?: number | undefined;
 }
 
-/** The code of what was thrown; pure. */
+/** The code for a thrown value; pure. */
 export function codeOf(thrown: unknown): MirrorCode {
   const { code, message } = partsOf(thrown);
   if (code !== undefined) {
@@ -107,7 +107,7 @@ export function codeOf(thrown: unknown): MirrorCode {
   return OWN_WORDS.find(([words]) => words.test(message))?.[1] ?? "mirror_failed";
 }
 
-/** Whatever was thrown while PostgreSQL was used, as an error with a name; errors that have one stay as they are. */
+/** Converts anything thrown while PostgreSQL was used into a BridgeError; BridgeErrors are returned unchanged. */
 export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
   const { code: own, message } = partsOf(thrown);
@@ -130,7 +130,7 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
     mirror_failed: [m.mirror.failed({ at, doing: met.doing, why })],
   };
   const [text, hint] = words[code];
-  // Where PostgreSQL has answered, it has not committed.
+  // An error answer of PostgreSQL means that it has not committed.
   const isOutcomeUnknown = met.isCommit === true && sqlState === undefined;
   return new MirrorError(code, text, {
     cause: thrown,
@@ -141,16 +141,16 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
   });
 }
 
-/** A lock is another client's long transaction: the next pass tries again. */
+/** Limit for waiting for a lock, held by another client's long transaction: the next pass tries again. */
 const LOCK_MS = 5_000;
-/** The server's clock and this machine's differ by less. */
+/** Tolerance for the different speeds of the server's clock and this machine's. */
 const CLOCK_SHARE = 0.98;
 
 export function lockTimeoutMs(timeoutMs: number): number {
   return Math.min(LOCK_MS, timeoutMs / 2);
 }
 
-/** The limit of a statement and a pg_cancel_backend have one code, and words of the server's language: the time tells which it was. */
+/** statement_timeout and pg_cancel_backend have the same SQLSTATE: only the duration distinguishes them. */
 function isTimeOver(sqlState: string | undefined, { timeoutMs, tookMs }: Pick<Met, "timeoutMs" | "tookMs">): boolean {
   return sqlState === "57014" && (tookMs === undefined || tookMs >= timeoutMs * CLOCK_SHARE);
 }
@@ -172,13 +172,13 @@ function slowWords(
 
 function partsOf(thrown: unknown): { code: string | undefined; message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
-  // Node tries several addresses and reports each.
+  // Node tries several addresses and reports an error for each.
   const first = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
   const { code } = (first ?? thrown) as { code?: unknown };
   return { code: typeof code === "string" ? code : undefined, message: thrown.message };
 }
 
-/** Where it is, without a password. */
+/** `HOST:PORT/DATABASE`, without user and password. */
 export function placeOf({ host, port, database }: MirrorTarget): string {
   return host.startsWith("/")
     ? `${host}/${database}`

@@ -1,4 +1,4 @@
-/* What the shop's database keeps of its mirror. SQL, because it is read in every pass and written in transactions of others. */
+/* The mirror's state in the shop's database. SQL, because every pass reads it and other rooms' transactions write it. */
 import os from "node:os";
 import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import { deleteRows } from "../database/queries.ts";
@@ -9,17 +9,24 @@ import { m } from "../messages/messages.ts";
 import type { Known } from "./fence.ts";
 
 /**
- * `up_no`: the round of the ERP's rows that was applied last. `up`: the tables that such rows have ever come to. `refused_rows`:
- * how many of them stand refused, by table. `turn`: the newest that was committed in PostgreSQL; one that was restored is behind it.
- * `takeover_no`: the newest takeover that this database has noted. `fenced`: who works for the shop instead. `mirrored`: an event up to which
- * PostgreSQL has every order. `claims`: the claims that were made with this database. `heard`: when the shop was last heard of there, as far as this database has come.
- * `refill`: how far batches and held records are noted again. `unwritten`: rows that PostgreSQL does not take in any form. `unreturned`: outcomes
- * and reasons that it does not take, until the next comparison writes them. `refused_event`: the first event that it has not taken since the last one.
- * `server`: which PostgreSQL it was. `restored`: since when that one is known to have gone back, until the ERP's rows are gone through.
- * `went_back`: the same, until the way down has begun to compare. `kept`: how many rows of each table it lacks since then; they stay until a person approves (`approved`) that they go.
- * `extra_orders`: orders that are only there.
- * `triggers`: those of the ERP's tables in PostgreSQL as they were when all of its rows were last known to be noted or gone through.
- * `unsure`: since when what is on the site may be more than this database has; until a night after that a row of stock that the ERP deletes becomes a zero.
+ * - `up_no`: the last applied round of the ERP's rows. `up`: the tables that have ever received such rows.
+ * - `refused_rows`: number of the ERP's rows that are refused here, by table.
+ * - `turn`: the newest turn committed in PostgreSQL; a restored PostgreSQL is behind it.
+ * - `takeover_no`: the newest takeover stored in this database. `fenced`: the machine that works for the shop instead.
+ * - `mirrored`: an event up to which PostgreSQL has all orders.
+ * - `claims`: the claims made with this database. `heard`: when the shop last wrote to PostgreSQL, as last stored here.
+ * - `refill`: progress of marking batches and quarantined records as changed.
+ * - `unwritten`: rows that PostgreSQL accepts in no form. `unreturned`: outcomes and reasons that it refuses, until the next
+ *   comparison. `refused_event`: the first event that it has refused since the last comparison.
+ * - `server`: identifies the PostgreSQL. `restored`: since when it is known to have been restored, until the ERP's rows
+ *   were compared. `went_back`: the same, until the comparison of orders has begun.
+ * - `kept`: number of rows, by table, that a restored PostgreSQL lacks; they stay here until a person approves their
+ *   deletion (`approved`).
+ * - `extra_orders`: number of orders that only PostgreSQL has.
+ * - `triggers`: the triggers of the ERP's tables in PostgreSQL when all of its changes were last known to be recorded or
+ *   compared.
+ * - `unsure`: since when the site may have rows that this database lacks; until the night after that, a row of stock that
+ *   the ERP deletes becomes a zero.
  */
 export type MirrorStateKey =
   | "up_no"
@@ -48,7 +55,7 @@ export function loadMirrorState(store: Store, key: MirrorStateKey): string | und
   return store.prepare<{ value: string }>("SELECT value FROM mirror_state WHERE key = ?").get(key)?.value;
 }
 
-/** The same value again is no write. */
+/** Does not write where the value is unchanged. */
 export function saveMirrorState(store: Store, key: MirrorStateKey, value: string): void {
   store
     .prepare(
@@ -63,7 +70,7 @@ export function forgetMirrorState(store: Store, key: MirrorStateKey): void {
   deleteRows(store, mirrorState, { key });
 }
 
-/** What this database has of the claims to its shop. */
+/** The claims to its shop stored in this database. */
 export function loadKnown(store: Store): Known {
   const claims = loadMirrorState(store, "claims");
   const heard = loadMirrorState(store, "heard");
@@ -73,13 +80,13 @@ export function loadKnown(store: Store): Known {
   };
 }
 
-/** PostgreSQL is older than it was: the ERP's rows are gone through. What a person had approved was of another state. Inside a transaction. */
+/** PostgreSQL was restored: the ERP's rows are compared, and an earlier approval is void. Inside a transaction. */
 export function noteRestored(store: Store, at: string): void {
   saveMirrorState(store, "restored", at);
   forgetMirrorState(store, "approved");
 }
 
-/** From now on batches, held records and outcomes note that they change. Inside a transaction. */
+/** Switches recording of changed batches, quarantined records and outcomes on or off. Inside a transaction. */
 export function switchMirror(store: Store, isOn: boolean): void {
   if ((loadMeta(store, "mirror_on") !== undefined) === isOn) return;
   if (isOn) {
@@ -87,27 +94,27 @@ export function switchMirror(store: Store, isOn: boolean): void {
     startRefill(store);
   } else {
     deleteMeta(store, "mirror_on");
-    // Without a mirror nothing says who works for the shop, and nothing could take it over.
+    // Without a mirror a shop cannot be taken over.
     forgetMirrorState(store, "fenced");
     store.prepare("DELETE FROM mirror_changes WHERE kind <> 'request'").run();
   }
 }
 
-/** Up to which keys batches and held records are noted again; absent: all are. */
+/** The last key up to which batches or quarantined records were marked as changed; absent: all were. */
 export type Refill = Partial<Record<"batch" | "quarantine", number>>;
 
 export function loadRefill(store: Store): Refill {
   return JSON.parse(loadMirrorState(store, "refill") ?? "{}") as Refill;
 }
 
-/** Every batch and every held record is to be written again. Inside a transaction. */
+/** Starts to write all batches and quarantined records again. Inside a transaction. */
 export function startRefill(store: Store): void {
   saveMirrorState(store, "refill", JSON.stringify({ batch: 0, quarantine: 0 } satisfies Refill));
-  // What was refused is tried again with the rest, and noted again where it still is.
+  // Refused rows are tried again with the others, and recorded again where they are still refused.
   saveMirrorState(store, "unwritten", "[]");
 }
 
-/** What PostgreSQL does not take, and its words. */
+/** A row that PostgreSQL refuses, and its error text. */
 export interface Refused {
   /** The row's key in the shop's database, or its table and key in PostgreSQL. */
   key: number | string;
@@ -116,7 +123,7 @@ export interface Refused {
 
 type RefusedKey = "unwritten" | "unreturned";
 
-/** Of each kind only the newest are kept. */
+/** Only the newest of each kind are kept. */
 const REFUSED_MAX = 20;
 
 function loadRefused(store: Store, kind: RefusedKey): Refused[] {
@@ -132,7 +139,7 @@ export function addRefused(store: Store, kind: RefusedKey, refused: readonly Ref
   saveMirrorState(store, kind, JSON.stringify(newest));
 }
 
-/** Numbers by tables of the ERP's. */
+/** Numbers of rows, by table of the ERP. */
 export type TableCounts = Partial<Record<string, number>>;
 
 export function loadTableCounts(store: Store, key: "refused_rows" | "kept"): TableCounts {
@@ -143,7 +150,7 @@ export function sumOf(counts: TableCounts): number {
   return Object.values(counts).reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-/** A person agrees that what PostgreSQL lacks goes here as well. Inside a transaction; returns how many rows had waited for that. */
+/** Approves that rows which PostgreSQL lacks are deleted here as well. Inside a transaction; returns how many rows waited for it. */
 export function approveMirror(store: Store): number {
   const rows = sumOf(loadTableCounts(store, "kept"));
   if (rows > 0) saveMirrorState(store, "approved", "1");
@@ -151,11 +158,11 @@ export function approveMirror(store: Store): number {
 }
 
 export interface MirrorFacts {
-  /** Rows that either side does not take from the other. */
+  /** Rows that either side refuses. */
   refused: number;
-  /** Rows of the ERP's that a restored PostgreSQL lacks, and that were not approved to go. */
+  /** Rows of the ERP's that a restored PostgreSQL lacks, and whose deletion is not approved. */
   kept: number;
-  /** Orders that are only in PostgreSQL. */
+  /** Orders that only PostgreSQL has. */
   extra: number;
 }
 
@@ -173,32 +180,32 @@ export function loadMirrorFacts(store: Store): MirrorFacts | undefined {
 export interface FencedBy {
   shop: string;
   host: string | null;
-  /** A person has said so: only a person brings this machine back. */
+  /** A person moved the shop: only a person can bring this machine back. */
   isTakenOver: boolean;
-  /** How many orders were left for the other machine; null: that could not be done yet. */
+  /** Number of orders listed for the other machine; null: not listed yet. */
   strays?: number | null | undefined;
 }
 
-/** Another database on this machine; one machine may also be called as another. */
+/** Whether the host name is this machine's; two machines may have the same name. */
 export function isThisHost(host: string | null): boolean {
   return host === os.hostname();
 }
 
-/** Who works for the shop instead, and what to do. */
+/** Text and hint: which machine works for the shop, and what to do. */
 export function fencedWords({ shop, host, isTakenOver, strays = null }: FencedBy): { text: Message; hint: Message } {
   const by = { shop, host: host ?? "?", isHere: isThisHost(host), strays };
   const hint = strays === null ? m.mirror.straysHint : isTakenOver ? m.mirror.takenOverHint : m.mirror.fencedHint;
   return { text: isTakenOver ? m.mirror.takenOver(by) : m.mirror.fenced(by), hint };
 }
 
-/** What was written down; undefined where no shop was taken over from this database. */
+/** The saved takeover; undefined where the shop was not taken over from this database. */
 export function loadFencedBy(store: Store): FencedBy | undefined {
   const saved = loadMirrorState(store, "fenced");
   const { shop, host = null, strays = 0 } = JSON.parse(saved ?? "{}") as Partial<FencedBy>;
   return shop === undefined ? undefined : { shop, host, isTakenOver: true, strays };
 }
 
-/** Who has taken the shop over, and what to do; undefined where it was not taken over. */
+/** Which machine has taken the shop over, and what to do; undefined where it was not taken over. */
 export function describeFenced(store: Store): Message | undefined {
   const by = loadFencedBy(store);
   if (by === undefined) return undefined;

@@ -3,16 +3,17 @@ import type { JobContext } from "../pass/job.ts";
 import type { MirrorLink, MirrorTx } from "./connection.ts";
 import type { Position, Seen, Self } from "./position.ts";
 
-/** What a pass of the mirror hands to its parts. */
+/** What a pass of the mirror passes to its parts. */
 export interface MirrorSession {
   link: MirrorLink;
   self: Self;
   context: JobContext;
-  /** PostgreSQL is behind what was committed there: it was restored, and everything is to be gone through. */
+  /** PostgreSQL is behind what was committed there: it was restored, and all rows must be compared. */
   readonly isRestored: boolean;
   /**
-   * One transaction that writes: the position is locked, and was found to be this shop's and this process's, before `work` begins. `work` ends with
-   * `savePosition`, and gives its turn; `isRestored` says that what follows from a restore has begun with it.
+   * One writing transaction: locks the position and verifies that it is of this shop and this process before `work` runs.
+   * `work` ends with `savePosition` and returns its turn; `isRestored` true means that it has begun the comparison after a
+   * restore.
    */
   transact<T extends { turn: number; isRestored?: boolean }>(
     work: (tx: MirrorTx, position: Position) => Promise<T>,
@@ -21,17 +22,20 @@ export interface MirrorSession {
 
 export interface PartResult {
   counts: Record<string, number>;
-  /** More waits already. */
+  /** Whether more rows are waiting. */
   more: boolean;
 }
 
-/** One direction. */
+/** One direction: `down` to PostgreSQL, `up` to the shop. */
 export interface MirrorPart {
   readonly name: "down" | "up";
-  /** Whether a pass has something to do; asked every time, so that it must cost next to nothing. */
+  /** Whether there is something to do. Called in every round, so it must be cheap. */
   hasWork(store: Store, seen: Seen, isRestored: boolean): boolean;
-  /** The next passes go through everything. */
+  /** Makes the next passes compare all rows. */
   compareAll(): void;
-  /** One transaction in PostgreSQL, whose size is bounded, and what belongs to it in the shop's database. `seen` is of a look before it. */
+  /**
+   * One transaction of limited size in PostgreSQL, and the related ones in the shop's database.
+   * @param seen the position as read before, without a lock
+   */
   turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult>;
 }

@@ -1,11 +1,11 @@
 /*
- * What PostgreSQL cannot hold. Its text has no NUL, and its jsonb neither NUL nor half a surrogate pair; JSON may have both. Pure.
+ * Values that PostgreSQL cannot store: NUL in text, and NUL or an unpaired surrogate in jsonb. JSON may have both. Pure.
  */
 
-/** Escapes that jsonb may refuse: a NUL, and surrogates, most of which are whole pairs. */
+/** Escapes that jsonb may refuse: NUL, and surrogates, most of which are paired and valid. */
 const SUSPICIOUS = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether PostgreSQL's jsonb takes a text that is JSON. */
+/** Whether jsonb accepts this valid JSON text. */
 export function fitsJsonb(json: string): boolean {
   return !SUSPICIOUS.test(json) || isPlain(JSON.parse(json));
 }
@@ -30,7 +30,7 @@ function isPlainText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** The same text without what PostgreSQL cannot hold. */
+/** The text with U+FFFD in place of what PostgreSQL cannot store. */
 export function plainText<T extends string | null>(text: T): T {
   if (text === null || isPlainText(text)) return text;
   return text.replaceAll("\0", "\ufffd").toWellFormed() as T;

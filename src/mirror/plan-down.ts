@@ -1,24 +1,24 @@
-/* What a pass of the mirror's way down has to do; pure. */
+/* Decides what a transaction from the shop to PostgreSQL has to do; pure. */
 import type { Position } from "./position.ts";
 
-/** How far the shop's database has come. */
+/** The progress of the shop's database. */
 export interface Local {
-  /** The number of the newest event ever. */
+  /** The highest event number ever assigned. */
   head: number;
-  /** Of the oldest event that is kept; one more than `head` where none is. */
+  /** Number of the oldest stored event; `head + 1` where there is none. */
   oldest: number;
-  /** The event up to which PostgreSQL has every order was never in this database: a copy was restored, whose numbers then jump. */
+  /** This database never had the event up to which PostgreSQL has all orders: a copy was restored, and its numbers jumped. */
   isOther: boolean;
   /** The first event that PostgreSQL has refused since the last comparison. */
   refusedEvent: number | undefined;
-  /** PostgreSQL is an older one than it was. */
+  /** PostgreSQL was restored to an earlier state. */
   isRestored: boolean;
 }
 
-/** What the position becomes before anything is written. */
+/** Changes of the position before anything is written. */
 export interface Beginning {
   move: Partial<Pick<Position, "epoch" | "ordersSeq" | "eventsSeq" | "walk" | "walkAfter">>;
-  /** Every batch and every held record is written again. */
+  /** Write all batches and quarantined records again. */
   refill: boolean;
   why: "first" | "went back" | "other" | "restored" | "expired" | "asked" | undefined;
 }
@@ -26,18 +26,18 @@ export interface Beginning {
 const NOTHING: Beginning = { move: {}, refill: false, why: undefined };
 
 /**
- * The position of a shop of which there is none. Orders are walked through, and stand as of now: what happens meanwhile comes first.
+ * The position of a new shop. A walk copies all orders; events from now on are copied first.
  */
 export function firstPosition(local: Pick<Local, "head">) {
   return { epoch: 0, ordersSeq: local.head, eventsSeq: 0, walk: "copy", walkAfter: 0 } as const;
 }
 
 /**
- * Whether everything must be gone through, and why.
+ * Whether all rows must be compared, and why.
  *
  * @example
- * planBeginning(position, { head: 900, … }); // where ordersSeq is 1000: the file is an older one: everything, over what is there
- * planBeginning(position, { oldest: 2000, head: 3000, … }); // ordersSeq 1000: events were removed that were not mirrored yet
+ * planBeginning(position, { head: 900, … }); // ordersSeq is 1000: the database is an older copy; all is compared
+ * planBeginning(position, { oldest: 2000, head: 3000, … }); // ordersSeq is 1000: events were deleted before they were mirrored
  */
 export function planBeginning(
   position: Pick<Position, "epoch" | "ordersSeq" | "eventsSeq" | "walk">,
@@ -62,7 +62,7 @@ export function planBeginning(
 
 const COMPARE = { walk: "compare", walkAfter: 0 } as const;
 
-/** From the beginning; a copy stays one, because hardly anything is there to be compared with. */
+/** Restarts the walk; a first copy stays a copy, because PostgreSQL has hardly any orders to compare. */
 function walkOf({ walk }: Pick<Position, "walk">) {
   return { walk: walk ?? "compare", walkAfter: 0 } as const;
 }

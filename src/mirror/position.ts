@@ -1,4 +1,4 @@
-/* Where a shop's mirror stands, as PostgreSQL has it. SQL, because the row is locked and its search_path is the connection's. */
+/* The position of a shop's mirror in PostgreSQL. SQL, because the row is locked and its search_path is the connection's. */
 import type { InferSelectModel } from "drizzle-orm";
 import { m } from "../messages/messages.ts";
 import type { MirrorLink, MirrorTx, Param } from "./connection.ts";
@@ -8,16 +8,16 @@ import { SEEN_TRIGGERS } from "./triggers.ts";
 
 export type Position = Omit<InferSelectModel<typeof positions>, "heardAt" | "silentAfter" | "sentence">;
 
-/** Who this process is. */
+/** Identifies this process. */
 export interface Self {
   shop: string;
-  /** The number of the shop's database, `meta.database`. */
+  /** The id of the shop's database, `meta.database`. */
   databaseId: string;
-  /** Drawn at the start of the process. */
+  /** A random id of the process. */
   writer: string;
   host: string;
   version: string;
-  /** A hash of what makes the account at the service. */
+  /** A hash that identifies the account at the service. */
   account: string;
 }
 
@@ -25,19 +25,19 @@ const COLUMNS = `shop, database_id AS "databaseId", writer, writer_no AS "writer
   orders_seq AS "ordersSeq", events_seq AS "eventsSeq", walk, walk_after AS "walkAfter",
   compared_at AS "comparedAt", extra_orders AS "extraOrders", up_no AS "upNo", account, turn`;
 
-/** What an idle look reads, in one statement that locks nothing. */
+/** The position and pending work, read by one statement without locks. */
 export interface Seen extends Position {
-  /** Something waits in `touched`. */
+  /** Whether `touched` has rows of the shop. */
   isTouched: boolean;
-  /** Another value: a trigger of the ERP's tables was made, dropped or switched since, also where all is as it was. */
+  /** Differs after a trigger of the ERP's tables was created, dropped, enabled or disabled, even if that was undone. */
   triggers: string;
-  /** Another machine, which had the shop, has left orders. */
+  /** Whether another machine that worked for the shop has listed orders. */
   hasStrays: boolean;
   /** Seconds since this shop last wrote to PostgreSQL. */
   heardS: number;
   /** When that was, in seconds since 1970. */
   heardAtS: number;
-  /** Longer ago than a bridge that works would let pass. */
+  /** Whether that is longer ago than a working bridge allows. */
   isSilent: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function lookAtPosition(link: MirrorLink, shop: string): Promise<Se
   return seen;
 }
 
-/** Only rows with a foreign key to the shop's could be kept waiting by more. */
+/** FOR NO KEY UPDATE, because FOR UPDATE would block inserts of rows that reference the shop. */
 export async function lockPosition(tx: MirrorTx, shop: string): Promise<Position | undefined> {
   const [position] = await tx.query<Position>(`SELECT ${COLUMNS} FROM positions WHERE shop = $1 FOR NO KEY UPDATE`, [
     shop,
@@ -61,7 +61,7 @@ export async function lockPosition(tx: MirrorTx, shop: string): Promise<Position
   return position;
 }
 
-/** The columns that one transaction moves. */
+/** The columns that a transaction changes. */
 export type Move = Partial<
   Pick<
     Position,
@@ -90,7 +90,10 @@ const NAMES: Record<keyof Move, string> = {
   silentAfterS: "silent_after",
 };
 
-/** Every transaction that writes ends with it: the position moves with the rows that it covers, and `turn` grows. Returns the turn. */
+/**
+ * Ends every writing transaction: advances the position together with the rows that it covers, and increments `turn`.
+ * Returns the turn.
+ */
 export async function savePosition(tx: MirrorTx, shop: string, move: Move): Promise<number> {
   const entries = Object.entries(move) as [keyof Move, Param][];
   const sets = entries.map(([name], index) =>
@@ -104,7 +107,10 @@ export async function savePosition(tx: MirrorTx, shop: string, move: Move): Prom
   return row.turn;
 }
 
-/** Two shops under one key would overwrite each other. @throws MirrorError `mirror_database` */
+/**
+ * Two databases with the same shop key would overwrite each other's rows.
+ * @throws MirrorError `mirror_database`
+ */
 export function refuseOtherDatabase(position: Pick<Position, "databaseId" | "host">, self: Self): void {
   if (position.databaseId === self.databaseId) return;
   throw new MirrorError("mirror_database", m.mirror.otherDatabase({ shop: self.shop, host: position.host ?? "?" }), {

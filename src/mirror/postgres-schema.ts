@@ -1,14 +1,14 @@
 /*
- * The table in PostgreSQL that the mirror reads by the types of its columns, as drizzle has it. The migrations under `drizzle/postgres/` are
- * the truth; a test compares the two. Statements are SQL of their files: each transaction sets its search_path, because the schema's
- * name is configuration, and most write many rows at once.
+ * The table in PostgreSQL whose column types the mirror uses, declared for drizzle. The migrations under
+ * `drizzle/postgres/` are authoritative; a test compares the two. Statements are SQL in their files: the connection sets
+ * its search_path, because the schema's name is configuration, and most statements write many rows at once.
  */
 import { bigint, integer, interval, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 const at = <Name extends string>(name: Name) => timestamp(name, { withTimezone: true, mode: "string" });
 const big = <Name extends string>(name: Name) => bigint(name, { mode: "number" });
 
-/** How far each shop's database has come here. */
+/** The progress of each shop in PostgreSQL. */
 export const positions = pgTable("positions", {
   shop: text().primaryKey(),
   databaseId: text("database_id").notNull(),

@@ -1,13 +1,12 @@
 /*
- * A shop that is gone for ever leaves the mirror: what waits for it would otherwise wait and grow for as long as an ERP writes its rows.
- * Orders and events stay for reports. A row that is written for it afterwards violates a foreign key, so the ERP gets
- * an error.
+ * Removes a closed shop from the mirror: rows that wait for it would otherwise accumulate as long as an ERP writes them.
+ * Orders and events are kept for reports. A row that an ERP writes for the shop afterwards violates a foreign key.
  */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type LinkOptions, MirrorLink } from "./connection.ts";
 
-/** In an order that foreign keys allow. */
+/** In an order that satisfies foreign keys. */
 const TABLES = [
   ...(["erp_queue", "conditions", "batches", "quarantine"] as const),
   ...(["stock", "prices", "products", "images", "erp_orders", "status_requests"] as const),
@@ -19,7 +18,10 @@ interface Found {
   host: string | null;
 }
 
-/** Returns how many rows went, by table. @throws BridgeError where the shop is not known, or works */
+/**
+ * Returns the number of deleted rows, by table.
+ * @throws BridgeError `usage` where the shop is unknown or still working
+ */
 export async function removeShop(options: Omit<LinkOptions, "verify">): Promise<Record<string, number>> {
   const { shop } = options;
   const link = new MirrorLink(options);

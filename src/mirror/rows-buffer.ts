@@ -1,7 +1,7 @@
 /*
- * Rows on their way, as one array for each column in PostgreSQL's binary form, which `array_recv` reads: each value is parsed once there. They are
- * written here as they are read: what is read is gone at once, before V8 counts it among what stays, for which it takes room that it does
- * not give back.
+ * Rows to be sent, as one array per column in PostgreSQL's binary format (`array_recv`), so that the server parses each
+ * value once. Rows are encoded as they are read, so that they can be garbage collected before V8 promotes them to the old
+ * generation, whose memory it does not return.
  */
 import type { Columns, Values } from "./down-columns.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
@@ -12,7 +12,7 @@ const NULL_LENGTH = -1;
 const JSONB_VERSION = 1;
 const SIZES = { startBytes: 1024, keptBytes: 256 * 1024 };
 
-/** How a column's values come: `jsonb` as JSON text, everything else as text, which the statement casts. */
+/** The array type of a column's values: `jsonb` as JSON text, everything else as text, which the statement casts. */
 export function kindOf(type: string): keyof typeof OIDS {
   return type === "jsonb" ? "jsonb" : "text";
 }
@@ -75,7 +75,7 @@ export class RowsBuffer<C extends Columns> {
     }
   }
 
-  /** Each column as a parameter. */
+  /** Appends each column as a parameter of a Bind message. */
   writeTo(message: GrowingBytes): void {
     for (const { kind, hasNull, values } of this.#columns) {
       message.withLength(() => {
@@ -83,14 +83,14 @@ export class RowsBuffer<C extends Columns> {
         message.int32(hasNull ? 1 : 0);
         message.int32(OIDS[kind]);
         message.int32(this.#count);
-        message.int32(1); // the number of the first value
+        message.int32(1); // lower bound
         message.append(values);
       });
     }
   }
 }
 
-/** Two in turn: while the rows of one are written to PostgreSQL, the next ones come into the other. */
+/** Two alternating buffers: one is filled while the rows of the other are written to PostgreSQL. */
 export class RowsBuffers<C extends Columns> {
   readonly #columns: C;
   #next: RowsBuffer<C> | undefined;
@@ -108,7 +108,7 @@ export class RowsBuffers<C extends Columns> {
     return next;
   }
 
-  /** What giant rows have taken. */
+  /** Releases the memory of giant rows. */
   release(): void {
     this.#next?.clear();
     this.#last?.clear();

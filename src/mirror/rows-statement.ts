@@ -1,34 +1,34 @@
 /*
- * Statements that write many rows, again and again: PostgreSQL plans each once, under a name, and one buffer of the connection's takes the messages
- * of all. `pg` itself would make new buffers for each, larger and larger until all fits, and the C library does not give back what a
- * first copy takes in this way. It takes a query of one's own as it takes a cursor.
+ * Repeated statements that write many rows. Each is prepared once under a name, and all messages of a connection use one
+ * buffer. `pg` itself would allocate growing buffers for each message, and the C library does not return the memory that a
+ * first copy uses in this way. `pg` accepts custom queries (`Submittable`), as it does cursors.
  */
 import type { Client, Connection, Submittable } from "pg";
 import type { Columns } from "./down-columns.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
 import { RowsBuffer } from "./rows-buffer.ts";
 
-/** Rows stand for a parameter for each of their columns. */
+/** A buffer of rows is one parameter per column. */
 export type RowsParam = RowsBuffer<Columns> | string | number;
 
 const SIZES = { startBytes: 64 * 1024, keptBytes: 1024 * 1024 };
 const BIND = 0x42;
 const AS_TEXT = 0;
 const BINARY = 1;
-/** Each has its letter, its length and, the first, a portal without a name and no limit of rows. */
+/** Each has a type byte and a length; Execute also has an unnamed portal and no row limit. */
 const EXECUTE_AND_SYNC = [0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4];
 
-/** What a connection keeps. */
+/** State of a connection. */
 class PreparedRows {
   readonly message = new GrowingBytes(SIZES);
-  /** Names by texts. */
+  /** Names of prepared statements, by SQL text. */
   readonly names = new Map<string, string>();
   count = 0;
 }
 
 const prepared = new WeakMap<Client, PreparedRows>();
 
-/** Returns how many rows it has written. One at a time on each connection. */
+/** Returns the number of rows written. Only one call at a time per connection. */
 export function runRows(client: Client, sql: string, params: readonly RowsParam[]): Promise<number> {
   const own = prepared.get(client) ?? new PreparedRows();
   prepared.set(client, own);
@@ -55,13 +55,13 @@ export function runRows(client: Client, sql: string, params: readonly RowsParam[
   });
 }
 
-/** Binds the values to the prepared statement and carries it out. */
+/** Bind, Execute and Sync for a prepared statement. */
 function writeMessages(to: GrowingBytes, name: string, params: readonly RowsParam[]): void {
   const count = params.reduce<number>((sum, param) => sum + columnsOf(param), 0);
   to.clear();
   to.byte(BIND);
   to.withLength(() => {
-    to.byte(0); // The portal has no name.
+    to.byte(0); // unnamed portal
     to.text(name);
     to.byte(0);
     to.int16(count);
@@ -72,7 +72,7 @@ function writeMessages(to: GrowingBytes, name: string, params: readonly RowsPara
       if (param instanceof RowsBuffer) param.writeTo(to);
       else to.withLength(() => to.text(String(param)));
     }
-    to.int16(0); // No rows come back.
+    to.int16(0); // no result columns
   }, true);
   for (const byte of EXECUTE_AND_SYNC) to.byte(byte);
 }
@@ -81,10 +81,10 @@ function columnsOf(param: RowsParam): number {
   return param instanceof RowsBuffer ? param.columns : 1;
 }
 
-/** What `pg` calls, by the names that it expects. */
+/** The methods that `pg` calls. */
 class RowsStatement implements Submittable {
   readonly submit: (connection: Connection) => void;
-  /** `pg` puts its time limit around it. */
+  /** `pg` wraps it for `query_timeout`. */
   callback: (error: Error | null | undefined, rows?: number) => void;
   #rows = 0;
 

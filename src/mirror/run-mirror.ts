@@ -1,7 +1,7 @@
 /*
- * One pass of the mirror: looks at PostgreSQL that lock nothing, and after each one transaction each way, where something is to be done,
- * until nothing is left or the pass has taken its time. The ways take turns, so that neither waits for the other's backlog. No other flow
- * waits for a pass. Whatever fails ends the connection and the pass; the next one begins with another look.
+ * One pass of the mirror. Each round reads the position without locks and runs one transaction in each direction that has
+ * work, until nothing is left or the pass's time is over. The directions alternate, so that neither waits for the other's
+ * backlog. No other flow waits for a pass. Any error ends the connection and the pass; the next pass reads the position again.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -38,35 +38,35 @@ import {
 import { identify, verifySchema } from "./schema-version.ts";
 import { deleteStrays, leaveStrays, readStrays, takeStrays } from "./strays.ts";
 
-/** So often a shop in which nothing happens writes a sign of life. */
+/** Interval at which an idle shop writes a sign of life. */
 const HEARD_MS = 15_000;
-/** Silence of so long is worth a word there, at least. */
+/** The minimum of `silentAfterS`. */
 export const SILENT_MIN_S = 120;
-/** A pass that found nothing to do is recorded so often: there may be one a second. */
+/** Interval at which idle passes are recorded: there may be one per second. */
 const RECORD_IDLE_MS = 60_000;
-/** What one pass takes at most: between two, a shop that is busy all the time says how it stands. */
+/** Limit of one pass: a shop with continuous work reports its state between passes. */
 const PASS_MS = 10_000;
 const ROUNDS_MAX = 200;
-/** How often a start looks whether another instance is at work. */
+/** Interval at which a start checks whether another instance is still working. */
 const WATCH_MS = 1_000;
-/** Claims that are remembered: a PostgreSQL that was restored may show an earlier one. */
+/** Stored claims: a restored PostgreSQL may have an earlier one. */
 const CLAIMS_MAX = 20;
-/** The turn is noted so often at most; in between the process keeps it. */
+/** Minimum interval at which the turn is stored; between, it is in memory. */
 const NOTE_TURN_MS = 30_000;
 
 export interface MirrorOptions {
   link: Omit<LinkOptions, "verify">;
   self: Self;
   parts: readonly MirrorPart[];
-  /** How things stand with the shop, in a sentence. */
+  /** Returns the state of the shop in one sentence. */
   sentence: () => string;
-  /** Silence of so long is worth a word at the head office. */
+  /** The shop is reported at the head office where it is silent for longer. */
   silentAfterS: number;
-  /** The newest takeover that the shop's database has noted. */
+  /** Number of the newest takeover stored in the shop's database. */
   takeoverNo: number;
-  /** It is known from before that another instance works for the shop. */
+  /** Set where an earlier process found that another instance works for the shop. */
   fenced: Fenced | undefined;
-  /** Another instance works for the shop: this one is to end. */
+  /** Called where another instance works for the shop: this process must end. */
   onFenced: (error: Fenced) => void;
 }
 
@@ -80,26 +80,26 @@ export class RunMirror implements Job {
   #turn: number;
   #notedTurn: number;
   #isRestored: boolean;
-  /** A new connection looks at it. */
+  /** The next pass reconnects, which verifies the schema. */
   #isSchemaDue = false;
-  /** The triggers in PostgreSQL with which the schema was last found to be whole. */
+  /** The version of the triggers in PostgreSQL at the last successful check of the schema. */
   #triggers: string | undefined;
-  /** An event up to which PostgreSQL has every order. */
+  /** An event up to which PostgreSQL has all orders. */
   #mirrored: number | undefined;
-  /** When the shop last wrote there. */
+  /** When the shop last wrote to PostgreSQL, in seconds since 1970. */
   #heardAtS: number | undefined;
   #isClaimNoted = false;
-  #learned: Promise<void> | undefined;
+  #ownerCheck: Promise<void> | undefined;
   #fenced: Fenced | undefined;
   #ending: Promise<Fenced> | undefined;
-  /** Passes that failed, of this process. */
+  /** Failed passes of this process. */
   #failures = 0;
-  /** Which PostgreSQL the connection leads to; undefined: it does not say. */
+  /** Identifies the connected PostgreSQL; undefined where it may not be queried. */
   #server: string | undefined;
   #notedMs = Number.NEGATIVE_INFINITY;
   #recordedMs: number | undefined;
-  /** When the conditions were last written there. */
-  #saidMs = Number.NEGATIVE_INFINITY;
+  /** When the shop's sentence was last written to PostgreSQL. */
+  #sentenceMs = Number.NEGATIVE_INFINITY;
 
   constructor(context: JobContext, options: MirrorOptions) {
     this.#context = context;
@@ -116,7 +116,7 @@ export class RunMirror implements Job {
     this.#fenced = options.fenced;
   }
 
-  /** The next passes go through everything, both ways, and look at the schema first. */
+  /** Makes the next passes verify the schema and compare all rows in both directions. */
   requestCompare(): void {
     this.#isSchemaDue = true;
     for (const part of this.#options.parts) part.compareAll();
@@ -132,28 +132,28 @@ export class RunMirror implements Job {
     this.#link.close();
   }
 
-  /** Another instance works for the shop: no request leaves. */
+  /** Set where another instance works for the shop: no request to the service is allowed. */
   get fenced(): Fenced | undefined {
     return this.#fenced;
   }
 
   /**
-   * Before each request to the service. The first one waits until it is known who works for the shop, or until that cannot be learnt soon;
-   * none leaves once another instance does.
-   * @throws Fenced
+   * To be called before each request to the service. The first call waits for the check whether another instance works for
+   * the shop, which does not wait long for PostgreSQL.
+   * @throws Fenced where another instance does
    */
   async admit(): Promise<void> {
-    await this.#know();
+    await this.#checkOwnerOnce();
     if (this.#fenced !== undefined) throw this.#fenced;
   }
 
-  #know(): Promise<void> {
-    this.#learned ??= this.#learn();
-    return this.#learned;
+  #checkOwnerOnce(): Promise<void> {
+    this.#ownerCheck ??= this.#checkOwner();
+    return this.#ownerCheck;
   }
 
-  /** In a connection of its own: a pass may be under way. */
-  async #learn(): Promise<void> {
+  /** Uses a separate connection, because a pass may be running. */
+  async #checkOwner(): Promise<void> {
     const look = () => briefly(this.#options.link, (link) => lookAtPosition(link, this.#options.self.shop));
     try {
       const seen = await look();
@@ -171,8 +171,9 @@ export class RunMirror implements Job {
   }
 
   /**
-   * Another instance may be at work: the shop is not claimed, and no request leaves, before that one is silent.
-   * @throws Fenced where it writes
+   * Where another instance may be working, waits until it is silent: until then the shop is not claimed and no request is
+   * sent.
+   * @throws Fenced where the other instance writes meanwhile
    */
   async #watchOther(first: Seen, look: () => Promise<Seen | undefined>): Promise<void> {
     const { self } = this.#options;
@@ -186,7 +187,7 @@ export class RunMirror implements Job {
           m.mirror.otherHeard({ shop: self.shop, host: seen.host ?? "?", isHere: isThisHost(seen.host) }),
         );
       if (this.#context.isStopping()) return;
-      // Of the machine, as the times of PostgreSQL's are.
+      // Real time, not the injected clock, because PostgreSQL's times are real.
       await sleep(WATCH_MS);
     }
   }
@@ -196,7 +197,7 @@ export class RunMirror implements Job {
     return mayBeAtWork(seen, loadKnown(this.#context.store));
   }
 
-  /** Before it is made: a start after a crash recognises its own claim. */
+  /** Stores the claim before it is made, so that a start after a crash recognizes its own claim. */
   async #noteClaim(seen: Seen, signal: AbortSignal): Promise<void> {
     if (this.#isClaimNoted) return;
     const { store } = this.#context;
@@ -208,7 +209,7 @@ export class RunMirror implements Job {
     this.#isClaimNoted = true;
   }
 
-  /** No request leaves from here on; what was taken meanwhile is left for the other machine, and this one ends. */
+  /** Allows no further request, lists orders that the other machine lacks, and ends this process. */
   #endFenced(error: Fenced): Promise<Fenced> {
     this.#fenced = error;
     this.#ending ??= this.#leave(error);
@@ -232,7 +233,7 @@ export class RunMirror implements Job {
     return ended;
   }
 
-  /** Orders that another machine took before it had read that the shop is not its own any more. */
+  /** Queues orders that another machine ingested before it found that it had lost the shop. */
   async #takeStrays(signal: AbortSignal): Promise<number> {
     const { store, clock, log } = this.#context;
     const { shop } = this.#options.self;
@@ -255,7 +256,7 @@ export class RunMirror implements Job {
     } catch (error) {
       this.#recordedMs = undefined;
       this.#failures += 1;
-      // What was written where triggers lacked is in no note.
+      // Rows written while triggers were missing are not recorded in `touched`.
       if (error instanceof MirrorError && error.code === "mirror_schema") this.requestCompare();
       throw error instanceof Fenced ? await this.#endFenced(error) : error;
     } finally {
@@ -269,7 +270,7 @@ export class RunMirror implements Job {
     if (this.#isSchemaDue) this.#link.close();
     this.#isSchemaDue = false;
     const counts: Record<string, number> = {};
-    await this.#know();
+    await this.#checkOwnerOnce();
     let seen = await this.#look(signal);
     if (seen.hasStrays) counts["strays"] = await this.#takeStrays(signal);
     const ways = this.#inTurn(seen);
@@ -278,11 +279,11 @@ export class RunMirror implements Job {
       seen = await this.#look(signal);
       more = await this.#round(ways, seen, { signal, counts });
     }
-    // Also of a shop that is busy all the time, whose rows say nothing of how it stands.
-    if (clock.monotonicMs() - this.#saidMs >= HEARD_MS || seen.heardS * 1_000 >= HEARD_MS) {
+    // Also for a shop with continuous work: its rows do not include its state.
+    if (clock.monotonicMs() - this.#sentenceMs >= HEARD_MS || seen.heardS * 1_000 >= HEARD_MS) {
       const { self, link } = this.#options;
       await this.#transact(async (tx) => {
-        // A trigger may be dropped, or switched off for a bulk load, while the connection stands.
+        // A trigger may be dropped, or disabled for a bulk load, while the connection is open.
         await verifySchema((sql, params) => tx.query(sql, params), link);
         return { turn: await savePosition(tx, self.shop, this.#standing()) };
       });
@@ -296,14 +297,14 @@ export class RunMirror implements Job {
     this.#refuseOthers(seen);
     await this.#watchOther(seen, () => lookAtPosition(this.#link, this.#options.self.shop));
     await this.#noteClaim(seen, signal);
-    // A trigger that is lost while the connection stands.
+    // A trigger may be dropped while the connection is open.
     if (seen.triggers !== this.#triggers)
       await verifySchema((sql, params) => this.#link.look(sql, params), this.#options.link);
     this.#triggers = seen.triggers;
     this.#heardAtS = seen.heardAtS;
     if (seen.walk !== "copy") this.#mirrored = seen.ordersSeq;
     if (!this.#isRestored && (seen.turn < this.#turn || this.#isOtherServer())) {
-      // Before PostgreSQL is written again and its turn comes near the one that is known, whatever breaks off.
+      // Stored before anything is written to PostgreSQL: its turn would soon reach the known one and hide the restore.
       const { store, clock } = this.#context;
       await commit(this.#context, signal, () => {
         const at = isoTime(clock.nowMs());
@@ -316,15 +317,15 @@ export class RunMirror implements Job {
   }
 
   /**
-   * The ways, the one first that is to begin: in one pass this, in another that one, also where passes are broken off after one
-   * transaction, which the turn counts, or where one way fails in its first.
+   * The directions in the order of this pass. It alternates between passes, even where passes end after one transaction
+   * (which increments the turn) or one direction always fails.
    */
   #inTurn(seen: Seen): readonly MirrorPart[] {
     const { parts } = this.#options;
     return (seen.turn + this.#failures) % 2 === 0 ? parts : parts.toReversed();
   }
 
-  /** One turn of each way that has something to do. Returns whether more waits. */
+  /** One transaction in each direction that has work. Returns whether more rows are waiting. */
   async #round(
     ways: readonly MirrorPart[],
     seen: Seen,
@@ -341,11 +342,11 @@ export class RunMirror implements Job {
   }
 
   #standing() {
-    this.#saidMs = this.#context.clock.monotonicMs();
+    this.#sentenceMs = this.#context.clock.monotonicMs();
     return { sentence: this.#options.sentence(), silentAfterS: this.#options.silentAfterS };
   }
 
-  /** The first pass of a shop: it must be known there, and then has a position. */
+  /** The first pass of a shop: creates its position. The shop must be registered in PostgreSQL. */
   async #begin(): Promise<Seen> {
     const { self, link } = this.#options;
     const { ordersSeq, eventsSeq, epoch, walk, walkAfter } = firstPosition({ head: loadHead(this.#context.store) });
@@ -394,7 +395,7 @@ export class RunMirror implements Job {
       writerNo = verdict.kind === "claim" ? verdict.writerNo : position.writerNo;
       if (verdict.kind === "claim") {
         const { writer, host, version, account } = this.#options.self;
-        // A restored PostgreSQL may have lost that number: the machine that was taken over would work again.
+        // A restored PostgreSQL may have lost this number; without it the former machine would work again.
         const { takeoverNo } = this.#claim;
         await savePosition(tx, shop, { writer, writerNo, takeoverNo, host, version, account, ...this.#standing() });
       }
@@ -416,13 +417,13 @@ export class RunMirror implements Job {
     throw new Fenced({ shop: self.shop, host: position.host, isTakenOver: verdict.isTakenOver });
   }
 
-  /** Another cluster, or another timeline of the same: one that was restored, or a standby that took its place. */
+  /** Whether this is another cluster or another timeline: PostgreSQL was restored, or a standby was promoted. */
   #isOtherServer(): boolean {
     const known = loadMirrorState(this.#context.store, "server");
     return known !== undefined && this.#server !== undefined && this.#server !== known;
   }
 
-  /** After a restore of PostgreSQL it goes back as well, but only once everything is gone through. */
+  /** Stores the turn. After a restore of PostgreSQL it decreases as well, but only once the comparison has begun. */
   async #noteTurn(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     if (this.#isRestored) return;

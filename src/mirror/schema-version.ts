@@ -1,4 +1,4 @@
-/* Whether the schema in PostgreSQL is the one that this program was made for: asked on every new connection. */
+/* Checks that the schema in PostgreSQL is the one for this program version, on every new connection. */
 import path from "node:path";
 import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "../database/migrations.ts";
 import type { Message } from "../messages/message.ts";
@@ -8,12 +8,12 @@ import { MirrorError, placeOf } from "./mirror-error.ts";
 import { triggersOf } from "./triggers.ts";
 import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
-/** The first with views that run with the reader's rights. */
+/** The first major version of PostgreSQL with `security_invoker` views. */
 const NEEDED = 15;
 
 let known: readonly Migration[] | undefined;
 
-/** What `mirror init` applies, in order. */
+/** The migrations that `mirror init` applies, in order. */
 export function mirrorMigrations(): readonly Migration[] {
   known ??= loadMigrations(path.join(MIGRATIONS_FOLDER, "postgres"));
   return known;
@@ -24,7 +24,7 @@ export interface AppliedToMirror {
   hash: string;
 }
 
-/** What stands between the schema as it is and as it should be; pure. */
+/** Compares the applied migrations with the expected ones; pure. */
 export function compareVersions(
   applied: readonly AppliedToMirror[],
   expected: readonly Migration[],
@@ -45,7 +45,7 @@ interface Found {
   isMade: boolean;
 }
 
-/** @throws MirrorError `mirror_schema`, `mirror_right` */
+/** @throws MirrorError `mirror_schema`, `mirror_right` where the schema cannot be used */
 export async function verifySchema(query: MirrorTx["query"], place: Place): Promise<void> {
   const found = await inspect(query, place);
   const at = placeOf(place.target);
@@ -65,7 +65,7 @@ export async function verifySchema(query: MirrorTx["query"], place: Place): Prom
     throw wrongSchema(m.mirror.disarmed({ at, schema, tables: tables.join(", ") }), m.mirror.initHint);
 }
 
-/** Tables whose rows are of one shop. */
+/** Tables whose rows belong to one shop, protected by row-level security. */
 export const SHOP_TABLES = [
   ...[
     "shop_keys",
@@ -82,7 +82,7 @@ export const SHOP_TABLES = [
   ...TOUCHED_TABLES,
 ];
 
-/** Tables that were brought back without what belongs to them, or in which it was switched off. */
+/** Tables without row-level security or a needed trigger, as after a partial restore, or where these are disabled. */
 async function findDisarmed(query: MirrorTx["query"], schema: string): Promise<string[]> {
   const wanted = SHOP_TABLES.map((name) => ({ name, triggers: triggersOf(name).map((trigger) => trigger.name) }));
   const rows = await query<{ name: string }>(
@@ -97,7 +97,7 @@ async function findDisarmed(query: MirrorTx["query"], schema: string): Promise<s
   return rows.map(({ name }) => name);
 }
 
-/** The cluster, and its timeline; undefined where PostgreSQL does not say: a hosted one may keep it to itself. */
+/** Identifies the cluster and its timeline; undefined where this needs a privilege, as on some hosted servers. */
 export async function identify(query: MirrorTx["query"]): Promise<string | undefined> {
   try {
     const [found] = await query<{ server: string }>(
@@ -112,7 +112,10 @@ export async function identify(query: MirrorTx["query"]): Promise<string | undef
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
-/** What is there before anything is made. @throws MirrorError where the server is too old */
+/**
+ * Reads the state of the server and the schema, which may not exist yet.
+ * @throws MirrorError `mirror_schema` where the server is too old
+ */
 export async function inspect(query: MirrorTx["query"], { target, schema }: Place): Promise<Found> {
   const [found] = await query<Found>(
     `SELECT current_setting('server_version_num')::int AS server, current_setting('server_version') AS version,

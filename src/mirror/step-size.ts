@@ -3,8 +3,8 @@ import { MirrorError } from "./mirror-error.ts";
 const LEAST_SHARE = 1 / 4096;
 
 /**
- * How much a step takes at a time: one that ran into its time limit is repeated with a quarter as much, and what gets on takes twice as
- * much again. The same step once more would run into the same limit for ever.
+ * The size of a step. One that exceeded its time limit is repeated with a quarter of the size; success doubles it again.
+ * Repeated unchanged, the step would exceed the limit each time.
  */
 export class StepSize {
   #share = 1;

@@ -1,17 +1,18 @@
 /*
- * A machine that does not reach PostgreSQL goes on, and may have lost its shop to another one meanwhile. When it learns of that it leaves the
- * orders that it took for the other machine, which reads them from the service: they were confirmed, and are served to neither again. What it sent
- * of feeds is unknown, so everything is sent once more. SQL, because each side writes many rows with one statement.
+ * Strays: orders ingested by a machine that continued without a connection to PostgreSQL, while another one took over its
+ * shop. Once it finds that out, it lists them in PostgreSQL, and the other machine reads them from the service: they are
+ * confirmed, so the service delivers them to neither again. What the first machine sent of feeds is unknown, so the other
+ * one sends all rows again. SQL, because each side writes many rows with one statement.
  */
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
-import { oweMirroredRead } from "./bring-orders.ts";
+import { queueMirroredRead } from "./bring-orders.ts";
 import type { MirrorLink, MirrorTx } from "./connection.ts";
 import { loadMirrorState } from "./mirror-state.ts";
 
-/** Events read, and rows written or deleted, at a time. */
+/** Events or rows per statement. */
 const ROWS_MAX = 2_000;
 
 interface Taken {
@@ -20,7 +21,10 @@ interface Taken {
   serviceId: string | null;
 }
 
-/** Orders that this database has and PostgreSQL lacks, of events behind what it is known to have. Returns how many. */
+/**
+ * Lists the orders that this database has and PostgreSQL lacks, among the events after the last one known to be mirrored.
+ * Returns how many.
+ */
 export async function leaveStrays(
   link: MirrorLink,
   store: Store,
@@ -68,14 +72,14 @@ export async function readStrays(link: MirrorLink, shop: string): Promise<Stray[
   );
 }
 
-/** Inside a transaction; repeated after a crash it does no harm. Returns how many orders are read from the service. */
+/** Queues the listed orders to be read from the service. Inside a transaction; may be repeated. Returns how many were queued. */
 export function takeStrays(store: Store, strays: readonly Stray[], at: string): number {
   let orders = 0;
   for (const { orderId, serviceId } of strays) {
     if (orderId === null) {
       invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.mirror.takeoverWasElsewhere });
     } else if (store.prepare("SELECT 1 FROM orders WHERE order_id = ?").get(orderId) === undefined) {
-      oweMirroredRead(store, { orderId, serviceId }, at);
+      queueMirroredRead(store, { orderId, serviceId }, at);
       orders += 1;
     }
   }

@@ -1,11 +1,11 @@
 /*
- * What a takeover does in PostgreSQL: another machine goes on for a shop. The claim comes first, and only then is anything
- * made on the new machine: from then on the former one neither writes nor asks the service once it has looked.
+ * A takeover in PostgreSQL: another machine continues for a shop. The claim is made before anything is created on the new
+ * machine: the former one stops writing and sending requests as soon as it reads the claim.
  */
 import type { MirrorLink } from "./connection.ts";
 import { lockPosition, savePosition } from "./position.ts";
 
-/** What PostgreSQL has of a shop. */
+/** The state of a shop in PostgreSQL. */
 export interface ShopStanding {
   writer: string | null;
   takeoverNo: number;
@@ -15,14 +15,14 @@ export interface ShopStanding {
   heardAt: string;
   heardS: number;
   sentence: string | null;
-  /** Null: it has not said of which account it is. */
+  /** Null where the shop has not stored its account. */
   account: string | null;
   orders: number;
-  /** The newest numbers of events that the shop's database had given. */
+  /** The highest event number that the shop's database is known to have assigned. */
   eventsSeq: number;
 }
 
-/** Undefined: it has never written there. */
+/** Undefined where the shop has never written to PostgreSQL. */
 export async function lookAtShop(link: MirrorLink, shop: string): Promise<ShopStanding | undefined> {
   const [standing] = await link.look<ShopStanding>(
     `SELECT writer, takeover_no AS "takeoverNo", database_id AS "databaseId", host, to_char(heard_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "heardAt",
@@ -34,7 +34,7 @@ export async function lookAtShop(link: MirrorLink, shop: string): Promise<ShopSt
   return standing;
 }
 
-/** Returns the number of the takeover, which is stored in the database that goes on. */
+/** Returns the number of the takeover, to be stored in the database that continues. */
 export async function claimTakeover(
   link: MirrorLink,
   shop: string,

@@ -1,10 +1,13 @@
-/* The triggers of the mirror's tables in PostgreSQL: what the shops rely on is looked at on every new connection and whenever it changes, and given back by `mirror init`. */
+/*
+ * The triggers of the mirror's tables in PostgreSQL. They are checked on every new connection and after each change, and
+ * recreated by `mirror init`.
+ */
 import { TOUCHED_TABLES, touchedKey } from "./up/erp-tables.ts";
 
 interface Trigger {
   name: string;
   create: string;
-  /** Also in a session that replicates or restores. */
+  /** Fires also in sessions with `session_replication_role = replica`, such as replication or a restore. */
   isAlways: boolean;
 }
 
@@ -15,7 +18,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   TRUNCATE: "",
 };
 
-/** The triggers that note writes to a table of the ERP's; without one of them a shop never gets those rows. */
+/** Triggers that record writes to a table of the ERP's in `touched`; without them a shop never gets those rows. */
 function touchTriggers(table: string): Trigger[] {
   const events = Object.entries(EVENTS).filter(([event]) => event !== "TRUNCATE" || table !== "status_requests");
   return events.map(([event, rows]) => {
@@ -25,7 +28,7 @@ function touchTriggers(table: string): Trigger[] {
   });
 }
 
-/** What completes a row that the ERP writes; one that is replicated or restored has its values. */
+/** Triggers that complete rows written by the ERP; replicated or restored rows already have these values. */
 const ROW_TRIGGERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   erp_orders: {
     note_block: "BEFORE INSERT OR UPDATE OF state ON erp_orders FOR EACH ROW WHEN (NEW.state = 'blocked')",
@@ -49,6 +52,6 @@ export function triggersOf(table: string): readonly Trigger[] {
 const listed = (names: readonly string[]) => names.map((name) => `'${name}'`).join(", ");
 const OWN = listed([...new Set(TOUCHED_TABLES.flatMap((table) => triggersOf(table).map(({ name }) => name)))]);
 
-/** A number of these triggers' versions: a row of the catalog that is written anew has another `xmin`. */
+/** SQL for a hash of these triggers' versions: a rewritten row of the catalog has another `xmin`. */
 export const SEEN_TRIGGERS = `(SELECT hashtextextended(coalesce(string_agg(concat_ws(' ', g.oid, g.xmin), ',' ORDER BY g.oid), ''), 0)::text
          FROM pg_trigger g JOIN unnest(ARRAY[${listed(TOUCHED_TABLES)}]) own(name) ON g.tgrelid = to_regclass(own.name) WHERE g.tgname IN (${OWN}))`;

@@ -1,6 +1,6 @@
 /*
- * The statements of the way down. Each takes its rows as one array for each column, and many rows at a time. A row that is refused
- * is found by halving and written without what may be at fault; nothing waits for it.
+ * Statements that write to PostgreSQL. Each takes many rows, as one array per column. A refused row is found by halving
+ * and written without the values that may be the cause; other rows do not wait for it.
  */
 
 import { m } from "../messages/messages.ts";
@@ -52,8 +52,8 @@ const ORDER_NAMES = Object.keys(ORDER_COLUMNS);
 const [EPOCH, SEQ] = [`$${ORDER_NAMES.length + 2}`, `$${ORDER_NAMES.length + 3}`];
 
 /**
- * Only the holder of the shop's position writes here, and it has read the order since: what stands there is older, or another client's.
- * `content`: of every column as it stands there.
+ * Overwrites unconditionally: only the holder of the position's lock writes here, and it has just read the order, so the
+ * stored row is older or changed by another client. `content`: a hash of all columns, which detects such changes.
  */
 const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, epoch, seq)
   SELECT $1, ${valuesOf(ORDER_COLUMNS)}, hash_record_extended(ROW(${valuesOf(ORDER_COLUMNS)}), 0), ${EPOCH}::integer, ${SEQ}::bigint
@@ -61,17 +61,17 @@ const ORDERS = `INSERT INTO orders (shop, ${ORDER_NAMES.join(", ")}, content, ep
   ON CONFLICT (shop, order_id) DO UPDATE SET
     ${setOf(ORDER_COLUMNS, ["order_id"])}, content = excluded.content, epoch = excluded.epoch, seq = excluded.seq`;
 
-/** Whether a mark of the order that is missing was deleted by the ERP: the deletion is noted until the shop has it. */
+/** Whether the ERP has deleted its row in `erp_orders`: the deletion is in `touched` until the shop has applied it. */
 const unmarked = (order: string) =>
   `EXISTS (SELECT 1 FROM touched t WHERE t.shop = $1 AND t.tbl = 'erp_orders' AND (t.k0 IS NULL OR t.k0 = ${order}::text))`;
 
-/** `hash`: null for an order that another client has changed there. `hasMark`: the ERP has marked it, or deleted its mark. */
+/** `hash`: null where another client has changed the order. `hasMark`: `erp_orders` has a row of it, or the ERP deleted it. */
 const HASHES = `SELECT order_id,
     CASE WHEN content = hash_record_extended(ROW(${ORDER_NAMES.join(", ")}), 0) THEN hash END AS hash,
     EXISTS (SELECT 1 FROM erp_orders e WHERE e.shop = $1 AND e.order_id = o.order_id) OR ${unmarked("o.order_id")} AS "hasMark"
   FROM orders o WHERE shop = $1 AND order_id = ANY ($2::uuid[])`;
 
-/** What an ERP has marked in the shop; what it has marked here counts. */
+/** Rows that the ERP has written in the shop's `erp_orders`; those in PostgreSQL take precedence. */
 const MARKS = `${insertOf("erp_orders", MARK_COLUMNS)} WHERE NOT ${unmarked("r.order_id")} ON CONFLICT DO NOTHING`;
 
 const WAITING = `INSERT INTO erp_queue (shop, order_id, since)
@@ -85,19 +85,19 @@ const BATCHES = upsertOf("batches", BATCH_COLUMNS, ["id"]);
 const HELD = upsertOf("quarantine", HELD_COLUMNS, ["id"]);
 const CONDITIONS = upsertOf("conditions", CONDITION_COLUMNS, ["rank"]);
 
-/** Records that were read into a buffer. */
+/** Rows that were read into a buffer. */
 export interface ReadRows<C extends Columns> {
   rows: RowsBuffer<C>;
-  /** Where PostgreSQL refuses one of them: each by itself. */
+  /** Reads the rows again, one by one, for when PostgreSQL refuses one of them. */
   again: () => DownRow<C>[];
 }
 
 export interface ReadOrders extends ReadRows<typeof ORDER_COLUMNS> {
-  /** What the ERP has marked of them in the shop. */
+  /** The orders' rows in the shop's `erp_orders`. */
   marks: readonly Values<typeof MARK_COLUMNS>[];
 }
 
-/** As of the newest event `seq` of the shop when they were read. */
+/** @param seq the newest event of the shop when the orders were read */
 export async function writeOrders(
   tx: MirrorTx,
   { shop, epoch, seq }: { shop: string; epoch: number; seq: number },
@@ -117,7 +117,7 @@ export interface QueueRows {
   taken: RowsBuffer<typeof ID_COLUMNS>;
 }
 
-/** Of these orders those that wait for the ERP in the shop are in its queue here, and no others: what it marks here and the shop refuses takes none. */
+/** Makes the queue in PostgreSQL equal to the shop's for these orders, also where the shop refuses a row of `erp_orders`. */
 export async function refreshQueue(tx: MirrorTx, shop: string, { waiting, taken }: QueueRows): Promise<void> {
   if (taken.count > 0) await tx.runRows(TAKEN, [shop, taken]);
   if (waiting.count > 0) await tx.runRows(WAITING, [shop, waiting]);
@@ -127,7 +127,7 @@ export async function writeEvents(tx: MirrorTx, shop: string, events: ReadRows<t
   return await writeRead(tx, EVENT_COLUMNS, events, (rows) => tx.runRows(EVENTS, [shop, rows]));
 }
 
-/** `gone`: numbers of rows that are not there any more. */
+/** `gone`: ids of deleted rows. */
 export interface Changed<C extends Columns> {
   rows: readonly DownRow<C>[];
   gone: readonly number[];
@@ -143,14 +143,14 @@ export async function writeHeld(tx: MirrorTx, shop: string, { rows, gone }: Chan
   return await writeInHalves(tx, HELD_COLUMNS, rows, (part) => tx.runRows(HELD, [shop, part]));
 }
 
-/** All of them, in the place of those that were there. */
+/** Replaces all conditions. */
 export async function writeConditions(tx: MirrorTx, shop: string, rows: readonly DownRow<typeof CONDITION_COLUMNS>[]) {
   const refused = await writeInHalves(tx, CONDITION_COLUMNS, rows, (part) => tx.runRows(CONDITIONS, [shop, part]));
   await tx.run("DELETE FROM conditions WHERE shop = $1 AND rank > $2", [shop, rows.at(-1)?.key ?? 0]);
   return refused;
 }
 
-/** What is here of these orders. */
+/** Hashes of these orders in PostgreSQL. */
 export async function loadHashes(
   tx: MirrorTx,
   shop: string,
@@ -168,7 +168,7 @@ export async function countOrders(tx: MirrorTx, shop: string): Promise<number> {
 /** A row was refused in a transaction that has no savepoints. */
 export class NeedsSavepoints extends MirrorError {}
 
-/** Hardly ever is a row refused: without a savepoint a statement takes one way to PostgreSQL and back in the place of three. */
+/** Rows are rarely refused: without a savepoint a statement takes one round trip instead of three. */
 export function withoutSavepoints(tx: MirrorTx): MirrorTx {
   return {
     query: (sql, params) => tx.query(sql, params),
@@ -187,7 +187,7 @@ export function withoutSavepoints(tx: MirrorTx): MirrorTx {
 
 type Write<C extends Columns> = (rows: RowsBuffer<C>) => Promise<number>;
 
-/** Writes what was read; where PostgreSQL refuses some of it, all but the refused rows. */
+/** Writes the rows; where PostgreSQL refuses some, all but the refused ones. */
 async function writeRead<C extends Columns>(
   tx: MirrorTx,
   columns: C,
@@ -199,7 +199,7 @@ async function writeRead<C extends Columns>(
   return why === undefined ? [] : await writeInHalves(tx, columns, again(), write);
 }
 
-/** Writes all rows but the refused ones, of which each is tried in its plain form first. */
+/** Writes all rows except refused ones; each of these is first tried in its plain form. */
 async function writeInHalves<C extends Columns>(
   tx: MirrorTx,
   columns: C,
@@ -219,7 +219,7 @@ async function writeInHalves<C extends Columns>(
   return refused;
 }
 
-/** The reason if fewer rows are there than were written: a trigger or a rule dropped some without an error. */
+/** Returns a reason where fewer rows were written than sent: a trigger or a rule dropped some without an error. */
 async function writtenWhole<C extends Columns>(rows: RowsBuffer<C>, write: Write<C>): Promise<string | undefined> {
   return (await write(rows)) < rows.count ? String(m.mirror.dropped) : undefined;
 }
