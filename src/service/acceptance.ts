@@ -6,30 +6,30 @@ import { readErrorWords, readTextError } from "./error-words.ts";
 
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
-  /** `root`: the JSON of the answer, if any. `doubt`: why it may be no acceptance; it counts as one only where the endpoint answers so. */
+  /** `root`: the JSON of the answer, if any. `doubt`: why it may be no acceptance; it is one only where the endpoint usually answers so. */
   | { kind: "accepted"; root?: ScannedJson; doubt?: Doubt }
-  /** A web page: not the service answered. The outcome is unknown. */
+  /** A web page, so it is not from the service. The outcome is unknown. */
   | { kind: "html" }
-  /** JSON that breaks off, or no text at all: what it would have said is unknown, and so is the outcome. */
+  /** Truncated JSON, or no text: the outcome is unknown. */
   | { kind: "cut" }
-  /** The service says that something was wrong, in a form that names no record. Counts as 422. */
+  /** An error report that names no record. Treated as 422. */
   | { kind: "error"; words: string; root?: ScannedJson };
 
-/** `counts`: none of what was sent was taken. `words`: a word that stands in errors. `part`: of several records some were not taken. */
+/** `counts`: nothing was accepted. `words`: the text has a word of errors. `part`: some records were not accepted. */
 export interface Doubt {
   why: "counts" | "words" | "part";
   words: string;
 }
 
-/** What was answered instead of an acceptance, for a message. */
+/** Messages for answers that are no acceptance. */
 export const UNREADABLE_WORDS = { html: m.service.webPage, cut: m.service.brokenJson } as const;
 
-/** How much of a text is looked at. */
+/** How much of a text is examined. */
 const HEAD_BYTES = 1_200;
 
 /**
- * Empty, plain text and complete JSON bodies are acceptance unless they report an error ({@link readErrorWords}); a web
- * page and JSON that breaks off never are.
+ * Empty bodies, plain text and complete JSON are an acceptance unless they report an error ({@link readErrorWords}); a web
+ * page and truncated JSON never are.
  */
 export function readAcceptance(answer: { contentType: string; body: Buffer }): Acceptance {
   const { body } = answer;
@@ -51,7 +51,7 @@ function readText(body: Buffer): Acceptance {
   const text = body.toString("utf8", 0, HEAD_BYTES);
   const bare = text.replace(/^\ufeff/, "").trim();
   if (bare === "") return { kind: "accepted" };
-  // NUL: UTF-16 or no text at all. Whatever begins as JSON does and is not JSON has lost its end.
+  // NUL means UTF-16 or no text. A text that begins like JSON and is invalid was truncated.
   if (/^[[{"]/.test(bare) || text.includes("\0") || text.startsWith("\ufffd") || "false".startsWith(bare))
     return { kind: "cut" };
   const words = readTextError(text);

@@ -1,6 +1,7 @@
 /*
- * The counts in the answers to an import. A service that takes only a part of a request may say so in its usual form: with a
- * number that is smaller than that of the records. Some count only what they have changed: what is usual is learned. Pure.
+ * The counts in answers to an import. A service that accepts only a part of a request may report it in its usual form,
+ * with a number smaller than that of the records. Some services count only changed records, so the meaning of each count
+ * is learned. Pure.
  */
 
 import { headOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
@@ -20,17 +21,17 @@ import { readCountsInWords } from "./part-words.ts";
 /** Numbers of the answer by name: `data.imported`. */
 export type AnswerCounts = Readonly<Record<string, number>>;
 
-/** What is known of one count. */
+/** What was learned about one count. */
 interface KnownCount {
-  /** Different numbers of records that it was equal to, two at most; of a count of what was left out: of which it left out none. */
+  /** Up to two different request sizes that it was equal to; for a count of skipped records, sizes at which it was 0. */
   sizes: readonly number[];
-  /** So often it was equal, up to as often as is enough for one number of records. Absent: an earlier version has learned it. */
+  /** How often it was equal, up to `TIMES_MAX`. Absent where an earlier version learned it. */
   times?: number;
-  /** A record that the service had was counted again: 0 says that none was taken, and not that nothing has changed. */
+  /** It also counts unchanged records: 0 means that none was accepted, not that nothing has changed. */
   isOfTaken?: true;
   /**
-   * It counts what the records have changed, or something else, and not the records. `left out`: one of what was left out, which was
-   * above 0 in an acceptance.
+   * Set where it does not count accepted records, but changes or something else. `left out`: a count of skipped records that
+   * was above 0 in an acceptance.
    */
   of?: "changes" | "left out" | "else";
 }
@@ -41,13 +42,13 @@ const NAME_MAX = 40;
 const COUNTS_MAX = 20;
 const LEVELS = 2;
 const SIZES_MAX = 2;
-/** Where every request has the same number of records, a count that was equal so often follows that number. */
+/** A count that was equal so often follows the number of records, even where all requests have the same size. */
 const TIMES_MAX = 5;
 const TEXT_BYTES = 1_200;
-/** In the name of a number that stands in a text, or is the whole answer: `message.#.1/2`, `message.#.updated`, `#` */
+/** Part of the name of a number inside a text, or of an answer that is a number: `message.#.1/2`, `message.#.updated`, `#` */
 const IN_TEXT = "#";
 
-/** The numbers at the top and two levels below, and those in texts; of an answer that is no object its number, or those of its text. */
+/** Numbers in the top three levels of an object, including those inside texts; else the number or text of the answer. */
 export function readCounts(body: Buffer, root: Span | undefined): AnswerCounts {
   const counts: Record<string, number> = {};
   const kind = root === undefined ? undefined : kindOf(body, root);
@@ -64,7 +65,7 @@ function addNumber(text: string, { counts, name }: { counts: Record<string, numb
   return isCount;
 }
 
-/** By their places: words change with the numbers beside them. Those of what was changed, or was the same, are one count. */
+/** Names numbers by position, because the words beside them vary. Counts of changed and unchanged records become one count. */
 function addText(text: string, { counts, above }: { counts: Record<string, number>; above: string }): void {
   const place = `${above}${IN_TEXT}`;
   if (addNumber(text.trim(), { counts, name: place })) return;
@@ -80,7 +81,7 @@ function addCounts(
 ): void {
   someMember(body, object, ({ key, value }) => {
     if (Object.keys(counts).length >= COUNTS_MAX) return true;
-    // A key of a record, a number or an id is another one in each answer.
+    // Skips record keys, numbers and ids, which differ in each answer.
     if (key.length > NAME_MAX || /\d{3}/.test(key)) return false;
     const kind = kindOf(body, value);
     if (kind === "object" && level < LEVELS)
@@ -93,7 +94,7 @@ function addCounts(
   });
 }
 
-/** Shows by its name alone that it counts what was accepted. */
+/** Whether the name alone means a count of accepted records. */
 function isTakenName(name: string): boolean {
   return isCalled(TAKEN_AT_ALL_NAME, name);
 }
@@ -106,7 +107,7 @@ function isLeftOutName(name: string): boolean {
   return isCalled(LEFT_OUT_NAME, name);
 }
 
-/** How many of the records a count says were taken: one of what was left out says it of the others. */
+/** The number of accepted records according to a count; a count of skipped records is subtracted from `size`. */
 export function takenBy(name: string, count: number | undefined, size: number): number {
   if (count === undefined) return size;
   return isLeftOutName(name) ? Math.max(0, size - count) : count;
@@ -116,13 +117,13 @@ function placeOfText(name: string): string {
   return name.slice(0, name.indexOf(IN_TEXT) + 1);
 }
 
-/** Whether other counts say what became of the rest: `{created: 2, updated: 4}`, `{imported: 12, unchanged: 488}`. */
+/** Whether other counts account for the rest: `{created: 2, updated: 4}`, `{imported: 12, unchanged: 488}`. */
 function isExplained(counts: AnswerCounts, name: string, size: number): boolean {
   const isLeftOut = isLeftOutName(name);
   const isZero = counts[name] === 0;
   const isPart = (other: string) => {
     if (other === name) return !isLeftOut;
-    // A text beside counts may repeat them.
+    // A text may repeat the counts beside it.
     if (placeOfText(other) !== placeOfText(name)) return false;
     if (isCalled(SAME_NAME, other)) return true;
     if (isTakenName(name)) return isZero && isCalled(CHANGED_NAME, other);
@@ -132,7 +133,7 @@ function isExplained(counts: AnswerCounts, name: string, size: number): boolean 
   return total >= size;
 }
 
-/** Whether another count says that all records came, so that one of 0 beside it says that none of them was taken. */
+/** Whether another count shows that all records were received, so that a 0 beside it means that none was accepted. */
 function hasCame(
   learned: LearnedCounts,
   counts: AnswerCounts,
@@ -145,7 +146,7 @@ function hasCame(
   });
 }
 
-/** `taken`: how many records were, by that count. `mayBeSame`: it is 0, and may say as well that nothing has changed. */
+/** `taken`: accepted records according to that count. `mayBeSame`: it is 0, and may also mean that nothing has changed. */
 export interface CountedOtherwise {
   name: string;
   count: number;
@@ -166,14 +167,15 @@ interface ShortCountOptions {
 }
 
 /**
- * A count that is known to follow the number of records, or is called so, and says now that fewer were taken. Undefined where there is none.
- * @param size how many records the answer does not name as refused
- * @param isPart whether the records were in a request of which only a part was counted: then 0 is such a count too. Else one that is
- * called a count of changes says that nothing has changed, and any other one may, unless another count says that the records came.
- * @param counting counts that were smaller than the records of other requests lately, whatever they were equal to before
- * @param needs what shows that a count follows the number of records: `name`: being called so is enough; `one size`: no name is, and of a
- * name that says so one number that it was equal to; `two sizes`: two of them whatever it is called. One number is enough where it was
- * equal to that several times.
+ * Finds a count of accepted records, known from former answers or by its name, that is smaller than `size`.
+ * @param size number of records that the answer does not report as refused
+ * @param isPart whether the records are of a request of which only a part was counted: then 0 is such a count too. Otherwise
+ * a 0 means that nothing has changed if the name is one of changes, and may mean it with any other name, unless another
+ * count shows that the records were received.
+ * @param counting counts that were recently smaller than other requests, whatever they were equal to before
+ * @param needs evidence that a count follows the number of records. `name`: a fitting name suffices; `one size`: a fitting
+ * name and one request size that it was equal to; `two sizes`: two such sizes. One size that it was equal to several times
+ * always suffices.
  */
 export function findShortCount(
   learned: LearnedCounts,
@@ -198,7 +200,7 @@ export function findShortCount(
   return short;
 }
 
-/** It was equal several times, of one number of records. A number that is the same again may be none of records, unless it was another one since. */
+/** Whether it was equal several times to one request size. A number that never varies may count something else. */
 function isUsuallyEqual(
   known: KnownCount | undefined,
   { name, count, isCounting = false }: { name: string; count: number; isCounting?: boolean | undefined },
@@ -212,12 +214,12 @@ function saysNone(learned: LearnedCounts, counts: AnswerCounts, of: { name: stri
   return !isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);
 }
 
-/** Earlier versions have learned a count of what was left out, which was 0, as one of something else. */
+/** Earlier versions learned a count of skipped records that was 0 as `else`. */
 function isOfElse(known: KnownCount | undefined, name: string): boolean {
   return known?.of === "else" ? !isLeftOutName(name) : known?.of !== undefined;
 }
 
-/** A count that was the number of the records twice, or once where it is called so, and is larger now. Undefined where there is none. */
+/** Finds a count larger than `size` that was equal to two request sizes, or to one where its name means confirmed records. */
 export function findExcessCount(
   learned: LearnedCounts,
   counts: AnswerCounts,
@@ -231,7 +233,7 @@ export function findExcessCount(
   return undefined;
 }
 
-/** All records of such a request were taken, as far as is known. The same object where nothing is new. */
+/** Learns from an answer to a request whose records were all accepted. Returns the same object where nothing is new. */
 export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: number): LearnedCounts {
   let next = learned;
   for (const [name, count] of Object.entries(counts)) {
@@ -254,7 +256,7 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
   return next;
 }
 
-/** It was smaller where nothing was left out. Then others that say the same in other words count the same. */
+/** Marks a count that was smaller although nothing was skipped as one of changes, and counts with similar names as well. */
 export function learnCountOfChanges(learned: LearnedCounts, name: string): LearnedCounts {
   if (learned[name]?.of === "changes") return learned;
   const isSuch = (other: string) =>
@@ -263,14 +265,14 @@ export function learnCountOfChanges(learned: LearnedCounts, name: string): Learn
   return { ...learned, ...Object.fromEntries([name, ...same].map((each) => [each, { sizes: [], of: "changes" }])) };
 }
 
-/** Whether a count of what was taken, or of what was not, is known to count changes alone: then 0 says nothing against an acceptance. */
+/** Whether a count of accepted or skipped records is known to count only changes: then a 0 does not contradict an acceptance. */
 export function countsChanges(learned: LearnedCounts): boolean {
   return Object.entries(learned).some(
     ([name, { of }]) => of === "changes" && (isTakenName(name) || isLeftOutName(name)),
   );
 }
 
-/** A record that the service had was counted once more: it counts what was taken. */
+/** Marks a count that included an unchanged record as one of accepted records. */
 export function learnCountOfTaken(learned: LearnedCounts, name: string): LearnedCounts {
   return { ...learned, [name]: { sizes: [], ...learned[name], isOfTaken: true } };
 }

@@ -1,6 +1,6 @@
 /*
- * The form of an answer to a POST, and whether it is one that the endpoint usually answers with. No list of words
- * covers every form of a refusal; an answer that looks as none before it is neither an acceptance nor a refusal.
+ * The form of an answer to a POST, and whether it is usual for the endpoint. No list of words covers every form of a
+ * refusal; an answer in a form not seen before is neither an acceptance nor a refusal.
  */
 
 import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
@@ -17,50 +17,50 @@ import {
 } from "./known-forms.ts";
 import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./said-of-records.ts";
 
-/** A form that came so often is the usual one; a single answer at the beginning says little. */
+/** A form received so often becomes usual; a single first answer is not enough. */
 const USUAL_TIMES = 3;
-/** What came so often by then is as good: some services have two. */
+/** A second form received so often by then is usual too: some services have two. */
 const SECOND_TIMES = 2;
-/** So many answers of different words: the words say nothing, and only the names count. */
+/** After so many different texts the words are ignored. */
 const KNOWN_MAX = 12;
 const FRESH_MAX = 4;
 const PROOFS = 3;
 const HOUR_MS = 3_600_000;
 /**
- * How long a new form must be all that its requests get before it counts as usual, where it has what an acceptance has. A
- * day: most outages end within it, and a service that was changed is waited for no longer. Where the usual form itself is
- * younger, as long as that was seen: the first answers of all may have been the outage.
+ * How long a new form with signs of an acceptance must be the only answer before it becomes usual. A day, because most
+ * outages are shorter, and a service that has changed should not wait longer. Where the usual form was seen for a shorter
+ * time, that time: the first answers may have been an outage.
  */
 const PATIENCE_MS = 24 * HOUR_MS;
-/** And so often: two answers hours apart are no hours of answers. */
+/** The minimum number of such answers: two answers hours apart are not enough. */
 const PATIENCE_TIMES = 6;
-/** How seldom it is written that the usual form was seen. */
+/** Minimum interval at which it is stored that the usual form was seen. */
 const SEEN_STEP_MS = 10 * 60_000;
-/** What one wait between two answers counts at most, so that two answers a week apart are no day of answers. */
+/** Maximum that one interval between two answers counts, so that two answers a week apart do not count as a day. */
 const STEP_MS = 6 * HOUR_MS;
 
 const NAME_MAX = 40;
 const NAMES_MAX = 40;
-/** Values of a request that are looked for in a text. */
+/** Values of the request that are searched for in a text. */
 const OWN_MAX = 10;
-/** Shorter ones stand in other words. */
+/** Shorter values occur inside other words. */
 const OWN_LENGTH_MIN = 3;
 const WORD_MAX = 40;
 const TEXT_MAX = 60;
-/** So much of a body is looked at for words. */
+/** How much of a body is searched for words. */
 const HEAD_BYTES = 1_200;
 
-/** Fields that say how it went. */
+/** Fields that report the outcome. */
 const VERDICT_NAME =
   /^(?:is|was|has|http)?(?:status|state|code|result|outcome|response|errno|error|errorcode|statuscode|resultcode|success|successful|succeeded|ok|accepted|acknowledged|ack|received|queued|saved|stored|applied|done|valid|available|ready|online|maintenance)$/;
-/** Where a number above 0 says that something was taken. */
+/** Fields in which a number above 0 means that something was accepted. */
 const COUNT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed|unchanged|ok)(?:count|total|records|items|rows)?$/;
 
 /**
  * @param root of the answer's JSON, where it is JSON
- * @param size how many records the request has, where it is one of records
- * @param own what the request says: an answer may list its records under their keys, and repeat the status that was set
+ * @param size number of records, for a request with records
+ * @param own values of the request, which the answer may repeat: record keys, the status that was set
  */
 export function formOf(
   body: Buffer,
@@ -72,7 +72,7 @@ export function formOf(
   return isAcceptance(body, shape, { own, size }) ? { ...shape, isWell: true } : shape;
 }
 
-/** With the status that an order in the answer has, where that may be none of an order: it counts as usual once it is known. */
+/** Adds the status of an order in the answer; a status that can only mean success is no status of an order. */
 export function withShown(form: AnswerForm, status: string): AnswerForm {
   const word = status.trim().toLowerCase().slice(0, WORD_MAX);
   if (SAYS_YES.test(word)) return form;
@@ -81,7 +81,7 @@ export function withShown(form: AnswerForm, status: string): AnswerForm {
   return { ...form, verdicts, shown };
 }
 
-/** Says how a request went, and is the status of no order. */
+/** Words for a successful request, which are no order statuses. */
 const SAYS_YES = /^(?:ok|okay|success|successful|succeeded|true|yes|1|2\d\d|успех|успешно|да)$/;
 
 function shapeOfText(body: Buffer, form: AnswerForm, own: ReadonlySet<string>): AnswerForm {
@@ -102,15 +102,15 @@ function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySe
   return whole;
 }
 
-/** What stands in words that put it off. Beside a yes they say that it is none yet. */
+/** Words of a delay: beside a yes they mean that it is not accepted yet. */
 const PUT_OFF =
   /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu;
 
-/** A text that begins with how many were taken: `updated 2 of 2`, `Обновлено: 2`. Where that is not all of the request it tells of a part. */
+/** A text that begins with the number of accepted records: `updated 2 of 2`, `Обновлено: 2`. */
 const TAKEN_FIRST =
   /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*([1-9]\d{0,8})(?![\p{L}\d_%]|[.,:/-]\d)/iu;
 
-/** Whether it has what an acceptance has, and no word of a failure or a delay. */
+/** Whether it has signs of an acceptance, and no word of a failure or a delay. */
 function isAcceptance(
   body: Buffer,
   { kind, names, verdicts, doubt }: AnswerForm,
@@ -127,7 +127,7 @@ function isAcceptance(
   return [...own].some((value) => value.length >= OWN_LENGTH_MIN && isNamed(value));
 }
 
-/** Returns whether there is any. */
+/** Returns whether there is any member. */
 function addMembers(
   body: Buffer,
   object: Span,
@@ -137,7 +137,7 @@ function addMembers(
   someMember(body, object, ({ key, value }) => {
     isAny = true;
     if (form.names.length >= NAMES_MAX) return true;
-    // A key of a record, a number or an id is another one in each answer.
+    // Skips record keys, numbers and ids, which differ in each answer.
     if (key.length > NAME_MAX || /\d{3}/.test(key) || own.has(key)) return false;
     const kind = kindOf(body, value);
     form.names.push(`${above}${key} ${kind}`);
@@ -150,7 +150,7 @@ function addMembers(
   return isAny;
 }
 
-/** A word, a small number or a truth value. What differs from answer to answer says nothing. */
+/** A word, a small number or a boolean; values that vary between answers become `…`, `#` or undefined. */
 export function verdictOf(
   body: Buffer,
   value: Span,
@@ -169,7 +169,7 @@ export function verdictOf(
   return text.length <= WORD_MAX && /^\p{L}[\p{L} _-]*$/u.test(text) ? text : "…";
 }
 
-/** Lower case, with 0 for each number and one blank between words. */
+/** The text in lower case, with 0 for each number, `…` for own values, and single blanks. */
 export function plainWords(text: string, own: ReadonlySet<string>): string {
   let plain = text;
   for (const value of [...own].slice(0, OWN_MAX))
@@ -182,11 +182,11 @@ export function plainWords(text: string, own: ReadonlySet<string>): string {
     .trim();
 }
 
-/** Whether an endpoint that answers in one form may well answer in the other, and mean the same. */
+/** Whether `form` is a variant of the usual form, with the same meaning. */
 export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
   if (isSilent(usual) || isSilent(form)) return isSilent(usual) && isSilent(form);
   if (usual.kind !== form.kind) return false;
-  // Where numbers are usual they count something, and 500 is one of them.
+  // An endpoint that usually answers with numbers counts something, and 500 is a possible count.
   if (form.doubt !== null && usual.doubt !== form.doubt && (form.kind !== "number" || form.doubt !== "words"))
     return false;
   if (usual.kind === "text" || usual.kind === "string")
@@ -194,10 +194,10 @@ export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
   if (usual.kind === "array") return usual.names[0] === "[]" || usual.names[0] === form.names[0];
   const said = new Set(form.verdicts.filter(isWord));
   const words = usual.verdicts.filter(isWord);
-  // What stands deeper may be the record's own where the answer itself says how it went.
+  // Nested fields may belong to a record where the top level reports the outcome.
   const own = words.filter((verdict) => !verdict.includes("."));
   const meant = own.length > 0 ? own : words;
-  // Each word that says how it went must be there, and the same.
+  // All words that report the outcome must be present and equal.
   if (!meant.every((verdict) => said.has(verdict))) return false;
   if (meant.length > 0) return true;
   const names = new Set(form.names.map(nameOf));
@@ -209,7 +209,7 @@ export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
   return form.verdicts.some((verdict) => !isWord(verdict) && counts.has(verdict));
 }
 
-/** It, or what it stands in. */
+/** Whether the member or its parent is null. */
 function isNull(types: ReadonlySet<string>, name: string): boolean {
   const [above] = name.split(".");
   return [name, above].some((each) => types.has([each, "null"].join(" ")));
@@ -218,13 +218,13 @@ function isNull(types: ReadonlySet<string>, name: string): boolean {
 /** `{}` */
 const NO_MEMBER = "{}";
 
-/** It says nothing: that it was answered at all is what it means, in whatever way nothing is written. */
+/** Whether the answer is empty in some form: `""`, `null`, `{}` or no body. All of these mean the same. */
 function isSilent({ kind, names: [first = ""] }: AnswerForm): boolean {
   if (kind === "string") return first === "";
   return kind === "empty" || kind === "null" || (kind === "object" && first === NO_MEMBER);
 }
 
-/** Of new forms it matters what they say of records. */
+/** New forms are equal only where they also report the same of records. */
 function isSameNew(one: AnswerForm, other: AnswerForm): boolean {
   return isSame(one, other) && (one.said ?? []).join("\n") === (other.said ?? []).join("\n");
 }
@@ -236,7 +236,7 @@ function isSame(one: AnswerForm, other: AnswerForm): boolean {
   return text(one) === text(other);
 }
 
-/** Whether an endpoint has a usual form, and this is another. */
+/** Whether the endpoint has a usual form, and this is not one. */
 export function isUnusual({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
   if (records !== undefined && form.said !== undefined && isUnusuallySaid(records, form.said)) return true;
   const { shown } = form;
@@ -245,8 +245,9 @@ export function isUnusual({ known, since, records }: LearnedForms, form: AnswerF
 }
 
 /**
- * An acceptance in a form that is usual, or came before there was one. The same object where nothing is new.
- * @param now.isRepeat nothing was settled by it: what is repeated for ever counts once
+ * Learns from an acceptance in a usual form, or from one received before there was a usual form. Returns the same object
+ * where nothing is new.
+ * @param now.isRepeat the answer repeats a former one and settled nothing: it is not counted
  */
 export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const next = learnForm(learned, form, now);
@@ -265,7 +266,7 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   const met = learned.known[at];
   const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
   const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
-  // What had taken the place of this one was an outage; the newest stand first.
+  // Forms that had replaced this one were an outage; the newest are first.
   const kept = learned.known.filter(({ isReplacement }, index) => index >= at || isReplacement === undefined);
   if (learned.since !== null) {
     const isKept = kept.length === learned.known.length && isFreshSame;
@@ -277,7 +278,7 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   const others = kept.filter((each) => each !== met);
   const known = [{ ...form, times }, ...others].slice(0, KNOWN_MAX);
   if (times >= USUAL_TIMES) {
-    // What says nothing, or has no sign of an acceptance, does not speak against one that said yes before it.
+    // An empty form, or one without a sign of acceptance, does not replace one with a yes.
     const isKept = (each: KnownForm) =>
       each.times >= SECOND_TIMES ||
       (isSilent(form) && each.verdicts.some(isWord)) ||
@@ -285,7 +286,7 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
     return { ...learned, known: known.filter(isKept), fresh: [], since: now.at, seenAt: now.at };
   }
   if (known.length < KNOWN_MAX) return { ...learned, known };
-  // No two answers are alike in words: that there are words is their form.
+  // All texts differ, so the form is any text.
   const isText = known.every(({ kind }) => kind === form.kind && (kind === "text" || kind === "string"));
   return isText
     ? {
@@ -298,12 +299,12 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
     : { ...learned, known };
 }
 
-/** For how long the usual form was seen; undefined where an earlier version has learned it. */
+/** For how long the usual form was seen, in milliseconds; undefined where an earlier version learned it. */
 function seenMsOf({ since, seenAt }: LearnedForms): number | undefined {
   return since === null || seenAt === undefined ? undefined : Date.parse(seenAt) - Date.parse(since);
 }
 
-/** The same object where nothing is new: not for every answer, nor once it was seen for so long that its age no longer matters. */
+/** Records that the usual form was seen: at most every `SEEN_STEP_MS`, and only until its age no longer matters. */
 function noteSeen(learned: LearnedForms, at: string): LearnedForms {
   const seenMs = seenMsOf(learned) ?? PATIENCE_MS;
   if (seenMs >= PATIENCE_MS || Date.parse(at) - Date.parse(learned.seenAt ?? "") < SEEN_STEP_MS) return learned;
@@ -311,12 +312,12 @@ function noteSeen(learned: LearnedForms, at: string): LearnedForms {
 }
 
 /**
- * An answer in another form than the usual one. The same object where nothing is new.
- * @param now.stepMs since the answer before it in this form, where this process has seen that; null where time proves
- * nothing, and its first time is all there is to know
- * @param now.localAt by the clock that acknowledgements bear
- * @param now.needsSign whether what counts for nothing but its time is lost where it was no acceptance
- * @returns what is known then: the form is unusual no more where it has been waited for long enough.
+ * Learns from an answer in an unusual form. Returns the same object where nothing is new; the form becomes usual once it
+ * was received for long enough.
+ * @param now.stepMs time since the previous answer in this form, where this process received it; null where time is no
+ * evidence, and only the first answer is recorded
+ * @param now.localAt by the clock of acknowledgements
+ * @param now.needsSign whether records would be lost if a form adopted only because of its age were no acceptance
  */
 export function learnUnusual(
   learned: LearnedForms,
@@ -330,7 +331,7 @@ export function learnUnusual(
   const ageMs = seenMsOf(learned) ?? now.ms - Date.parse(learned.since ?? "") - forMs;
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
-  // An answer of the usual shape that says something else of its records says it of them, however long.
+  // A usual form that reports something else of its records reports it of these records, for however long.
   const isOfRecords = learned.known.some((usual) => isAlike(usual, form));
   const isLong = forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
   const isEnough = times >= PATIENCE_TIMES && isLong && !isOfRecords;
@@ -338,7 +339,7 @@ export function learnUnusual(
     return withFresh(learned, [{ ...met, times, forMs, lastMs: now.ms }, ...others]);
   const adopted: KnownForm = { ...knownOf(form), adoptedAt: now.localAt };
   if (!met.isAlone) return withKnown({ ...learned, fresh: others }, adopted);
-  // What was usual for a shorter time than this one, and without a sign of an acceptance, may have been an outage.
+  // A form that was usual for a shorter time, without a sign of acceptance, may have been an outage.
   const former = isYoung ? learned.known.filter(hasSign) : learned.known;
   const { since, seenAt } = learned;
   const seen = former.length === 0 ? { since: now.at, seenAt: now.at } : { since, ...(seenAt && { seenAt }) };
@@ -347,9 +348,9 @@ export function learnUnusual(
 }
 
 /**
- * Whether a form may count as usual for nothing but its time. A service that is being converted says the same to
- * everything for as long as that lasts: it needs a sign of an acceptance, unless the usual form has none either and is as
- * young, or the service says nothing any more. A count of nothing may be one of what has changed, where others came in between.
+ * Whether a form may become usual only because of its age. A service under maintenance answers everything in the same
+ * form, so the form needs a sign of acceptance, unless the usual form has none either and is as young, or the answer is
+ * empty. A count of 0 may be one of changes where other answers were received in between.
  */
 function mayReplace(
   { known }: LearnedForms,
@@ -359,7 +360,7 @@ function mayReplace(
   return form.doubt === null && (isYoung || isSilent(form)) && !known.some(hasSign);
 }
 
-/** Of forms that an earlier version has learned it is not written down. */
+/** Earlier versions did not store `isWell`, so the verdicts are used as well. */
 function hasSign({ isWell, doubt, verdicts }: KnownForm): boolean {
   return isWell === true || (doubt === null && verdicts.some(isYes));
 }
@@ -369,9 +370,8 @@ function isYes(verdict: string): boolean {
 }
 
 /**
- * Since when acceptances are in doubt because of what was learned of the endpoint: a form that counted for nothing but its
- * time, or that was usual at the beginning alone, has been found to be an outage. By this machine's clock; `""` where all
- * of them are.
+ * Since when acceptances are doubtful because a usual form was dropped: a form adopted because of its age, or usual only at
+ * first, turned out to be an outage. By this machine's clock; `""` where all acceptances are doubtful.
  *
  * @example
  * findDoubtedSince({ known: [adopted, usual], … }, { known: [usual], … }); // adopted.adoptedAt
@@ -383,7 +383,7 @@ export function findDoubtedSince(before: LearnedForms, after: LearnedForms): str
   return dropped.map(({ adoptedAt = "" }) => adoptedAt).sort()[0];
 }
 
-/** What was answered in this form took effect. */
+/** Records that a request answered in this form took effect. */
 export function learnProved(learned: LearnedForms, form: AnswerForm, ms: number): LearnedForms {
   if (!isUnusual(learned, form)) return learned;
   const { met, others } = freshOf(learned, form, ms);
@@ -392,13 +392,13 @@ export function learnProved(learned: LearnedForms, form: AnswerForm, ms: number)
   return withFresh(learned, [{ ...met, proved }, ...others]);
 }
 
-/** What was answered in this form took no effect. */
+/** Records that a request answered in this form took no effect. */
 export function learnDisproved(learned: LearnedForms, form: AnswerForm): LearnedForms {
   const fresh = learned.fresh.filter((each) => !isSameNew(each, form));
   return fresh.length === learned.fresh.length ? learned : { ...learned, fresh };
 }
 
-/** A person says that the new forms are right. */
+/** Makes the new forms usual, as confirmed by a person. */
 export function acceptFresh(learned: LearnedForms): LearnedForms {
   let all: LearnedForms = { ...learned, fresh: [] };
   for (const form of learned.fresh) all = withKnown(all, knownOf(form));
@@ -428,7 +428,7 @@ function knownOf({ kind, names, verdicts, doubt, isWell, said }: AnswerForm): Kn
   return said === undefined ? form : { ...form, said };
 }
 
-/** What the forms of answers are known by. */
+/** Keys under which the forms of an endpoint are stored. */
 export const ENDPOINT = {
   confirm: "confirm",
   import: (path: string) => path,

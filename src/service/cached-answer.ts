@@ -2,20 +2,20 @@ import { shortWords } from "../answers/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 
-/** What the headers of an answer say of a cache that gave it, whatever was asked of caches. */
+/** Evidence in an answer's headers that a cache sent it, although requests ask caches not to. */
 export interface CacheSigns {
-  /** It shows nothing of what was changed since. */
+  /** Whether a cache sent the answer, which may lack recent changes. */
   isCached: boolean;
-  /** The header that says so, where the answer is older than a minute, or nothing shows how old it is. */
+  /** The header that shows it, where the answer is older than a minute or of unknown age. */
   oldBy?: string;
 }
 
-/** What is younger is no older than what the next request brings. */
+/** A younger answer is treated as current: the next request comes as late. */
 const FRESH_S = 60;
 
-/** Where caches say what they did; the last is RFC 9211's. */
+/** Headers in which caches report hits; the last is RFC 9211's. */
 const MARKS = ["X-Cache", "X-Cache-Status", "X-Proxy-Cache", "X-Varnish-Cache", "CF-Cache-Status", "Cache-Status"];
-/** `HIT`, `TCP_MEM_HIT`, `MISS, HIT`, `Hit from cloudfront`, `edge; hit`; what was asked for anew at the service is none. */
+/** `HIT`, `TCP_MEM_HIT`, `MISS, HIT`, `Hit from cloudfront`, `edge; hit`; revalidation with the service is no hit. */
 const IS_HIT = /(?:^|[^a-z])(?<!refresh_)(?:hit(?!-for)|stale|updating)(?![a-z])/i;
 
 export function readCacheSigns(header: (name: string) => string | undefined): CacheSigns {
@@ -36,7 +36,7 @@ export function readCacheSigns(header: (name: string) => string | undefined): Ca
   return { isCached: ageS > 0 || isStale || isHit, ...(sign !== "" && { oldBy: shortWords(sign) }) };
 }
 
-/** What a pass fails with whose answer is an old one: what is new is not in it. */
+/** The error for a pass whose answer is an old copy, which may lack new records. */
 export function findOld({ oldBy }: Partial<CacheSigns>, path: string): BridgeError | undefined {
   if (oldBy === undefined) return undefined;
   return new BridgeError("answer_unreadable", m.service.cached({ path, sign: oldBy }), {

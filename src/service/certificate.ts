@@ -1,4 +1,4 @@
-/* What a failed TLS handshake means, in words that a shop owner's network administrator understands. */
+/* Explains a failed TLS handshake to a shop's network administrator. */
 
 import { connect } from "node:tls";
 import { shortWords } from "../answers/inert-text.ts";
@@ -25,15 +25,15 @@ export interface ShownCertificate {
   validTo: string;
 }
 
-/** Where it cannot be looked at, as behind a proxy. */
+/** For a certificate that cannot be fetched, as behind a proxy. */
 const UNSEEN: ShownCertificate = { subject: "?", issuer: "?", validFrom: "?", validTo: "?" };
 
-/** Whether a certificate was refused, and not the connection. */
+/** Whether the error is about a certificate, not the connection. */
 export function isCertificateFault(code: string): boolean {
   return UNKNOWN_AUTHORITY.has(code) || OUT_OF_DATE.has(code) || code === OTHER_NAME;
 }
 
-/** What is wrong with the certificate and the way out; for codes of {@link isCertificateFault}. */
+/** What is wrong with the certificate, and a hint; for codes of {@link isCertificateFault}. */
 export function describeCertificateFault(
   code: string,
   shown: ShownCertificate | undefined,
@@ -48,7 +48,7 @@ export function describeCertificateFault(
   return { what: m.service.unknownAuthority({ subject, issuer }), hint: m.service.setCaFile };
 }
 
-/** Looks at the certificate that is shown at an address, with a connection over which nothing is sent: the failed one says only that it failed. */
+/** Fetches the certificate of an address over a separate connection without a request: the failed handshake does not provide it. */
 export function lookAtCertificate({ hostname, port }: URL): Promise<ShownCertificate | undefined> {
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {

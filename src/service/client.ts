@@ -24,41 +24,41 @@ export interface ClientOptions {
   requestsPerSecond: number;
   connectTimeoutMs: number;
   headersTimeoutMs: number;
-  /** Deadline of a whole request, body included. A body that drips never trips any shorter timer. */
+  /** Deadline of a whole request, body included. A slow body may never trigger a shorter timeout. */
   totalTimeoutMs: number;
   answerBytesMax: number;
-  /** How much the body of an answer may hold as JSON. */
+  /** Limits of an answer's JSON. */
   answerLimits?: AnswerLimits;
   userAgent: string;
   clock: Clock;
-  /** Through which proxy the service is reached, and whose certificates are trusted; directly and the usual ones unless said. */
+  /** Proxy and trusted certificates; by default no proxy and the default certificates. */
   route?: Route;
-  /** What carries the requests; connections of the client's own, with the time limits above, where none is handed in. */
+  /** Sends the requests; by default the client's own agents with the limits above. */
   dispatcher?: Dispatcher;
-  /** Asked before each request leaves, once its turn has come; rejects where none may leave. */
+  /** Called before each request is sent, after its turn; rejects where no request may be sent. */
   admit?: (() => Promise<void>) | undefined;
 }
 
 export interface ServiceRequest {
   area: Area;
-  /** A collection unless said. */
+  /** `collection` by default. */
   target?: Target;
   method: "GET" | "POST" | "PUT" | "PATCH";
   /** Absolute path below the base address, already encoded. */
   path: string;
   query?: readonly (readonly [string, string])[];
   body?: string | Buffer;
-  /** Of the body: JSON unless said. */
+  /** Of the body; JSON by default. */
   contentType?: string;
   totalTimeoutMs?: number;
-  /** The one record that it is about, where that is not the order in the path. */
+  /** Identifies the record that the request is about, where that is not the order in the path. */
   record?: string;
-  /** Its turn has come already, see {@link ServiceClient.turn}: it leaves in the step in which it is handed over. */
+  /** A turn obtained before, see {@link ServiceClient.turn}: the request is then sent synchronously. */
   turn?: Turn;
   signal: AbortSignal;
 }
 
-/** That a request may start now. For one request. */
+/** Permission to start one request. */
 export interface Turn {
   readonly sinceMs: number;
 }
@@ -67,19 +67,19 @@ export interface ServiceAnswer extends Partial<CacheSigns> {
   status: number;
   /** The `Date` header as sent: the service's own clock. */
   date: string | undefined;
-  /** By the same clock, when the request left: nothing in the answer is older. By this machine's where there is no `Date`. */
+  /** When the request was sent, by the same clock, or by this machine's without `Date`: the answer's state is not older. */
   askedAt?: string;
   contentType: string;
   body: Buffer;
-  /** What else its head says of a list in the body: {@link LIST_HEADERS} that are there. */
+  /** Headers about a list in the body: those of {@link LIST_HEADERS} that are present. */
   listHeaders?: Readonly<Record<string, string>>;
-  /** How much it may hold; reading the body is bounded by it. */
+  /** Limits for parsing the body. */
   limits?: AnswerLimits | undefined;
-  /** How long reading the body may take, from when it is begun: as long as the whole request. */
+  /** Limit for parsing the body, from its beginning: as long as the deadline of the request. */
   readWithinMs?: number;
 }
 
-/** Headers by which services say that a list goes on elsewhere, or how many records there are. */
+/** Headers that announce further pages of a list, or the number of records. */
 const LIST_HEADERS = [
   ...["content-range", "link", "x-total-count", "x-total", "total-count", "x-pagination-total-count"],
   ...["x-has-more", "x-next-page", "x-next-cursor", "x-truncated", "x-partial"],
@@ -95,26 +95,26 @@ function readListHeaders(header: (name: string) => string | undefined): Pick<Ser
 
 const DIRECT: Route = { proxy: null, authorities: [] };
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Records whose waits are counted: more than fail at one time while the service answers others. */
+/** Records whose waits are counted: more than fail at a time while the service answers others. */
 const WAITING_MAX = 1_000;
 /**
- * The one place that speaks HTTP. It follows no redirect, decodes no compression, reads no more than it was
- * allowed, and has one deadline for a whole request. Every failure is a {@link ServiceError} that says whether the
- * service may have acted.
+ * The HTTP client for the service. It follows no redirects, accepts no compression, limits the size of answers, and has
+ * one deadline for a whole request. Every failure is a {@link ServiceError} whose `effect` states whether the service may
+ * have acted.
  */
 export class ServiceClient {
   readonly #options: ClientOptions;
-  /** Of requests that only ask. Their connections are kept. */
+  /** For GET requests. Connections are kept alive. */
   readonly #dispatcher: Dispatcher;
-  /** Of requests whose answer is an acknowledgement. Each has a connection of its own, closed after its answer. */
+  /** For requests whose answer is an acknowledgement. Each has its own connection, closed after the answer. */
   readonly #acknowledged: Dispatcher;
-  /** Requests that had a connection and of which bytes may have left. */
+  /** Requests that had a connection, so that bytes may have been sent. */
   readonly #begun = new WeakSet<object>();
   readonly #pacer: Pacer;
   readonly #base: URL;
   readonly hideSecrets: (text: string) => string;
   readonly clock: Clock;
-  /** How often in a row each record was answered with a wait. */
+  /** Number of consecutive answers for each record that asked to wait. */
   readonly #waits = new Map<string, number>();
   readonly #dates = new ServedDates();
 
@@ -141,27 +141,27 @@ export class ServiceClient {
     });
   }
 
-  /** Notes which requests have begun. */
+  /** Records in `#begun` which requests have started. */
   #watched(dispatcher: Dispatcher): Dispatcher {
     return dispatcher.compose((dispatch) => (sent, handler) => {
       const start = handler.onRequestStart?.bind(handler);
       handler.onRequestStart = (controller, context) => {
         start?.(controller, context);
-        // One that was given up while it waited for a connection writes nothing.
+        // A request aborted while it waited for a connection sends nothing.
         if (!controller.aborted) this.#begun.add(sent);
       };
       return dispatch(sent, handler);
     });
   }
 
-  /** The newest `Date` header that came, verbatim: the service's own clock as it was then. */
+  /** The newest `Date` header received, verbatim: the service's own clock at that time. */
   get lastDate(): string | undefined {
     return this.#dates.last?.date;
   }
 
   /**
-   * The service's own clock as it stands now, in whole seconds: its last `Date` header and the time since. For comparing
-   * only, because the service never sent it. A header that only a proxy's error page bears would else stop time.
+   * The service's clock now, in whole seconds: its last `Date` header plus the time since. For comparisons only, because the
+   * service did not send it. Advances even if the last header was one of a proxy's error page.
    */
   get serviceNow(): string | undefined {
     const { last } = this.#dates;
@@ -175,8 +175,8 @@ export class ServiceClient {
   }
 
   /**
-   * Sends one request and gives the answer of any 2xx status with its whole body.
-   * @throws ServiceError for every other status and for every failure on the way; BridgeError `stopped`.
+   * Sends one request. Returns an answer with a 2xx status and its whole body.
+   * @throws ServiceError for any other status and any failure; BridgeError `stopped`
    */
   async request(request: ServiceRequest): Promise<ServiceAnswer> {
     if (request.turn === undefined) await this.turn(request);
@@ -192,8 +192,8 @@ export class ServiceClient {
       body: request.body ?? null,
       signal,
       bodyTimeout: totalMs,
-      // A second answer to a request would be taken for the answer to the next one on its connection. What a GET is
-      // answered is compared with what it asked for; an acknowledgement fits every request.
+      // A second answer to a request would be read as the answer to the next one on its connection. Answers to a GET are
+      // checked against the request; an acknowledgement would fit any request.
       reset: isAcknowledged,
     };
     try {
@@ -216,8 +216,8 @@ export class ServiceClient {
   }
 
   /**
-   * Waits until a request may start, which may take long. Whatever decides whether it may leave is decided afterwards, and the request
-   * handed over in the same step: what was true before the wait may be true no more.
+   * Waits until a request may start, which may take long. Callers check their conditions for sending afterwards and send
+   * the request synchronously, because conditions may change during the wait.
    * @throws BridgeError `stopped`
    */
   async turn(request: Omit<ServiceRequest, "turn">): Promise<Turn> {
@@ -231,21 +231,21 @@ export class ServiceClient {
   }
 
   /**
-   * What a link in an answer asks of one of our own addresses. A service behind a proxy may write another scheme, host, port or prefix
-   * than its address has: of the link only the query counts, and it goes to the configured address. `elsewhere`: it leads to another
-   * address; undefined: it is no link.
+   * The query of a link in an answer that points to the endpoint `path`. A service behind a proxy may write another scheme,
+   * host, port or prefix, so only the query is used, with the configured address. `elsewhere`: a link to another endpoint;
+   * undefined: not a link.
    */
   queryOf(path: string, link: string): [string, string][] | "elsewhere" | undefined {
     const own = new URL(this.#pathOf({ path }), this.#base.origin);
     const url = URL.parse(link, own.href);
     if (url === null) return undefined;
     const isWhole = /^(?:https?:)?\/\/[^/]/i.test(link);
-    // A proxy takes or adds the beginning of a path, so that it may begin with each of its segments. A token may have slashes too.
+    // A proxy may remove or add a prefix, so the path may begin with any of its segments. A token may contain slashes too.
     const [, first = "/"] = /^\/([^/]+)\//.exec(link) ?? [];
     const isPath = own.pathname.split("/").includes(first) || url.pathname.startsWith(`${own.pathname}/`);
     if (!link.includes("?") && !isWhole && !isPath) return undefined;
     const named = url.pathname.replace(/\/$/, "");
-    // One segment alone may be another resource's.
+    // A single segment may be another resource.
     const isOwn = named.endsWith(path) || (named.lastIndexOf("/") > 0 && own.pathname.endsWith(named));
     return isOwn && url.username === "" && url.password === "" ? [...url.searchParams] : "elsewhere";
   }
@@ -269,14 +269,14 @@ export class ServiceClient {
       accept: "application/json",
       "accept-encoding": "identity",
       "user-agent": userAgent,
-      // A cache is to ask the service. HTTP/1.0 has the second.
+      // Asks caches to forward the request; `pragma` is HTTP/1.0's.
       ...(request.method === "GET" ? { "cache-control": "no-cache,no-store", pragma: "no-cache" } : {}),
       ...(request.body === undefined ? {} : { "content-type": request.contentType ?? "application/json" }),
     };
   }
 
   async #read(request: ServiceRequest, response: Dispatcher.ResponseData, totalMs: number): Promise<ServiceAnswer> {
-    // A body that is given up is destroyed with an error; without a listener that would end the process.
+    // An abandoned body is destroyed with an error, which without a listener would end the process.
     response.body.on("error", () => {});
     const refused = codeOfStatus(response.statusCode);
     const header = (name: string) => firstOf(response.headers[name]);
@@ -296,7 +296,7 @@ export class ServiceClient {
         status: response.statusCode,
       });
     }
-    // What a service says to a POST is an acceptance, whatever room there is for orders.
+    // The answer to a POST is an acceptance, with a limit of its own below that for orders.
     const most = request.method === "GET" ? Number.POSITIVE_INFINITY : ACCEPTANCE_BYTES_MAX;
     const max = Math.min(this.#options.answerBytesMax, most);
     const body = await readUpTo(response.body, max, Number(header("content-length")));
@@ -321,7 +321,7 @@ export class ServiceClient {
     };
   }
 
-  /** Of an acceptance only its words count, which are kept in other letters: a secret that it repeats would not be recognised in them. */
+  /** Acceptances are stored in normalized form, in which a repeated secret would not be recognized: it is removed first. */
   #withoutSecrets(body: Buffer): Buffer {
     const text = body.toString("utf8");
     const shown = this.hideSecrets(text);
@@ -355,7 +355,7 @@ export class ServiceClient {
     });
   }
 
-  /** How often in a row the record of a request was answered with a wait before this answer. */
+  /** Returns the number of consecutive waits for the request's record before this answer, and counts this one. */
   #countWait(request: ServiceRequest, isWait: boolean): number {
     const record = recordOf(request);
     if (record === undefined) return 0;
@@ -368,13 +368,13 @@ export class ServiceClient {
   }
 
   async #certificateFault(request: ServiceRequest, cause: unknown): Promise<ServiceError> {
-    // Through a proxy another machine would be looked at.
+    // Behind a proxy this would fetch another machine's certificate.
     const shown = this.#options.route?.proxy == null ? await lookAtCertificate(this.#base) : undefined;
     const { what, hint } = describeCertificateFault(codeOf(cause), shown);
     return this.#error("unreachable", request, what, { cause, effect: "none", hint });
   }
 
-  /** What did not come to an answer. Before a request begins the service cannot have received any of it, whatever failed. */
+  /** The error for a request without an answer. Before a request begins, the service cannot have received any of it. */
   #failure(
     request: ServiceRequest,
     cause: unknown,
@@ -419,12 +419,12 @@ export class ServiceClient {
   }
 }
 
-/** Undefined where a request is about more than one record. */
+/** The record of a request; undefined where it is about several. */
 function recordOf({ target, path, record }: ServiceRequest): string | undefined {
   return record ?? (target === "order" ? path : undefined);
 }
 
-/** The status with which a proxy has refused the tunnel: undici has it in its sentence alone. */
+/** The status with which a proxy refused the tunnel: undici provides it only in its message. */
 function refusedByProxy(cause: unknown): number | undefined {
   const found = cause instanceof Error ? /^Proxy response \((\d{3})\)/.exec(cause.message) : null;
   return found === null ? undefined : Number(found[1]);

@@ -1,36 +1,36 @@
 /*
- * What in an answer to a POST makes an acceptance doubtful without being a refusal: counts of nothing, and words that
- * stand in errors. It makes the outcome unknown until the endpoint is known to answer so.
+ * Finds what makes an acceptance doubtful without being a refusal: counts of 0, and words of errors. The outcome is
+ * unknown until such answers are known to be usual for the endpoint.
  */
 
 import { shortWords } from "../answers/inert-text.ts";
 import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
 
-/** How many were taken. Beside one that was left out, all of them 0 say that nothing was. */
+/** Counts of accepted records. All 0 beside a count of skipped ones means that none was accepted. */
 export const TAKEN_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved|updated|created|inserted|upserted|received|stored|queued|applied|written|succeeded|added|changed)(?:count|total|records|items|rows)?$/;
-/** A 0 of these alone shows it; a count of changes is 0 too where nothing differs. */
+/** Counts of which a 0 alone means that none was accepted; a count of changes is also 0 where nothing differs. */
 export const TAKEN_AT_ALL_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:accepted|imported|processed|saved)(?:count|total|records|items|rows)?$/;
 export const SAME_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found|already[a-z]*)(?:count|total|records|items|rows)?$/;
-/** They count what the records have changed. */
+/** Counts of changes. */
 export const CHANGED_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:updated|created|inserted|upserted|added|changed|modified|affected|edited|replaced|new)(?:count|total|records|items|rows)?$/;
-/** How many came, whatever became of them. */
+/** Counts of received records, accepted or not. */
 export const CAME_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:received|processed|total|count|size|all|sent|submitted|requested|records|items|rows)(?:count|total|records|items|rows)?$/;
 const RECEIVED_NAME = /^(?:num|number|total|count)?(?:of)?received(?:count|total|records|items|rows)?$/;
 export const LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|missing|unknown|unmatched|notfound|not(?:accepted|saved|updated|imported|processed)|errors?|dropped|lost|пропущено|проигнорировано|отклонено)(?:count|total|records|items|rows)?$/;
-/** How many orders a confirm covered. */
+/** Counts of confirmed orders. */
 export const CONFIRMED_NAME =
   /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/;
-/** Where nothing else is counted, they may count records that had that value before. */
+/** Counts that may also count unchanged records where nothing else is counted. */
 export const UNCHANGED_OR_LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|dropped|lost)(?:count|total|records|items|rows)?$/;
-/** False where it was not taken. "Not processed yet" is no refusal. */
+/** Flags that are false where nothing was accepted. "Not processed yet" is no refusal. */
 const TAKEN_FLAG = /^(?:is|was|has)?(?:queued|received|stored|imported|applied|acknowledged|delivered|committed)$/;
 const DOWN_FLAG =
   /^(?:is|in|under)?(?:maintenance|offline|unavailable|outage|degraded|readonly|locked|blocked|busy|down)(?:mode)?$/;
@@ -43,21 +43,21 @@ const WELL =
 
 const TEXT_BYTES = 1_200;
 const NAME_MAX = 40;
-/** The root, an envelope, and what is in it. */
+/** The root, an envelope, and its content. */
 const LEVELS = 3;
 
 const FAILURE =
   /(?<![\p{L}\d_])(?:errors?|err|[a-z]*exception|fail|failed|failures?|failing|faults?|fatal|panic|traceback|refused|denied|rejected|forbidden|unauthori[sz]ed|unavailable|unreachable|time(?:d)?[ -]?out|timeout|down|offline|maintenance|overload(?:ed)?|aborted|broken|crash(?:ed)?|cannot|can't|could not|unable|not (?:found|available|allowed|accepted|saved|processed|possible|ready|responding)|bad (?:request|gateway)|no (?:connection|route|space|such)|too many|try (?:again|later)|please wait|starting|ошибк\p{L}*|сбо[йяюе]\p{L}*|отказ\p{L}*|отклон\p{L}*|неудач\p{L}*|недоступ\p{L}*|невозможно|запрещ\p{L}*|нет (?:связи|соединения|доступа|подключения|места)|не (?:удалось|найден\p{L}*|принят\p{L}*|отвечает|доступ\p{L}*|сохран\p{L}*|выполн\p{L}*|загруж\p{L}*|обработ\p{L}*)|обслуживани\p{L}*|технически\p{L}*|повторите|попробуйте|время ожидания|тайм-?аут\p{L}*)(?![\p{L}\d_])/giu;
-/** Before such a word: there was none of it. */
+/** Before a word of failure: negates it. */
 const NONE_BEFORE = /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не было)[ _-]*$/iu;
-/** After it: the same. */
+/** After a word of failure: negates it. */
 const NONE_AFTER =
   /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*(?:""|''|["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\}))/iu;
-/** An HTTP status that is written as a text: alone, with its reason, or called one. A count may be 500 as well. */
+/** An HTTP status in a text: alone, with its reason, or labelled as one. A mere number may be a count. */
 const STATUS =
   /^[^\p{L}\d]*[45]\d\d[^\p{L}\d]*$|(?<!\p{L})(?:http|status|code|код|статус)[ \t:=/\d.]*[ :=/][45]\d\d(?!\d)|^[^\p{L}\d]*[45]\d\d[ :-]+(?:conflict|gone|payment)/iu;
 
-/** Undefined, or the text in short, where a word in it is one of failure. */
+/** The text, shortened, where it contains a word of failure; else undefined. */
 export function readTextDoubt(text: string): string | undefined {
   const head = text.slice(0, TEXT_BYTES);
   if (STATUS.test(head)) return shortWords(head);
@@ -69,7 +69,7 @@ export function readTextDoubt(text: string): string | undefined {
   return undefined;
 }
 
-/** Whether a word that says how it went is a yes: of a text `ok`, of JSON `data.status=ok`, `code=0`. */
+/** Whether a verdict is a yes: `ok` in a text; `data.status=ok` or `code=0` in JSON. */
 export function saysWell(verdict: string): boolean {
   const at = verdict.indexOf("=");
   const value = verdict.slice(at + 1);
@@ -80,7 +80,7 @@ export function saysWell(verdict: string): boolean {
 }
 
 interface Said {
-  /** Whether a count says that something came. */
+  /** Whether a count of received records is above 0. */
   isReceived: boolean;
   taken: number[];
   takenAtAll: number[];
@@ -129,7 +129,7 @@ function collect(body: Buffer, object: Span, said: Said, level: number): void {
     const name = key.replace(/[_\- .]/g, "").toLowerCase();
     const kind = kindOf(body, value);
     if (kind === "object") {
-      // What is called by another name is data of the shop.
+      // Objects with other names are data of the shop.
       if (
         level < LEVELS &&
         /^(?:data|response|result|results?|meta|body|payload|summary|stats|report|counts?|import|status|answer|ответ|результат|данные)$/.test(
@@ -142,7 +142,7 @@ function collect(body: Buffer, object: Span, said: Said, level: number): void {
     const text = kind === "string" ? stringOf(body, value) : kind === "array" ? "" : textOf(body, value);
     if (kind === "number" || (kind === "string" && /^\d+$/.test(text))) {
       const count = Number(text);
-      // What came need not have been taken.
+      // Received records need not have been accepted.
       const isReceived = count > 0 && RECEIVED_NAME.test(name);
       if (isReceived) said.isReceived = true;
       else if (TAKEN_NAME.test(name)) said.taken.push(count);

@@ -11,63 +11,63 @@ import {
 } from "../answers/json-text.ts";
 
 /**
- * What an answer is for, which says how much of it is examined:
+ * The purpose of an answer, which determines what is examined:
  *
- * - `acceptance`: of a POST. Counts of failed records and lists of results speak too.
- * - `list`: of a GET without records. Lists and counts are data of the shop.
- * - `beside`: of a GET with records, where a plain message says nothing against them.
- * - `record`: of a GET whose answer is the record itself, whose states and messages are data of the shop.
+ * - `acceptance`: to a POST. Counts of failed records and lists of results are examined too.
+ * - `list`: to a GET, without records. Lists and counts are data of the shop.
+ * - `beside`: to a GET, with records. A plain message is no error beside them.
+ * - `record`: to a GET for one record. States and messages are data of the shop.
  */
 export type AnswerUse = "acceptance" | "list" | "beside" | "record";
 
-/** Words by which a service says in a success answer that it is none. */
+/** Words with which a service reports a failure in an answer with a 2xx status. */
 const FAILURE =
   /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved)|ошибк[аи]|сбой|отказ|отказано|отклонено|неудача|неуспешно|не принято)$/;
-/** What stands under `error` where nothing is wrong, and at the end of a word such as `no_error`. */
+/** Values of `error` that mean no error, such as `no_error`. */
 const NO_ERROR =
   /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/;
-/** What stands under `success` or `ok` where something is wrong. */
+/** Values of `success` or `ok` that mean a failure. */
 const NOT_DONE = /^(?:no|нет|0+(?:\.0+)?)$/;
 
-// Names are compared in lower case, without what stands between their words.
+// Names are compared in lower case, without separators.
 const ERROR_NAME =
   /^(?:has|is|any)?(?:errors?|exceptions?|faults?|err|errno|errcode|errmsg|errtext|ошибк[аи]|естьошибки|текстошибки|кодошибки|исключение)$|^(?:error|exception|fault(?:code|string|message|detail|actor)).*(?<!url|link|href|rate|level|policy|mode|at|tolerance)$/;
 const CODE_NAME = /(?:code|codes|no|status|number)$/;
-/** Records that were not accepted: a list of them, how many, or whether there are any. */
+/** A list or count of records that were not accepted, or a flag that there are any. */
 const FAILED_NAME =
   /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/;
-/** Where 0 stands for false. */
+/** Fields in which 0 means false. */
 const DONE_NAME = /^(?:is|was|has)?(?:success|successful|successfully|ok|успех|успешно)$/;
-/** Where a number is a count: an answer may have accepted none because nothing differs. */
+/** Fields in which a number is a count: 0 may mean that nothing differs. */
 const ACCEPTED_NAME = /^(?:is|was|has)?(?:accepted|succeeded|saved|acknowledged|ack)$/;
 const STATE_NAME =
   /^(?:status|state|result|outcome|response|type|code|статус|состояние|результат|код|(?:status|state|result|response|http|httpstatus)(?:code|status|text))$/;
 const MESSAGE_NAME = /^(?:message|msg|detail|сообщение)$/;
-/** Objects that hold what the answer says, one level below its root. The second group may as well repeat a record. */
+/** Objects that wrap the answer's content, one level below the root. Those of `DATA_NAME` may also repeat a record. */
 const ENVELOPE_NAME = /^(?:response|result|meta|status|reply|answer|return)$/;
 const DATA_NAME = /^(?:data|body|payload)$/;
-/** Lists that report record by record. */
+/** Lists of results, one per record. */
 const RESULTS_NAME = /^(?:data|response|results?|items|records|reply|answer)$/;
 
 const NAME_MAX = 40;
-/** More than a message shows, whatever its letters. */
+/** More than a message shows, in any script. */
 const WORDS_BYTES = 1_200;
 
 /**
- * The words of an error that a JSON answer reports, or undefined where it reports none. An error is:
+ * The text of an error that a JSON answer reports, or undefined where it reports none. An error is:
  *
- * - the answer `false`, or a text that {@link readTextError} takes for one;
- * - `error`, `errorMessage`, `has_errors`, `exception`, `fault` and the like that are more than null, false, 0, an empty text,
- *   list or object, or a word that says that all is well;
- * - `success`, `ok` or `accepted` that is false or such a word;
- * - `status`, `state`, `result`, `code` and the like that are false, a word for failure, or an HTTP status from 400 on;
- * - `failed` or `rejected` that is more than nothing, where something was posted;
- * - a `message` that reads as an error, where nothing beside it says that all is well.
+ * - the answer `false`, or a text that is an error for {@link readTextError};
+ * - `error`, `errorMessage`, `has_errors`, `exception`, `fault` and similar names, unless null, false, 0, empty, or a word
+ *   for success;
+ * - `success`, `ok` or `accepted` that is false or a word for failure;
+ * - `status`, `state`, `result`, `code` and similar names that are false, a word for failure, or an HTTP status from 400 on;
+ * - `failed` or `rejected` that is not empty or 0, in the answer to a POST;
+ * - a `message` that is an error text, unless another field reports success.
  *
- * Upper case, `_` and `-` in names make no difference; of equal names each counts. One level down, in objects such as `data`,
- * `response` and `meta`, and for what was posted in the elements of a list, the same holds.
+ * Case, `_` and `-` in names are ignored; of duplicate names each counts. The same rules apply one level down, in objects
+ * such as `data`, `response` and `meta`, and in the answer to a POST in the elements of lists.
  *
- * @param report what was read of the answer as a report of single records: it is no error of the whole.
+ * @param report the part of the answer already read as a report of single records: it is no error of the whole answer
  *
  * @example
  * { "error": "database is down", "orders": [] } // "database is down"
@@ -81,13 +81,13 @@ export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report
   return kind === "object" ? readObject(bytes, root, { use, place: "root", report }) : undefined;
 }
 
-/** Whether a member of that name says what went wrong, so that a list in it is no list of orders. */
+/** Whether a member of that name describes an error, so that a list in it is no list of orders. */
 export function isErrorName(key: string): boolean {
   const name = nameOf(key);
   return ERROR_NAME.test(name) || name === "details" || name === "trace";
 }
 
-/** The first line of a plain text that reports an error, as 1C (`failure`) or PHP (`Fatal error: …`) write it, or undefined. */
+/** The text, shortened, where it begins as an error of 1C (`failure`), PHP (`Fatal error: …`) and others; else undefined. */
 export function readTextError(text: string): string | undefined {
   const head = text.slice(0, WORDS_BYTES);
   const [, rest] = TEXT_ERROR.exec(head) ?? TEXT_REFUSAL.exec(head) ?? [];
@@ -100,19 +100,19 @@ const TEXT_ERROR =
 const TEXT_REFUSAL =
   /^[^\p{L}\d]*(?:unauthori[sz]ed|unauthenticated|forbidden|(?:access|permission) denied|not (?:allowed|authori[sz]ed|accepted|saved)|bad (?:request|gateway)|(?:service|temporarily) unavailable|gateway time-?out|too many (?:requests|connections)|rejected|refused|denied|could not|cannot|can't|unable to|invalid)(?![\p{L}\d])(.*)/iu;
 const TEXT_NO = /^\W*(?:no|nok|ko|not ok|false)\W*$/i;
-/** What follows the word for an error where there was none: `Errors: 0`. */
+/** Follows the word for an error where there was none: `Errors: 0`. */
 const NO_ERRORS_LEFT = /^(?:[ \t]+\p{L}+){0,2}[\s:=-]*(?:none|no|null|nil|0+)\s*(?:[,;.\r\n]|$)/iu;
 
 interface Where {
   use: AnswerUse;
-  /** `record`: it may repeat what was sent, whose own `code` is none of the answer. */
+  /** `record`: the object may repeat a sent record, whose `code` is not the answer's. */
   place: "root" | "envelope" | "record";
   report?: Span | undefined;
   /** Levels below the root. */
   depth?: number;
 }
 
-/** An error further down is data of the shop. */
+/** Errors at deeper levels are data of the shop. */
 const LEVELS = 2;
 
 function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0 }: Where): string | undefined {
@@ -126,7 +126,7 @@ function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0
     const name = nameOf(key);
     const isError = ERROR_NAME.test(name);
     const isDone = DONE_NAME.test(name);
-    // Of a record everything else is data of the shop.
+    // All other members of a record are data of the shop.
     if (use === "record" && !isError && !isDone) return false;
     const said = plainOf(bytes, value);
     if (isError) {
@@ -162,7 +162,7 @@ function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0
   if (message === undefined || isWell || use === "beside" || place === "record") return undefined;
   if (kindOf(bytes, message) !== "string") return undefined;
   const text = headOf(bytes, message, WORDS_BYTES);
-  // A warning beside what was done stops nothing.
+  // A warning is no error.
   return /^\W*warning/i.test(text) ? undefined : readTextError(text);
 }
 
@@ -199,7 +199,7 @@ function isFailure(said: string): boolean {
   return said === "false" || (FAILURE.test(said) && !NO_ERROR.test(said));
 }
 
-/** Below zero, or a letter that says so: `-1`, `E500`, `ERR_42`. */
+/** A negative code or one with an error prefix: `-1`, `E500`, `ERR_42`. */
 function isErrorCode(said: string): boolean {
   return /^-[1-9]\d*$/.test(said) || /^(?:e|err|error)[-_ ]?\d+$/.test(said);
 }
@@ -208,11 +208,11 @@ function isSuccessCode(said: string): boolean {
   return /^2\d\d$/.test(said);
 }
 
-/** A scalar in lower case, without the quotes of a string. Lists and objects are none of the words above. */
+/** A scalar in lower case, without the quotes of a string; for lists and objects the name of their kind. */
 function plainOf(bytes: Buffer, value: Span): string {
   const kind = kindOf(bytes, value);
   if (kind === "object" || kind === "array") return kind;
-  // More than a message shows is no single word.
+  // A longer text is no single word.
   if (value.end - value.start > WORDS_BYTES) return kind;
   return (kind === "string" ? stringOf(bytes, value) : textOf(bytes, value)).trim().toLowerCase();
 }
@@ -222,7 +222,7 @@ function wordsOf(bytes: Buffer, value: Span): string {
   return shortWords(bytes.toString("utf8", value.start, Math.min(value.end, value.start + WORDS_BYTES)));
 }
 
-/** Null, false, 0, a word that says that all is well, an empty list, and an object of nothing else. */
+/** Whether a value means no error: null, false, 0, a word for success, an empty list, or an object of only such values. */
 export function isNothing(bytes: Buffer, value: Span): boolean {
   const kind = kindOf(bytes, value);
   if (kind === "array") return skipBlanks(bytes, value.start + 1) === value.end - 1;

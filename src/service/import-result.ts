@@ -7,31 +7,31 @@ import { type AnswerCounts, readCounts } from "./answer-counts.ts";
 import { isNothing, readErrorWords } from "./error-words.ts";
 import { findByKey } from "./said-of-records.ts";
 
-/** Where an answer to an import lists the records that were rejected; a key and a message stand within each. */
+/** Paths in an answer to an import: the list of rejected records, and key and message within each. */
 export interface ResultPaths {
   rejected: JsonPath;
   key: JsonPath;
   message: JsonPath | null;
 }
 
-/** What a 2xx answer to an import says of the records in it. */
+/** The result of an import according to a 2xx answer. */
 export type ImportResult =
-  /** `reportedBy`: by the status code alone, or by an answer that reports single records. */
+  /** `reportedBy`: the status code alone, or a report of single records. */
   | {
       kind: "accepted";
       rejected: { index: number; message: string }[];
       reportedBy: "status" | "records";
-      /** The whole of the answer, where that is all that it says of the records. */
+      /** The answer as a whole, where it has no report of single records. */
       acceptance?: Acceptance & { kind: "accepted" };
-      /** Its numbers. */
+      /** The counts in the answer. */
       counts?: AnswerCounts;
     }
-  /** The named ones are refused, and an error beside them leaves open what became of all others. */
+  /** The named records are refused; an error beside them makes the outcome of all others unknown. */
   | { kind: "partial"; rejected: { index: number; message: string }[]; words: string }
   | { kind: "html" }
-  /** JSON that ends early: what it would have said is unknown. */
+  /** Truncated JSON: the outcome is unknown. */
   | { kind: "cut" }
-  /** Something was refused and cannot be tied to records: counts as 422. */
+  /** A refusal that names no records: treated as 422. */
   | { kind: "refused"; words: string };
 
 /**
@@ -47,7 +47,7 @@ export function readImportResult(
   if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
   const { root } = acceptance;
   const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
-  // Records that were named count beside an error. A report of none beside one is no report.
+  // A report that names records is used even beside an error; an empty report beside an error is ignored.
   const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
   const counts = readCounts(answer.body, root);
   if (isReport) return read.kind === "accepted" ? { ...read, counts } : read;
@@ -77,20 +77,20 @@ function readRejected(
   for (const { key, words } of reports) {
     const [index, second] = key === undefined ? [] : indexesOf(key);
     const said = shortWords(words);
-    // An object without a record, such as { "count": 0 }, may say in its own way that there is none.
+    // An object without a record, such as { "count": 0 }, may mean that there is none.
     if (index === undefined && isNothing(bytes, found.span)) return none;
-    // A refusal that names no record sent, or more than one, says that something failed but not what.
+    // A refusal that matches no sent record, or several, does not show which one failed.
     if (index === undefined || second !== undefined) return { kind: "refused", words: said };
     if (!rejected.has(index)) rejected.set(index, said);
   }
   const named = [...rejected].map(([index, message]) => ({ index, message }));
-  // The error may sum the records up, or say that nothing was saved for their sake.
+  // The error may summarize these records, or mean that nothing was saved because of them.
   const words = named.length === keys.length ? undefined : readErrorWords(bytes, root, "beside", found.span);
   if (words !== undefined && named.length > 0) return { kind: "partial", rejected: named, words };
   return { kind: "accepted", rejected: named, reportedBy: "records" };
 }
 
-/** A list of records, one record alone, or an object of reasons by key. Undefined: nothing that names records. */
+/** Reads a list of records, a single record, or an object of reasons by key. Undefined where no records can be named. */
 function reportsAt(
   bytes: Buffer,
   place: Span,

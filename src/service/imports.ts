@@ -1,6 +1,6 @@
 import type { ServiceAnswer, ServiceClient, Turn } from "./client.ts";
 
-/** Sends one import. Never repeated here: after an unknown outcome its rows go again with their newest values. */
+/** Sends one import. Never retried here: after an unknown outcome its rows are sent again with their newest values. */
 export function sendImport(
   client: ServiceClient,
   request: {

@@ -1,57 +1,57 @@
-/* What is kept of the forms of answers (`answer-form.ts`): which are usual, which are new, and what a person is shown of them. */
+/* Stored forms of answers (see `answer-form.ts`): usual ones, new ones, and their description for a person. */
 import type { Doubt } from "./acceptance.ts";
 import type { UsuallySaid } from "./said-of-records.ts";
 
-/** Short enough to be kept for each endpoint, and without a value of the shop's own. */
+/** Small enough to be stored for each endpoint, and without values of the shop. */
 export interface AnswerForm {
   kind: "empty" | "text" | "boolean" | "null" | "number" | "string" | "array" | "object";
-  /** Names at the top and one level below, with their types: `data.id string`. Of a text its words. */
+  /** Names at the top and one level below, with their types: `data.id string`. For a text, its words. */
   names: string[];
-  /** What it says of how it went: `status=ok`. */
+  /** Fields that report the outcome: `status=ok`. */
   verdicts: string[];
-  /** Why an acceptance is doubted, whatever the form. */
+  /** Why an acceptance is doubtful, whatever the form. */
   doubt: Doubt["why"] | null;
-  /** What it says of single records. Absent: the request had none. */
+  /** What it reports of single records. Absent: the request had none. */
   said?: string[];
-  /** It has what an acceptance has: a yes, a count of what was taken, what the request named. Absent: it has not. */
+  /** It has a sign of acceptance: a yes, a count of accepted records, or values of the request. */
   isWell?: true;
-  /** Of its verdicts the one that is the status of an order, where that is another than the one that was sent. Absent: none is. */
+  /** The verdict that is an order's status, where it differs from the one that was sent. */
   shown?: string;
 }
 
 export interface KnownForm extends AnswerForm {
-  /** So often, up to three. */
+  /** How often it was received, up to three. */
   times: number;
-  /** It took the place of all others for a while, and is forgotten when one of those comes back. */
+  /** It replaced all other forms for a while, and is dropped when one of those is received again. */
   isReplacement?: true;
-  /** It counts because of its time alone, since then by this machine's clock. */
+  /** Since when it is usual only because of its age, by this machine's clock. */
   adoptedAt?: string;
-  /** A person has seen that. */
+  /** A person has acknowledged that. */
   isSeen?: true;
 }
 
 export interface NewForm extends AnswerForm {
-  /** When it came last, by the clock of `since`. */
+  /** When it was last received, by the clock of `since`. */
   lastMs: number;
-  /** For so long it was all that its requests were answered with. */
+  /** For how long, in milliseconds, it was the only answer to its requests. */
   forMs: number;
-  /** How often it came. */
+  /** How often it was received. */
   times: number;
-  /** So often a read has shown that what was answered with it took effect. */
+  /** How often a read has shown that a request answered with it took effect. */
   proved: number;
-  /** No usual answer came since the first time. */
+  /** No usual answer was received since it first was. */
   isAlone: boolean;
 }
 
-/** What is known of the answers of one endpoint. */
+/** What was learned about the answers of one endpoint. */
 export interface LearnedForms {
   known: KnownForm[];
   fresh: NewForm[];
   /** Since when there is a usual form; by the service's own clock where it sends one. */
   since: string | null;
-  /** When it was last seen, by the same clock, until that is long enough. Absent: an earlier version has learned it. */
+  /** When it was last seen, by the same clock, until that is long enough. Absent where an earlier version learned it. */
   seenAt?: string;
-  /** What is usually said of a record. Absent: no answer was read for it. */
+  /** What is usually reported of a record. Absent: no answer was examined for it. */
   records?: UsuallySaid;
 }
 
@@ -59,7 +59,7 @@ export const NOTHING_LEARNED: LearnedForms = { known: [], fresh: [], since: null
 
 const NAMES_SHOWN = 8;
 
-/** Stands in a form whose words differ from answer to answer. */
+/** Stands for the words in a form whose text varies. */
 export const ANY_WORDS = "*";
 
 export function isWord(verdict: string): boolean {
@@ -70,7 +70,7 @@ export function nameOf(name: string): string {
   return name.slice(0, name.lastIndexOf(" "));
 }
 
-/** For a person, in no language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
+/** For a person, independent of language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
 export function describeForm({ kind, names, verdicts }: AnswerForm): string {
   const [first = ""] = names;
   if (kind === "empty") return '""';

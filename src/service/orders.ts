@@ -8,7 +8,7 @@ const ORDERS = "/api/v1/1c/orders";
 const BATCH = { area: "orders", method: "GET", path: ORDERS } as const;
 const CONFIRM = { area: "orders", method: "POST", path: `${ORDERS}/confirm` } as const;
 
-/** Asks for the next batch. Never repeated here: a second call may deliver the following batch. */
+/** Requests the next batch. Never retried here: a second call may deliver the following batch. */
 export function fetchBatch(
   client: ServiceClient,
   query: readonly (readonly [string, string])[],
@@ -18,7 +18,7 @@ export function fetchBatch(
   return client.request({ ...BATCH, query, signal, ...(turn && { turn }) });
 }
 
-/** What a link in an answer asks of {@link fetchBatch}. */
+/** The query for {@link fetchBatch} in a link of an answer. */
 export function queryOfBatch(client: ServiceClient, link: string): ReturnType<ServiceClient["queryOf"]> {
   return client.queryOf(BATCH.path, link);
 }
@@ -28,7 +28,7 @@ export function turnOfBatch(client: ServiceClient, signal: AbortSignal): Promise
   return client.turn({ ...BATCH, signal });
 }
 
-/** Confirms a batch. `body` is JSON text. Repeating it is the job's decision, because what is durable is decided there. */
+/** Confirms a batch. `body` is JSON text. Never retried here: the job decides, because it ensures what is durable. */
 export function confirmBatch(
   client: ServiceClient,
   body: string,
@@ -44,14 +44,14 @@ export function turnOfConfirm(client: ServiceClient, signal: AbortSignal): Promi
   return client.turn({ ...CONFIRM, signal });
 }
 
-/** Asks for changes. `since` is sent as it is, encoded. */
+/** Requests the list of changes. `since` is sent unchanged, URL-encoded. */
 export function fetchUpdates(client: ServiceClient, since: string, signal: AbortSignal): Promise<ServiceAnswer> {
   return repeatSafely(client.clock, signal, () =>
     client.request({ area: "orders", method: "GET", path: `${ORDERS}/updates`, query: [["since", since]], signal }),
   );
 }
 
-/** Reads one order whole. `serviceId` is a UUID as the service writes it. */
+/** Reads one whole order. `serviceId` is a UUID as the service writes it. */
 export function fetchSnapshot(client: ServiceClient, serviceId: string, signal: AbortSignal): Promise<ServiceAnswer> {
   return repeatSafely(client.clock, signal, () =>
     client.request({
@@ -64,7 +64,7 @@ export function fetchSnapshot(client: ServiceClient, serviceId: string, signal: 
   );
 }
 
-/** The order of the service's own to which a permanent redirect points, where it points to one. */
+/** The order at the service to which a permanent redirect points; undefined where it points to none. */
 export function orderMovedTo(error: unknown): { orderId: string; serviceId: string } | undefined {
   const [, serviceId] = (error instanceof ServiceError ? error.movedTo : undefined)?.split(`${ORDERS}/`) ?? [];
   const orderId = serviceId === undefined ? undefined : readOrderId(serviceId);
@@ -82,7 +82,7 @@ export function turnOfStatus(client: ServiceClient, request: StatusRequest): Pro
   return client.turn({ area: "orders", target: "order", ...request });
 }
 
-/** Sets an order's status. Never repeated here: after an unknown outcome the order is read before anything is sent again. */
+/** Sets an order's status. Never retried here: after an unknown outcome the order is read before anything is sent again. */
 export function sendStatus(
   client: ServiceClient,
   request: StatusRequest & { body: string; turn: Turn },

@@ -3,28 +3,27 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createHttpAgent, type Route } from "./agent.ts";
 
-/** A receiver of alerts is small and near or it is down: nothing waits for it longer than this. */
+/** A receiver of alerts is small and near, so a longer wait means that it is down. */
 const CONNECT_MS = 5_000;
 const TOTAL_MS = 10_000;
-/** The answer is of no interest; so much is read that the connection can end in an orderly way. */
+/** The answer is ignored; so much of it is read for an orderly end of the connection. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 export interface OutsideCall {
   method: "GET" | "POST";
-  /** The administrator's own address. It may hold a token, so it stands in no message. */
+  /** The administrator's URL. It may contain a token, so it must not appear in messages. */
   url: string;
   /** JSON text. */
   body?: string;
   userAgent: string;
   signal: AbortSignal;
-  /** As for the service, but for a proxy that is named for the service alone. */
+  /** As for the service, except that a proxy configured for the service is not used. */
   route?: Route;
 }
 
 /**
- * Calls an address of the administrator's own. Follows no redirect, carries nothing of the service's credentials and
- * has time limits of its own.
- * @throws BridgeError `unreachable`, `timed_out` or `request_refused`, none of which holds the address
+ * Calls a URL of the administrator. Follows no redirects, sends no credentials of the service and has its own time limits.
+ * @throws BridgeError `unreachable`, `timed_out`, `request_refused` or `stopped`, without the URL
  */
 export async function callOutside(call: OutsideCall): Promise<void> {
   const url = new URL(call.url);
@@ -70,7 +69,7 @@ export async function callOutside(call: OutsideCall): Promise<void> {
   }
 }
 
-/** `https://user:password@host/` is how some receivers are addressed. */
+/** For URLs with credentials: `https://user:password@host/`. */
 function authorizationOf(url: string): Record<string, string> {
   const { username, password } = new URL(url);
   if (username === "" && password === "") return {};
@@ -78,7 +77,7 @@ function authorizationOf(url: string): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(pair, "utf8").toString("base64")}` };
 }
 
-/** A code only: a message of the network's may hold the address. */
+/** Only a code: the message of a network error may contain the URL. */
 function codeOf(error: unknown): string | Message {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   const code = (error as { code?: unknown } | null)?.code;

@@ -1,8 +1,8 @@
 import type { Clock } from "../platform/ports.ts";
 
 /**
- * One rate limit for everything the bridge asks: requests start at least `1000 / perSecond` milliseconds apart, in
- * the order in which they came. Without it a catch-up after an outage would hammer the service.
+ * One rate limit for all requests: they start at least `1000 / perSecond` milliseconds apart, in order of arrival.
+ * Otherwise catching up after an outage would overload the service.
  */
 export class Pacer {
   readonly #clock: Clock;

@@ -1,15 +1,15 @@
 /*
- * What in an answer to an import says in words, or in a fraction, that a part of the records was taken: `"progress": "2/3"`,
- * `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. Beside a word that says that all is well it makes an acceptance doubtful all the same.
- * Counts under names of their own are compared in `answer-counts.ts`. Pure.
+ * Finds words or fractions in an answer to an import which mean that only a part of the records was accepted:
+ * `"progress": "2/3"`, `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. They make an acceptance doubtful even beside a word
+ * for success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
  */
 
 import { shortWords } from "../answers/inert-text.ts";
 import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
 
-/** A text of an answer, or a number of it. */
-interface Told {
-  /** Of its member, in words: `not found`. Empty where it is the whole answer, or stands in a list. */
+/** A text or number in an answer. */
+interface Part {
+  /** The member's name in words: `not found`. Empty for the whole answer and for elements of a list. */
   label: string;
   text: string;
   isNumber: boolean;
@@ -26,34 +26,34 @@ const NUMBER = String.raw`(?<![\p{L}\d_./-]|\d:)(\d{1,9})(?![\p{L}\d_%/]|[.,:-]\
 const NUMBERS = new RegExp(NUMBER, "gu");
 const WORD_START = String.raw`(?<![\p{L}\d_])`;
 const WORD_END = String.raw`(?![\p{L}\d_])`;
-/** What became of records that are not there, in the service or in the request. */
+/** Words for missing records. */
 const MISSING_WORDS = [
   "not ?(?:found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded)",
   "missing|absent|nonexistent|unknown|unmatched|unrecogni[sz]ed",
   `не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\\p{L}*`,
   `отсутству\\p{L}*|неизвестн\\p{L}*`,
 ].join("|");
-/** What was not taken. */
+/** Words for refused records. */
 const REFUSED_WORDS = [
   MISSING_WORDS,
   "fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?",
   `не удалось|отклон\\p{L}*|отказ\\p{L}*|отвергнут\\p{L}*|ошиб\\p{L}*|сбо[йяеюи]\\p{L}*|неверн\\p{L}*|некорректн\\p{L}*`,
 ].join("|");
-/** Or was left out, which as a bare count may be of records that had that value before. */
+/** Also words for skipped records; a bare count of these may be of unchanged records. */
 const FAILED_WORDS = [
   REFUSED_WORDS,
   `skipped|ignored|omitted|dropped|lost|пропу(?:щен|ск)\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*`,
 ].join("|");
 const FAILED = new RegExp(`${WORD_START}(?:${FAILED_WORDS})${WORD_END}`, "giu");
-/** A member whose number counts such records, and nothing else. */
+/** Names of members that count refused records, and nothing else. */
 const REFUSED_NAME = new RegExp(
   `^(?:(?:num|number|count|total)(?: of)? )?(?:${REFUSED_WORDS})(?: (?:count|total|records|items|rows|articles|products|skus|keys))?$`,
   "iu",
 );
-/** Records that had that value before. A count of changes says nothing of them. */
+/** Words for unchanged records, which a count of changes does not include. */
 const SAME =
   /(?<!\p{L})(?:unchanged|changed|same|identical|equal|up[ -]to[ -]date|already|без изменени\p{L}*|(?:не ?)?изменил\p{L}*|(?:не ?)?измен[её]н\p{L}*|совпада\p{L}*|актуальн\p{L}*|уже)(?!\p{L})/giu;
-/** A record is one of these: they count a request together. */
+/** Words for created, updated and unchanged records: their counts add up to the request. */
 const EITHER =
   /(?<!\p{L})(?:creat|insert|add|new|updat|созда|добавл|нов|обновл)\p{L}*|(?<!\p{L})(?:unchanged|same|identical|без изменени\p{L}*|не ?измен\p{L}*)(?!\p{L})/giu;
 const COUNTED =
@@ -78,34 +78,34 @@ const OF_WHOLE = new RegExp(
   "giu",
 );
 
-/** A status of its own. */
+/** A status that means partial acceptance. */
 const PARTIAL =
   /^\W*(?:partial(?:ly)?(?:[ _-](?:success|succeeded|accepted|processed|updated|imported|saved|completed?|ok|content))?|частичн\p{L}*(?: \p{L}+)?)\W*$/iu;
 const PARTIAL_FLAG = /^(?:is )?(?:partial|incomplete|truncated)$/;
 
 /**
- * Undefined, or the text in short that says that the service has taken a part of the records.
+ * The text, shortened, which means that the service has accepted only a part of the records; undefined where there is none.
  * @param root of the answer's JSON, where it is JSON
- * @param sent the records of the request: what an answer repeats of them says nothing
+ * @param sent the records of the request: texts repeated from them are ignored
  */
 export function readPartWords(
   body: Buffer,
   root: Span | undefined,
   sent: readonly { record: string; key: readonly string[] }[],
 ): string | undefined {
-  const told = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readTold(body, root);
-  const part = findPart(told, sent.length, (text) => isRepeated(text, sent));
+  const parts = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readParts(body, root);
+  const part = findPart(parts, sent.length, (text) => isRepeated(text, sent));
   return part === undefined ? undefined : wordsOf(part);
 }
 
-/** The same of a number alone that counts refused records: beside one nothing else is a count of what has changed. */
+/** The text of a member that counts refused records: beside it no other count can be one of changes. */
 export function readRefusedCount(body: Buffer, root: Span | undefined): string | undefined {
-  const refused = root === undefined ? undefined : readTold(body, root).find(isRefusedCount);
+  const refused = root === undefined ? undefined : readParts(body, root).find(isRefusedCount);
   return refused === undefined ? undefined : wordsOf(refused);
 }
 
 /**
- * The counts in a text, without fractions and what was left out: those of what was changed and of what was the same together, and all others.
+ * The counts in a text, without fractions and skipped records: the sum for changed and unchanged records, and all others.
  * @example
  * readCountsInWords("Loaded 7 rows: 2 created, 5 updated"); // { changed: 7, others: [7] }
  */
@@ -124,11 +124,11 @@ export function readCountsInWords(text: string): { changed: number | undefined; 
   return { changed: changed.length === 0 ? undefined : sum(changed), others: counts.flatMap(({ others }) => others) };
 }
 
-function wordsOf({ label, text }: Told): string {
+function wordsOf({ label, text }: Part): string {
   return shortWords(label === "" ? text : `${label}: ${text}`);
 }
 
-function isRefusedCount({ label, text, isNumber }: Told): boolean {
+function isRefusedCount({ label, text, isNumber }: Part): boolean {
   return isNumber && Number(text) > 0 && REFUSED_NAME.test(label);
 }
 
@@ -137,9 +137,9 @@ function isRepeated(text: string, sent: readonly { record: string }[]): boolean 
   return sent.some(({ record }) => record.includes(literal));
 }
 
-/** What says it of a request of so many records. */
-function findPart(told: readonly Told[], size: number, isOwn: (text: string) => boolean): Told | undefined {
-  const all = told.map((each) => ({ each, segments: segmentsOf(each) }));
+/** The text or number which means that fewer than `size` records were accepted. */
+function findPart(parts: readonly Part[], size: number, isOwn: (text: string) => boolean): Part | undefined {
+  const all = parts.map((each) => ({ each, segments: segmentsOf(each) }));
   const flat = all.flatMap(({ segments }) => segments.flatMap(clausesOf));
   const either = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, EITHER))));
   const same = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, SAME))));
@@ -160,18 +160,18 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** What is said at once: a bare number or fraction is one of its member. */
-function segmentsOf({ label, text }: Told): string[] {
+/** Sentences and list items of the text; a bare number or fraction together with its label. */
+function segmentsOf({ label, text }: Part): string[] {
   if (!/(?!of|из)\p{L}{2}/u.test(text)) return [label === "" ? text : `${label}: ${text}`];
   return text.split(/[,;|\n\r]+\s*|\.(?:\s|$)/).filter((segment) => segment.trim() !== "");
 }
 
-/** Without what stands in brackets, and that by itself. */
+/** The texts outside and inside parentheses. */
 function clausesOf(segment: string): string[] {
   return segment.split(/[()]/);
 }
 
-/** The numbers that stand beside such a word: `skipped: 1`, `1 article not found`. */
+/** The numbers beside these words: `skipped: 1`, `1 article not found`. */
 function countsAt(segment: string, words: RegExp): number[] {
   const text = segment.replace(FRACTION, "$1");
   const isNumberFirst = /^[^\p{L}\d]*\d/u.test(text);
@@ -196,7 +196,7 @@ function read(pattern: RegExp, text: string): number | undefined {
   return NONE.test(words) ? undefined : Number(number);
 }
 
-/** Fractions of so many records, or of more, in which fewer were taken. */
+/** Fractions of `size` or more records in which fewer were accepted. */
 function fractionsOf(segment: string, size: number): { part: number; isEither: boolean }[] {
   if (segment.search(SAME) >= 0 || segment.search(FAILED) >= 0) return [];
   const isEither = segment.search(EITHER) >= 0;
@@ -214,34 +214,34 @@ function fractionsOf(segment: string, size: number): { part: number; isEither: b
   });
 }
 
-/** The texts and numbers of the answer itself. Lists of objects are lists of records. */
-function readTold(body: Buffer, root: Span): Told[] {
-  const told: Told[] = [];
+/** The texts and numbers of the answer, without lists of objects, which are lists of records. */
+function readParts(body: Buffer, root: Span): Part[] {
+  const parts: Part[] = [];
   const add = (label: string, value: Span, level: number) => {
     const kind = kindOf(body, value);
-    if (kind === "string") told.push(plain(label, headOf(body, value, TEXT_BYTES)));
-    if (kind === "number") told.push({ label, text: textOf(body, value), isNumber: true });
+    if (kind === "string") parts.push(plain(label, headOf(body, value, TEXT_BYTES)));
+    if (kind === "number") parts.push({ label, text: textOf(body, value), isNumber: true });
     if (kind === "boolean" && PARTIAL_FLAG.test(label) && textOf(body, value) === "true")
-      told.push(plain(label, "partial"));
+      parts.push(plain(label, "partial"));
     if (kind === "array") {
       for (const element of elementsOf(body, value).slice(0, LISTED_MAX))
-        if (kindOf(body, element) === "string") told.push(plain("", headOf(body, element, TEXT_BYTES)));
+        if (kindOf(body, element) === "string") parts.push(plain("", headOf(body, element, TEXT_BYTES)));
     }
     if (kind !== "object" || level >= LEVELS) return;
     someMember(body, value, (member) => {
       if (member.key.length <= NAME_MAX) add(inWords(member.key), member.value, level + 1);
-      return told.length >= TEXTS_MAX;
+      return parts.length >= TEXTS_MAX;
     });
   };
   add("", root, 0);
-  return told;
+  return parts;
 }
 
-function plain(label: string, text: string): Told {
+function plain(label: string, text: string): Part {
   return { label, text, isNumber: false };
 }
 
-/** `notFound_count` is `not found count`. */
+/** `notFound_count` becomes `not found count`. */
 function inWords(name: string): string {
   return name
     .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")

@@ -1,20 +1,20 @@
-/* The bodies of answers: bounded, and without keeping the event loop. */
+/* Reads bodies of answers with a limit, without blocking the event loop. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { JsonTooLargeError } from "../answers/json-text.ts";
 import { scanInSlices } from "../answers/scan-json.ts";
 import { inTurns } from "../answers/slices.ts";
 
-/** How much of an error's body is read: enough for its words, never a download. */
+/** How much of an error's body is read: enough for its text. */
 const ERROR_BODY_BYTES_MAX = 64 * 1024;
-/** An answer to a POST: results of each record of a chunk at most. */
+/** Limit of the answer to a POST: at most a result for each record of a chunk. */
 export const ACCEPTANCE_BYTES_MAX = 16_000_000;
-/** So many results of records, some values each: what is read of them stops everything else meanwhile. */
+/** Limit of values in such an answer: reading them blocks the event loop. */
 export const ACCEPTANCE_VALUES_MAX = 500_000;
-/** What is copied in one go; more would keep the event loop. */
+/** Bytes copied at a time; more would block the event loop. */
 const COPY_BYTES = 16 * 1024 * 1024;
 
-/** The whole body, or undefined where it is larger than `max` bytes. A body that ends early rejects. */
+/** The whole body, or undefined where it is larger than `max` bytes. Rejects where the body ends early. */
 export async function readUpTo(
   body: Dispatcher.ResponseData["body"],
   max: number,
@@ -37,7 +37,7 @@ export async function readUpTo(
   return await joined(chunks, size);
 }
 
-/** One buffer of all chunks. Each is let go as soon as it is copied, and a large body does not keep the event loop. */
+/** Joins the chunks. Each is released as soon as it is copied, and a large body does not block the event loop. */
 async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
   if (size <= COPY_BYTES) return Buffer.concat(chunks, size);
   const whole = Buffer.allocUnsafeSlow(size);
@@ -55,7 +55,7 @@ async function joined(chunks: Buffer[], size: number): Promise<Buffer> {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** What is no JSON is judged elsewhere. */
+/** Whether JSON has more values than allowed; false for anything that is no JSON. */
 export async function holdsTooMuch(acceptance: Buffer): Promise<boolean> {
   try {
     const limits = { valuesMax: ACCEPTANCE_VALUES_MAX, blanksMax: Number.POSITIVE_INFINITY };
@@ -70,7 +70,7 @@ export async function readPreview(body: Dispatcher.ResponseData["body"]): Promis
   try {
     return (await readUpTo(body, ERROR_BODY_BYTES_MAX, 0)) ?? NO_BYTES;
   } catch {
-    // The status line has said what matters; a body that breaks off adds nothing.
+    // The status line is enough where the body is cut off.
     return NO_BYTES;
   }
 }

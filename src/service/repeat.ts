@@ -4,15 +4,15 @@ import { BridgeError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
 import { ServiceError } from "./service-error.ts";
 
-/** Two more tries within a few seconds carry a request over a restart of the service; what lasts longer is for the job's backoff. */
+/** Two retries within a few seconds cover a restart of the service; longer outages are left to the job's backoff. */
 const REPEATS_MAX = 2;
 const FIRST_WAIT_MS = 300;
 const WAIT_FACTOR = 3;
 
 /**
- * Runs a request that has no effect on the service again after a passing failure. A failure that names a time to
- * wait (`Retry-After`), a refusal and an answer that was read are not repeated: they are for the job to decide.
- * @throws BridgeError `stopped` also where the wait is cut off
+ * Runs a request without side effects, and retries it after a temporary failure. Not retried are failures with
+ * `Retry-After`, refusals and unreadable answers: the job decides about them.
+ * @throws BridgeError `stopped`, also where the wait is aborted
  */
 export async function repeatSafely<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   try {
@@ -26,8 +26,8 @@ export async function repeatSafely<T>(clock: Clock, signal: AbortSignal, ask: ()
 function repeat<T>(clock: Clock, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   return pRetry(ask, {
     retries: REPEATS_MAX,
-    // Its own waits follow setTimeout and Math.random, so no simulated time could pass them and no seed repeat them: the wait is
-    // made below, on the clock that was handed in.
+    // p-retry's own waits use setTimeout and Math.random, which a simulated clock and seed cannot control; so the wait is
+    // below, on the injected clock.
     minTimeout: 0,
     maxTimeout: 0,
     signal,

@@ -1,20 +1,20 @@
 import { parseTimestamp } from "../answers/timestamp.ts";
 
-/** Even where the service asks for 0 or a time that has passed: a limit was hit, so at least let one window go by. */
+/** Applies even to 0 or a time in the past: a limit was reached, so at least one window should pass. */
 export const RETRY_AFTER_MIN_MS = 1_000;
 
-/** A wrong clock or unit may ask for years; after an hour one more question does no harm, and orders are waiting. */
+/** A wrong clock or unit may mean years; after an hour one more request does no harm, and orders are waiting. */
 export const RETRY_AFTER_MAX_MS = 3_600_000;
 
-/** No service asks for 31 years: numbers from here on are epoch seconds, and from {@link EPOCH_MS_FROM} milliseconds. */
+/** As a number of seconds this would be 31 years: larger numbers are epoch seconds, from {@link EPOCH_MS_FROM} on milliseconds. */
 const EPOCH_SECONDS_FROM = 1e9;
 const EPOCH_MS_FROM = 1e12;
 
 /**
  * How long the service asks us to wait, in milliseconds between {@link RETRY_AFTER_MIN_MS} and
- * {@link RETRY_AFTER_MAX_MS}. Takes seconds (fractions too), HTTP and ISO dates, epoch seconds and milliseconds; a negative
- * or past time is the minimum. Of several headers the longest wait counts. Undefined without a header or where it says
- * nothing readable: the caller's own backoff applies then.
+ * {@link RETRY_AFTER_MAX_MS}. Accepts seconds (with fractions), HTTP and ISO dates, epoch seconds and milliseconds; a
+ * negative or past time is the minimum. Of several headers the longest wait counts. Undefined without a readable header:
+ * the caller's own backoff then applies.
  */
 export function readRetryAfter(header: string | string[] | undefined, nowMs: number): number | undefined {
   const headers = header === undefined ? [] : [header].flat();

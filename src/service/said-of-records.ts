@@ -1,27 +1,27 @@
 /*
- * What an answer to an import says of single records: `{"not_found": ["B"]}`, `[{"sku": "B", "status": 404}]`,
- * `{"B": "NOT_FOUND"}`. Wherever a record of the request is named, what stands there is said of that record. No list of
- * words covers every form of a refusal: what is usually said of a record that was taken is learned. A list that names none of them, and has as
- * many elements as the request, may say it of each in its place: `{"results": ["ok", "skipped"]}`. Pure.
+ * What an answer to an import reports of single records: `{"not_found": ["B"]}`, `[{"sku": "B", "status": 404}]`,
+ * `{"B": "NOT_FOUND"}`. Wherever the answer names a record of the request, the words there belong to that record. No list of
+ * words covers every form of a refusal, so the usual words for accepted records are learned. A list that names no record
+ * and has as many elements as the request may report each by its position: `{"results": ["ok", "skipped"]}`. Pure.
  */
 
 import { SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
 
 export interface SaidOfRecords {
-  /** What is said of each record of a request, in its order; an empty set: it is not named. */
+  /** The words for each record, in the order of the request; an empty set where it is not named. */
   of: readonly ReadonlySet<string>[];
-  /** Lists with something in them that says nothing of any. */
+  /** Non-empty lists that report no record by name. */
   lists: readonly string[];
 }
 
-/** What is usually said of the records of one endpoint. */
+/** The usual words for accepted records of one endpoint. */
 export interface UsuallySaid {
   words: readonly string[];
-  /** Every record was named in every answer. */
+  /** Whether every record was named in every answer. */
   isEachNamed: boolean;
-  /** In so many answers, up to {@link USUAL_TIMES}. */
+  /** Number of answers, up to {@link USUAL_TIMES}. */
   times: number;
-  /** In so many of them lists were looked at that name no record. */
+  /** Number of these answers whose lists without named records were examined. */
   listTimes?: number;
 }
 
@@ -34,32 +34,32 @@ export interface SentRecord {
 export const NOTHING_SAID: UsuallySaid = { words: [], isEachNamed: true, times: 0 };
 
 const USUAL_TIMES = 3;
-/** So many different things are said that they are values of the records and no verdicts. */
+/** More different words than this are values of the records and no verdicts. */
 const WORDS_MAX = 30;
 const WORD_MAX = 60;
 const DEPTH_MAX = 6;
-/** Shorter keys, and short numbers, stand in texts that do not mean them. */
+/** Shorter keys, and short numbers, occur in texts that do not refer to them. */
 const KEY_IN_TEXT_MIN = 3;
 const TEXT_MAX = 4_000;
-/** Numbers that count nothing. */
+/** Numbers that are no counts. */
 const CODE = /^(?:0\d{2,}|\d{6,})$/;
 const IN_WORD = /[\p{L}\d_]/u;
 const SEPARATORS = ["/", ":", "|"];
 
-/** That it was taken, in whatever words. */
+/** Means accepted, in whatever words. */
 const WELL = "+";
-/** Before what a list says of records by their places. */
+/** Prefix of words that a list reports by position. */
 const IN_PLACE = "@";
-/** Behind it: the list had a verdict for each of several records; for the only one, which may be one on the whole; or says something else. */
+/** Suffixes for lists: a verdict for each of several records; for a single record, which may be about the whole; other content. */
 const LIST_OF_ALL = "+";
 const LIST_OF_ONE = "1";
 const OTHER_LIST = "…";
-/** Of more different things said so they are no verdicts. */
+/** More different words in such a list are no verdicts. */
 const IN_PLACE_MAX = 10;
-/** That it is not named. */
+/** Means not named. */
 const NOT_NAMED = "-";
 
-/** Beside the key of a record: how it went. */
+/** Names of members that report the outcome beside a record's key. */
 const VERDICT =
   /^(?:is|was|has|http)?(?:status|state|code|result|outcome|errno|errors?|errorcode|errortext|errormessage|statuscode|resultcode|success|successful|succeeded|ok|accepted|saved|stored|applied|done|updated|created|processed|found|skipped|ignored|rejected|message|msg|reason|detail|details|warnings?|note)$/;
 
@@ -117,7 +117,7 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
     const place = `${IN_PLACE}${path}[]`;
     const words = list.length === sent.length ? list.map((element) => verdictsInPlace(place, element)) : [];
     const different = new Set(words.flat());
-    // One of which none is a yes may as well list anything else.
+    // A list of scalars without a yes may list anything else.
     const isSaid = list.some((element) => typeof element === "object") ? different.size > 0 : different.has(WELL);
     if (!isSaid || different.size > IN_PLACE_MAX) {
       if (!isTakenPlace(path)) lists.add(listWord(place, OTHER_LIST));
@@ -144,7 +144,7 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
   return { of: said, lists: [...lists] };
 }
 
-/** What is said of a record by its place in a list. Numbers are verdicts only as flags and as HTTP statuses. */
+/** The words for a record by its position in a list. Numbers are verdicts only as flags and HTTP statuses. */
 function verdictsInPlace(place: string, element: unknown): string[] {
   const verdict = (name: string, value: unknown) => verdictOf(place, { name, value, sent: undefined });
   if (isObject(element)) return verdictsIn(element, 0).flatMap(({ name, value }) => verdict(name, value));
@@ -157,7 +157,7 @@ function listWord(place: string, sign: string): string {
   return `${place.slice(0, WORD_MAX - 1)}${sign}`;
 }
 
-/** The list of which this is said; undefined where records are named. */
+/** The list that a word reported by position comes from; undefined for words of named records. */
 function placeOf(word: string): string | undefined {
   return word.startsWith(IN_PLACE) ? word.slice(0, word.lastIndexOf("[]") + 2) : undefined;
 }
@@ -167,7 +167,7 @@ function isTakenPlace(path: string): boolean {
   return TAKEN_NAME.test(name) || SAME_NAME.test(name);
 }
 
-/** The place where records are named is a word itself: `updated` says yes, `ignored` does not. */
+/** The path where records are named is a word itself: `updated` means accepted, `ignored` does not. */
 function placeWords(path: string): string {
   return isTakenPlace(path) ? WELL : `${path}[]`;
 }
@@ -182,7 +182,7 @@ function verdictsIn(element: object, depth: number): { name: string; value: unkn
   });
 }
 
-/** What was sent may be repeated: then it matters whether a number of it is another one. */
+/** The answer may repeat what was sent: reports numbers that differ. */
 function repeatsIn(place: string, element: object, record: object): string[] {
   return Object.entries(element).flatMap(([name, value]) => {
     const own: unknown = (record as Readonly<Record<string, unknown>>)[name];
@@ -201,7 +201,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Nothing where it says nothing, or repeats what was sent. */
+/** Empty where the value has no meaning or repeats what was sent. */
 function verdictOf(
   place: string,
   { name, value, sent }: { name: string; value: unknown; sent: SentRecord | undefined },
@@ -228,7 +228,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** A reported key is all key columns joined as a service is likely to print them, in either order, or else the first one alone. */
+/** Finds records by a reported key: all key columns joined by a usual separator, in either order, or else the first alone. */
 export function findByKey(keys: readonly (readonly string[])[]): (text: string) => readonly number[] {
   const whole = new Map<string, number[]>();
   const first = new Map<string, number[]>();
@@ -245,11 +245,11 @@ export function findByKey(keys: readonly (readonly string[])[]): (text: string) 
   return (text) => whole.get(text) ?? first.get(text) ?? [];
 }
 
-/** Where an answer names records of the request. */
+/** Finds records of the request that an answer names. */
 class Names {
   readonly #keys: readonly (readonly string[])[];
   readonly of: (text: string) => readonly number[];
-  /** Keys that are more than a word, by the first of theirs. */
+  /** Keys of more than one word, by their first word. */
   readonly #long: ReadonlyMap<string, readonly { key: string; index: number; first: { text: string; at: number } }[]>;
 
   constructor(sent: readonly SentRecord[]) {
@@ -262,7 +262,7 @@ class Names {
     this.#long = Map.groupBy(long, ({ first }) => first.text);
   }
 
-  /** The other key columns may stand beside the first. */
+  /** The other key columns may be members beside the first. */
   ofElement(element: object): readonly number[] {
     const scalars = Object.entries(element).filter(([key, value]) => isScalar(value) && !VERDICT.test(plainName(key)));
     const found =
@@ -288,7 +288,7 @@ class Names {
   }
 }
 
-/** Without what ends a sentence. */
+/** Words without punctuation at their end. */
 function wordsIn(text: string): { text: string; at: number }[] {
   return [...text.matchAll(/[\p{L}\d_./-]*[\p{L}\d_]/gu)].map(({ 0: word, index }) => ({ text: word, at: index }));
 }
@@ -298,17 +298,17 @@ function wordsOfOne(said: ReadonlySet<string>): string[] {
   return isNamed ? [...said] : [...said, NOT_NAMED];
 }
 
-/** All of it, for the form of the answer. */
+/** All words, for the form of the answer. */
 export function wordsOf(said: SaidOfRecords): string[] {
   return [...new Set([...said.of.flatMap(wordsOfOne), ...said.lists])].sort();
 }
 
-/** Whether these words are said of no record that was taken. */
+/** Whether some of these words are not usual for accepted records. */
 export function isUnusuallySaid(usual: UsuallySaid, words: readonly string[]): boolean {
   return isKnown(usual) && words.some((word) => isOdd(usual, word));
 }
 
-/** Of these records something else is said than usually of a record, or nothing where each is named. By their place in the request. */
+/** Records, by index in the request, with unusual words, or not named where usually each is. */
 export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: number; words: string }[] {
   if (!isKnown(usual)) return [];
   return said.of.flatMap((each, index) => {
@@ -317,7 +317,7 @@ export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: numbe
   });
 }
 
-/** Whether another answer teaches nothing. */
+/** Whether nothing more is learned from further answers. */
 export function hasSettled({ times, listTimes = 0 }: UsuallySaid): boolean {
   return times >= USUAL_TIMES && listTimes >= USUAL_TIMES;
 }
@@ -340,16 +340,16 @@ function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string)
   return !isListWord && isOther !== true;
 }
 
-/** The records were taken. The same object where nothing is new. */
+/** Learns from an answer whose records were accepted. Returns the same object where nothing is new. */
 export function learnSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
   if (hasSettled(usual)) return usual;
   const { times, listTimes = 0 } = usual;
-  // What was learned by a version that looked at no lists stays.
+  // Words learned by a version that examined no lists are kept.
   const learned = times < USUAL_TIMES ? words : words.filter((word) => placeOf(word) !== undefined);
   return { ...withWords(usual, learned), times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1 };
 }
 
-/** What was said counts as usual from now on. */
+/** Makes these words usual. */
 export function adoptSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
   return isUnusuallySaid(usual, words) ? withWords(usual, words) : usual;
 }

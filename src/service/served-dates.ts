@@ -1,35 +1,35 @@
 /*
- * The `Date` headers that came. A cache that says nothing of itself gives the one that came with its copy: at that address the service's clock
- * stands still, while other answers show that it goes on. Where every answer has the same `Date` no answer is distinguished from another;
- * that of one order, though, is a copy until another address has shown that this is so.
+ * Detects copies from caches by their `Date` headers. A cache without headers of its own repeats the copy's `Date`: at that
+ * address the clock stands still, while other answers show that it advances. Where all answers have the same `Date`, copies
+ * cannot be distinguished; the answer for one order is still treated as a copy until another address shows the same.
  */
 
 interface ServedDate {
   date: string;
-  /** Monotonic, when it first came. */
+  /** When it was first received, on the monotonic clock. */
   atMs: number;
 }
 
-/** What is younger is no older than what the next request brings. */
+/** A younger copy is treated as current: the next request comes as late. */
 const FRESH_MS = 60_000;
-/** What an answer's way may take. */
+/** Allowance for the transit of an answer. */
 const WAY_MS = 2_000;
-/** After so long a `Date`, which shows seconds, has gone on. What a copy of an order does not show may have been sent since it was made. */
+/** After this time a `Date`, in whole seconds, must have advanced. A copy of an order may lack what was sent since. */
 const GOES_ON_MS = 1_000 + WAY_MS;
-/** Each order has an address of its own. */
+/** Each order has its own path. */
 const PATHS_MAX = 2_000;
 
 export class ServedDates {
-  /** The last one that was new at its address. */
+  /** The last header that was new at its path. */
   last: ServedDate | undefined;
   readonly #dates = new Map<string, ServedDate>();
-  /** Monotonic, when another address last answered with a `Date` that had come a minute before: there, too, the clock stands still. */
+  /** When another path last answered with a `Date` a minute old, on the monotonic clock: the clock stands still there too. */
   #stoodStillAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * Notes the header of an answer. Returns the header where it shows that the answer is a copy: of more than a minute ago, and where the answer is
-   * about one order, of more than a few seconds ago.
-   * @param answer.isOfOrder it is about one order: at the first look a copy of any age looks like a fresh answer
+   * Records the header of an answer. Returns the header where it shows that the answer is a copy: older than a minute, or
+   * for one order older than a few seconds.
+   * @param answer.isOfOrder the answer is about one order: the first copy of it, of any age, looks like a current answer
    */
   note(
     answer: { method: string; path: string; date: string | undefined; isCached: boolean; isOfOrder?: boolean },
@@ -50,13 +50,13 @@ export class ServedDates {
       if (this.#dates.size >= PATHS_MAX) this.#dates.clear();
       this.#dates.set(path, { date, atMs: nowMs });
     }
-    // What a cache has kept says nothing of the time.
+    // The `Date` of a copy does not show the current time.
     const isTime = method === "GET" && isOfOrder ? !this.#isBehind(date, nowMs) : !isCached || this.last === undefined;
     if (isTime) this.last = { date, atMs: nowMs };
     return undefined;
   }
 
-  /** Whether the service's clock has shown a later time, or none is known yet: what is stored would else look as if it were of the future. */
+  /** Whether the service's clock is known to be later, or is unknown: otherwise stored times would appear to be in the future. */
   #isBehind(date: string, nowMs: number): boolean {
     if (this.last === undefined) return true;
     return Date.parse(date) < Date.parse(this.last.date) + nowMs - this.last.atMs - WAY_MS;

@@ -1,40 +1,40 @@
 import type { Message } from "../messages/message.ts";
 import { BridgeError, type ErrorCode } from "../platform/errors.ts";
 
-/** The two halves of the service, each with an authentication of its own. What stops one never stops the other. */
+/** The two areas of the service, each with its own authentication. A failure that holds one never holds the other. */
 export type Area = "orders" | "imports";
 
-/** What a request is about: a collection that a whole flow lives on, or one order among many. */
+/** What a request is about: a collection that a whole flow depends on, or a single order. */
 export type Target = "collection" | "order";
 
 export interface ServiceErrorDetails {
   area: Area;
-  /** A collection unless said. */
+  /** `collection` by default. */
   target?: Target;
   method: string;
   path: string;
-  /** HTTP status, where an answer arrived. */
+  /** HTTP status, where an answer was received. */
   status?: number;
-  /** What `Retry-After` asked for, already clamped, in milliseconds. */
+  /** The wait from `Retry-After` in milliseconds, clamped. */
   retryAfterMs?: number;
-  /** Of a request about one record: how often in a row that record was answered with a wait before. */
+  /** For a request about one record: number of consecutive answers before that asked to wait. */
   waitsBefore?: number;
   /** `none`: the service cannot have acted on the request. `unknown`: it may have. */
   effect: "none" | "unknown";
-  /** The service's own words, short, without control characters or secrets. */
+  /** The service's text, shortened, without control characters and secrets. */
   words?: string;
   /** The body is a web page: of a proxy, a portal or a deployment, not of the service. */
   isWebPage?: boolean;
-  /** A cache gave it, which shows nothing of what was changed since. */
+  /** A cache sent the answer, which may lack recent changes. */
   isCached?: boolean;
-  /** The path below the base address of the service to which a permanent redirect points. */
+  /** Target path of a permanent redirect within the service's origin. */
   movedTo?: string | undefined;
   cause?: unknown;
   /** What a person can do. */
   hint?: Message;
 }
 
-/** An answer that is no success, or no answer at all. */
+/** A request that failed: an answer without a 2xx status, an unusable answer, or none. */
 export class ServiceError extends BridgeError {
   readonly area: Area;
   readonly target: Target;
@@ -68,8 +68,8 @@ export class ServiceError extends BridgeError {
 }
 
 /**
- * What an HTTP status means for the bridge (the table "what each answer means" in the documentation). 2xx has no
- * code. 5xx and 408 may have acted, so their effect is unknown; every other refusal is taken at its word.
+ * What an HTTP status means for the bridge (the table "what each answer means" in the documentation). 2xx has no code.
+ * After 5xx and 408 the service may have acted, so the effect is unknown; after any other refusal it has not.
  */
 export function codeOfStatus(status: number): { code: ErrorCode; effect: "none" | "unknown" } | undefined {
   if (status >= 200 && status < 300) return undefined;
