@@ -189,7 +189,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a refusal of a status believed before its order is confirmed",
-    { in: "#askOrder", find: "isConfirmOwed(store, sent.order)", replace: "false" },
+    { in: "#askOrder", find: "isConfirmPending(store, sent.order)", replace: "false" },
     "src/statuses/answered-status.ts",
   ),
   tested(

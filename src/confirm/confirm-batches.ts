@@ -32,41 +32,49 @@ import { LostAnswers } from "./lost-answers.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 
 const CONFIRMS_PER_PASS = 200;
-/** After so many failures in a row it is the service, not the batches; pulling goes on, confirms wait for the next pass. */
+/**
+ * So many failures in a row mean that the service is failing, not a batch: pulling goes on, confirms wait for the next
+ * pass.
+ */
 const FAILURES_IN_ROW_MAX = 3;
-/** Refused ones that are tried again at a time. */
+/** Refused confirms retried in one round. */
 const REFUSED_PER_PASS = 20;
-/** A service that keeps serving what it accepted the confirm of has a confirm that does nothing: worth a line. */
+/** A batch served so often after its confirm was accepted: the confirm has no effect, which is logged. */
 const SERVED_AGAIN_MAX = 5;
-/** After so long the orders behind it are missed: the pass fails. */
+/** After so long the pass fails, because no orders behind this batch are delivered. */
 const SERVED_AGAIN_MS = 15 * 60_000;
 const AGAIN_MAX = 1_000;
 
-/** How often a batch that no confirm can name is served before that is noted; then each time it has doubled. */
+/** From so many deliveries of a batch that no confirm can name, the count is saved; then each time it has doubled. */
 const UNNAMED_NOTED = 16;
 
-/** A batch whose confirm is refused while all else is answered waits by itself, and counts as refused after so many tries. */
+/**
+ * A confirm that the service refuses while it answers pulls is retried alone, and after so many tries counts as
+ * refused.
+ */
 const FORBIDDEN_TRIES_MAX = 4;
-/** A batch whose confirm has failed so often while orders were answered waits by itself: it is not the service. */
+/** A confirm that has failed so often while pulls were answered is retried alone: the service is not down. */
 const FAILURES_OF_ONE_MAX = 3;
 
 export class ConfirmBatches {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
-  /** To whom confirms go. */
+  /** The account that confirms are sent to. */
   readonly #account: string;
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
   readonly #sender: SendConfirm;
   readonly #late: LateOrders;
   readonly #lost: LostAnswers;
-  /** Confirmed batches that are served again and again, without a new one in between, by their rows. */
+  /** Confirmed batches that are served again without a new one in between; by row id. */
   readonly #again = new Map<number, { times: number; sinceMs: number }>();
-  /** Of these, those whose confirm was accepted more than once, and the pass in which each was served last. */
+  /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
   readonly #served = new Map<number, { row: BatchRow; pass: PullPass }>();
-  /** Batches whose confirm was refused, without one accepted since, and when one may be tried again. */
+  /**
+   * Batches whose confirm was refused since the last one that was accepted; none is tried before `untilMs` (monotonic).
+   */
   #forbidden = { batches: new Set<number>(), untilMs: 0 };
-  /** The batch that came last and that no confirm can name. */
+  /** The last batch that was served and that no confirm can name. */
   #unnamed: ServedUnnamed | undefined;
 
   constructor(
@@ -84,7 +92,7 @@ export class ConfirmBatches {
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 
-  /** Where several batches in a row were refused it is the service: none is tried until a probe is due, and then one. */
+  /** After refusals of several batches in a row confirms stop until a probe is due; then one is tried. */
   beginPass(pass: PullPass): void {
     const { batches, untilMs } = this.#forbidden;
     if (batches.size < FAILURES_IN_ROW_MAX) return;
@@ -92,28 +100,29 @@ export class ConfirmBatches {
   }
 
   /**
-   * Whether a batch that is stored now is confirmed at once; its first attempt is counted in the storing transaction.
-   * @param isServed it has just been served; a kept body may be from before an answer was lost
+   * Returns whether a batch that is being stored is confirmed directly after the commit; its first attempt is then
+   * counted in that transaction.
+   * @param isServed false for a kept body, which may be from before an answer was lost
    */
   followsAtOnce(pass: PullPass, isServed = true): boolean {
     if (!confirmNames(this.#form) || pass.confirmsFailed >= FAILURES_IN_ROW_MAX) return false;
     return !hasUnjournaled(this.#context.store) && (isServed || this.#lost.held === undefined);
   }
 
-  /** The answer of a GET is missing, also of the process before: see {@link LostAnswers}. */
+  /** An answer of `GET /orders` is missing, in this process or the one before: see {@link LostAnswers}. */
   async noteLost(signal: AbortSignal): Promise<void> {
     await this.#lost.noteLost(signal);
   }
 
-  /** The service has just failed at something else: one failed confirm is then enough. */
+  /** Another request has just failed: after one failed confirm the pass stops confirming. */
   expectTrouble(pass: PullPass): void {
     pass.confirmsFailed = Math.max(pass.confirmsFailed, FAILURES_IN_ROW_MAX - 1);
   }
 
-  /** Confirms that are left from earlier passes or an earlier process. True where more are left. */
+  /** Sends confirms left by earlier passes or an earlier process. Returns whether more are left. */
   async confirmDue(pass: PullPass): Promise<boolean> {
     if (hasUnjournaled(this.#context.store)) return false;
-    // One confirm that names nothing covers them all.
+    // A confirm that names nothing covers all batches.
     const limit = confirmNames(this.#form) ? CONFIRMS_PER_PASS : 1;
     const more = confirmNames(this.#form) ? this.#waits.size : 0;
     const { held } = this.#lost;
@@ -121,7 +130,7 @@ export class ConfirmBatches {
       .filter((row) => !this.#waits.isWaiting(row))
       .slice(0, limit);
     for (const row of due) {
-      // The confirm of another batch may have covered it.
+      // The confirm of another batch may have covered this one.
       if (loadBatchOf(this.#context.store, row.id)?.state === "stored")
         await this.confirm({ row, seenBefore: true }, pass);
     }
@@ -129,28 +138,34 @@ export class ConfirmBatches {
     return due.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
 
-  /** The service has answered what it has to deliver, and all of it is stored. What it does not serve again counts as confirmed. */
+  /**
+   * The service has answered a pull completely, and all of it is stored. Confirms of unknown outcome whose batch it has
+   * not served for long enough count as accepted.
+   */
   async noteAnswered(pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
     await this.#lost.noteAnswered(pass.signal);
     await this.#readUnserved(pass);
-    for (const doubt of this.#waits.listUnserved()) {
+    for (const outcome of this.#waits.listUnserved()) {
       const at = isoTime(clock.nowMs());
-      const late = await this.#late.find(doubt.row, pass.signal);
+      const late = await this.#late.find(outcome.row, pass.signal);
       const isNews = await commit(this.#context, pass.signal, () => {
         this.#late.save(late, at);
-        if (doubt.form !== undefined) this.#forms.saveProof(doubt.form, true);
-        if (doubt.count !== undefined) this.#forms.saveCountOf("changes", doubt.count);
-        this.#waits.forget(doubt.row.id);
+        if (outcome.form !== undefined) this.#forms.saveProof(outcome.form, true);
+        if (outcome.count !== undefined) this.#forms.saveCountOf("changes", outcome.count);
+        this.#waits.forget(outcome.row.id);
         this.#waits.save();
-        return markConfirmed(store, doubt.row, { account: this.#account, at });
+        return markConfirmed(store, outcome.row, { account: this.#account, at });
       });
       count(pass, "confirmed", Number(isNews));
-      log.info({ batch: doubt.row.batchId }, m.orders.countsAsConfirmed);
+      log.info({ batch: outcome.row.batchId }, m.orders.countsAsConfirmed);
     }
   }
 
-  /** One of several accepted confirms has counted, unknown which. */
+  /**
+   * A batch that was served again although its confirm was accepted more than once is served no more: one of these
+   * confirms took effect, unknown which. Its orders that may have changed before that are queued for a read.
+   */
   async #readUnserved(pass: PullPass): Promise<void> {
     for (const [id, { row, pass: last }] of this.#served) {
       if (last === pass) continue;
@@ -171,14 +186,20 @@ export class ConfirmBatches {
   }
 
   /**
-   * Confirms a stored batch to the service. Ends as `confirmed` or `refused`, or is noted in the pass to be tried
-   * again. The attempt is committed before the request leaves, because "not found" means "confirmed earlier" only
-   * for a batch that was tried.
-   * @throws where the whole service is out: credentials, rate limit, no way to it.
+   * Confirms a stored batch. It ends as `confirmed` or `refused`, or the failure is saved and it is tried again. In
+   * this order:
+   *
+   * 1. All orders of the batch are committed before this is called.
+   * 2. The attempt is committed: "not found" means "confirmed earlier" only for a batch that was tried.
+   * 3. The confirm is sent (`SendConfirm`), after the database file is flushed.
+   * 4. The outcome is committed (`#note`).
+   *
+   * A crash between 2 and 4 leaves the batch due with an attempt; the confirm is sent again.
+   * @throws BridgeError where the whole service fails: credentials, rate limit, no connection
    */
   async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
     const { store } = this.#context;
-    // Another installation of the service may have a batch of that name, which was never read.
+    // Another account may have a different batch of the same name, which was never read.
     if (!isServedBy(row, this.#account)) return;
     if (isServed) this.#waits.noteServed(row);
     if (isServed) this.#lost.noteServed(row);
@@ -189,18 +210,20 @@ export class ConfirmBatches {
     if (!confirmNames(this.#form) && !this.#isAllStored()) return;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && confirmNames(this.#form);
-    // Of a refused one that is served again every attempt would be a write.
+    // 2. Commit the attempt. Not for a refused batch that is served again, which would cost a write each time.
     if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
       await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
+    // 3. Only now send the confirm.
     const sent = await this.#sender.sendParts({ row, wasTried }, pass);
     if (sent === undefined) return;
     const { outcome, ...part } = sent;
-    await this.#note({ row, isDoubtful: part.wasTried && row.state === "stored" }, outcome, pass);
+    // 4. Commit the outcome.
+    await this.#note({ row, isUnknown: part.wasTried && row.state === "stored" }, outcome, pass);
   }
 
   async #note(
-    { row, isDoubtful }: { row: BatchRow; isDoubtful: boolean },
+    { row, isUnknown }: { row: BatchRow; isUnknown: boolean },
     outcome: Outcome,
     pass: PullPass,
   ): Promise<void> {
@@ -212,10 +235,11 @@ export class ConfirmBatches {
       const { usual, counts, excess } = outcome;
       if (excess !== undefined)
         log.warn({ batch: row.batchId }, m.orders.confirmedMore({ size: row.orderCount, ...excess }));
-      // The service no longer has what it confirmed in a new form.
+      // The service no longer has the batch, so the new form of the earlier answer was an acceptance.
       const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
       this.#waits.forget(row.id);
-      // What counts as confirmed and is served again was not: its changes are listed from now on, or once it is served no more.
+      // A batch that is served again was not confirmed: its changes are listed from now on, or read once it is served
+      // no more.
       const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
       const confirmed = await commit(this.#context, pass.signal, () => {
         this.#late.save(late, at);
@@ -242,8 +266,8 @@ export class ConfirmBatches {
       this.#forbidden.untilMs = Math.max(this.#forbidden.untilMs, clock.monotonicMs() + refusedMs);
     }
     const isWebPage = failure instanceof ServiceError && failure.isWebPage;
-    if (isDoubtful && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#waits.mayDoubt(row)) {
-      this.#waits.doubt(row);
+    if (isUnknown && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#waits.mayBeUnknown(row)) {
+      this.#waits.addUnknown(row);
       this.#waits.wait(row, refusedMs);
       await commit(this.#context, pass.signal, () => {
         this.#waits.save();
@@ -252,9 +276,9 @@ export class ConfirmBatches {
       return;
     }
     const { because } = outcome;
-    if (because !== undefined) this.#waits.noteDoubted(row.id, because);
-    if (because !== undefined && row.state === "stored" && this.#waits.mayDoubt(row)) {
-      this.#waits.doubt(row, because);
+    if (because !== undefined) this.#waits.noteUnknown(row.id, because);
+    if (because !== undefined && row.state === "stored" && this.#waits.mayBeUnknown(row)) {
+      this.#waits.addUnknown(row, because);
       this.#waits.wait(row);
       await commit(this.#context, pass.signal, () => {
         this.#waits.save();
@@ -274,7 +298,7 @@ export class ConfirmBatches {
       return;
     }
     const reached = !(failure instanceof ServiceError && failure.effect === "none");
-    // That orders were answered in this pass says that the service is there: what becomes of a confirm is then the batch's own.
+    // Pulls are answered in this pass, so the service is reachable: the failure concerns this batch.
     const unreached = pass.isAnswered && failure.code === "unreachable" ? this.#waits.countUnreached(row) : 0;
     const failures = unreached > 0 ? unreached : endsPull(failure) ? 0 : row.confirmAttempts;
     const isAlone = pass.isAnswered && (isWaitOfOne(failure) || failures >= FAILURES_OF_ONE_MAX);
@@ -292,7 +316,7 @@ export class ConfirmBatches {
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
   }
 
-  /** A confirm that names nothing is one of all batches that wait. */
+  /** Orders to read again. A confirm that names nothing confirms all waiting batches. */
   async #findLate(row: BatchRow, signal: AbortSignal): Promise<string[]> {
     const others = confirmNames(this.#form)
       ? []
@@ -303,7 +327,7 @@ export class ConfirmBatches {
     return late;
   }
 
-  /** How often the service has served a batch that no confirm can name; noted ever more seldom. */
+  /** Counts deliveries of a batch that no confirm can name; saved at powers of two, to save writes. */
   async #countUnnamed(row: BatchRow, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const known = this.#unnamed ?? loadMetaJson<ServedUnnamed>(store, "unnamed");
@@ -313,14 +337,17 @@ export class ConfirmBatches {
     if (isRound) await commit(this.#context, signal, () => saveMetaJson(store, "unnamed", served));
   }
 
-  /** A confirm that names nothing covers whatever was delivered: all of it must be stored, read and journaled. */
+  /** A confirm that names nothing covers everything delivered: all of it must be stored, read and journaled first. */
   #isAllStored(): boolean {
     const { store } = this.#context;
     if (loadDelivery(store) !== undefined || loadUnanswered(store) !== undefined) return false;
     return countUnread(store).count === 0;
   }
 
-  /** A confirm without effect: nothing new comes, and what was confirmed is served again, under the same name or another one each time. */
+  /**
+   * Detects confirms without effect: no new batch comes, and confirmed ones are served again, under the same or
+   * changing names.
+   */
   #noticeServedAgain(row: BatchRow, pass: PullPass): void {
     if (row.state !== "confirmed") {
       this.#again.clear();
@@ -339,13 +366,13 @@ export class ConfirmBatches {
   }
 }
 
-/** Failures that concern the service as a whole; with the others, batches may still be pulled. */
+/** Whether the service as a whole fails; after other failures, pulling goes on. */
 function endsPull(failure: BridgeError): boolean {
   if (failure.code === "timed_out") return false;
   return stopsPass(failure);
 }
 
-/** This batch alone is answered again and again with a wait that an answer asks for in general. */
+/** The answer asks this request alone to wait, not all requests. */
 function isWaitOfOne(failure: BridgeError): boolean {
   if (!(failure instanceof ServiceError) || asksAllToWait(failure)) return false;
   return failure.code === "rate_limited" || failure.retryAfterMs !== undefined;

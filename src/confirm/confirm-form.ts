@@ -10,15 +10,15 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { ServiceError } from "../service/service-error.ts";
 
-/** How batches are confirmed. `auto` names the batch where the answer has an id for it, else its orders. */
+/** How batches are confirmed. `auto`: by batch id where the answer has one, else by order ids. */
 export type ConfirmForm =
   | { auto: true }
   | { auto: false; template: Template; names: "batch" | "orders" | "nothing"; needsBatchId: boolean };
 
 export interface BatchNames {
-  /** The JSON literal of the answer; null where it named none. */
+  /** JSON literal from the answer; null where it has no batch id. */
   batchId: string | null;
-  /** JSON array of the ids served, as written. */
+  /** JSON array of the order ids served, each as its original literal. */
   orderIds: string;
 }
 
@@ -35,22 +35,22 @@ export function confirmNeedsBatchId(form: ConfirmForm): boolean {
 }
 
 /**
- * Whether a confirm names the delivery that it means. One that does not confirms everything delivered so
- * far, an answer that was lost on the way included; it needs the committed mark and a closed delivery.
+ * Whether a confirm names a batch or orders. One that does not confirms everything delivered so far, including an
+ * answer that was lost: it needs the committed mark of an open delivery, and a closed delivery.
  */
 export function confirmNames(form: ConfirmForm): boolean {
   return form.auto || form.names !== "nothing";
 }
 
-/** Whether the confirm of this batch names its orders alone: it then covers what was stored and nothing else. */
+/** Whether the confirm of this batch names orders only, so that it covers exactly what was stored. */
 export function confirmNamesOrders(form: ConfirmForm, batchId: string | null): boolean {
   return form.auto ? batchId === null : form.names === "orders" && !form.needsBatchId;
 }
 
 /**
- * The confirm's JSON body.
- * @throws BridgeError `request_refused` where the batch has nothing by which this form could name it: a confirm that
- * names an empty list might be understood as one that means everything.
+ * Renders the confirm's JSON body.
+ * @throws BridgeError `request_refused` where the batch has no id or orders that this form needs: a service might take
+ * an empty list as "all"
  */
 export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
   if (confirmNamesOrders(form, batch.batchId) && batch.orderIds === "[]") {
@@ -71,14 +71,14 @@ export function renderConfirm(form: ConfirmForm, batch: BatchNames): string {
 function valueFor(name: string, batch: BatchNames): TemplateValue | undefined {
   if (name === "order_ids") return { kind: "json", text: batch.orderIds };
   if (name !== "batch_id" || batch.batchId === null) return undefined;
-  // As text, a name can also stand inside other text; everything else goes out as its literal.
+  // A string may also be inserted inside other text; other values only as their literal.
   if (batch.batchId.startsWith('"')) return { kind: "text", text: JSON.parse(batch.batchId) as string };
   return { kind: "json", text: batch.batchId };
 }
 
 /**
- * What a failed confirm means. A batch that the service no longer has was confirmed if it was tried before: the
- * earlier answer was lost. Otherwise a refusal is final and visible; everything else is tried again.
+ * What a failed confirm means. "Not found" after an earlier attempt means that the earlier one was accepted and its
+ * answer lost. Any other refusal is final and shown; other failures are retried.
  */
 export function classifyConfirmFailure(error: BridgeError, triedBefore: boolean): "confirmed" | "refused" | "retry" {
   const status = error instanceof ServiceError ? error.status : undefined;

@@ -1,6 +1,7 @@
 /*
- * What is known of the confirms of batches. After a crash, `stored` batches say which confirms are still to be sent, and the attempts
- * of each whether one may have been accepted. SQL, because each poll runs it, and names the index of the few batches in that state.
+ * State of confirms. After a crash, batches in state `stored` are the confirms still to be sent, and `confirm_attempts`
+ * says whether an earlier one may have been accepted. SQL, because each poll runs it; it names the partial index of the
+ * state.
  */
 
 import { BATCH_COLUMNS, type BatchRow, SERVED_HERE } from "../batches/batch-rows.ts";
@@ -10,16 +11,16 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 
-/** What was refused may have been refused by a service that was out of order: it is tried again so often. Later a person decides. */
+/** The refusal may have been a fault of the service, so it is retried this often; then a person decides. */
 export const REFUSED_TRIES_MAX = 48;
-/** With so many of the newest batches what is served is compared: it must not keep other work waiting. */
+/** Only so many of the newest batches are compared with what is served, to bound the time of the statement. */
 const COMPARED_MAX = 500;
 
-/** What may be confirmed now. */
+/** Which batches may be confirmed now. */
 export interface DueOptions {
   account: string;
   limit: number;
-  /** Batches up to this one that have a name wait, except for these names (JSON array). */
+  /** Named batches with ids up to `upTo` wait, except those named in the JSON array `except`. */
   held?: { upTo: number; except: string } | undefined;
 }
 
@@ -30,7 +31,10 @@ function dueParameters({ account, limit, held = { upTo: 0, except: "[]" } }: Due
   return { account, limit, ...held };
 }
 
-/** Stored batches that are to be confirmed to this account, least tried first, so that one that always fails never keeps the others waiting. */
+/**
+ * Stored batches to confirm to this account, least tried first, so that one that always fails does not block the
+ * others.
+ */
 export function loadUnconfirmed(store: Store, options: DueOptions): BatchRow[] {
   return store
     .prepare<BatchRow>(
@@ -41,7 +45,7 @@ export function loadUnconfirmed(store: Store, options: DueOptions): BatchRow[] {
     .all(dueParameters(options));
 }
 
-/** Refused confirms that are still tried now and then, least tried first. */
+/** Refused confirms that are still retried, least tried first. */
 export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow[] {
   return store
     .prepare<BatchRow>(
@@ -53,7 +57,7 @@ export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow
     .all(dueParameters(options));
 }
 
-/** Whether one of these orders (JSON array) came in a batch up to that one that is still to be confirmed, under another name. */
+/** Whether an unconfirmed batch up to `upTo` with another name holds one of these orders (JSON array). */
 export function isServedAnew(store: Store, { upTo, batchId, orderIds }: Anew): boolean {
   const dueIn = (state: string) => `SELECT * FROM (SELECT id, service_batch_id, order_ids
     FROM batches INDEXED BY batches_${state} WHERE state = '${state}' ORDER BY id DESC LIMIT ${COMPARED_MAX})`;
@@ -65,13 +69,19 @@ export function isServedAnew(store: Store, { upTo, batchId, orderIds }: Anew): b
 
 type Anew = Pick<BatchRow, "batchId" | "orderIds"> & { upTo: number };
 
-/** Whether the order came in a batch whose confirm is still sent: before that the service may refuse whatever is asked of the order. */
-export function isConfirmOwed(store: Store, { orderId, serviceId }: { orderId: string; serviceId: string }): boolean {
+/**
+ * Whether the confirm of the order's batch is still to be sent: until then the service may refuse other requests for
+ * the order.
+ */
+export function isConfirmPending(
+  store: Store,
+  { orderId, serviceId }: { orderId: string; serviceId: string },
+): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM (
       SELECT order_ids FROM batches INDEXED BY batches_stored WHERE state = 'stored'
       UNION ALL SELECT order_ids FROM batches INDEXED BY batches_refused
         WHERE state = 'refused' AND confirm_attempts < ${REFUSED_TRIES_MAX}
-    ) owed, json_each(owed.order_ids) mine WHERE lower(mine.value) IN (?, lower(?)))`;
+    ) pending, json_each(pending.order_ids) mine WHERE lower(mine.value) IN (?, lower(?)))`;
   return onlyValue<number>(store, sql, orderId, serviceId) === 1;
 }
 
@@ -79,7 +89,10 @@ export function markConfirmBegun(store: Store, id: number): void {
   store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
 }
 
-/** The confirm of the batch's other ids was accepted. An attempt at these begins with this commit (`begun`), or later. */
+/**
+ * The confirm of the batch's other ids was accepted; `rest` is left. `begun`: the first attempt at it starts with this
+ * commit.
+ */
 export function saveUnconfirmedIds(store: Store, id: number, { rest, begun }: { rest: string; begun: boolean }): void {
   store
     .prepare(
@@ -89,15 +102,15 @@ export function saveUnconfirmedIds(store: Store, id: number, { rest, begun }: { 
     .run(rest, begun ? 1 : 0, id);
 }
 
-/** The account that accepted a confirm, and when. */
+/** The account that accepted a confirm, and the time. */
 interface Accepted {
   account: string;
   at: string;
 }
 
 /**
- * Returns whether the row changed. Other rows that this confirm covers are confirmed with it: the same batch in another
- * composition, and a refused one of which every order has come again and is confirmed. None of another account is.
+ * Also confirms other rows that this confirm covers, of the same account only: the same batch with other orders, and a
+ * refused batch whose orders are all confirmed by now. Returns whether the batch's own row changed.
  */
 export function markConfirmed(
   store: Store,
@@ -129,8 +142,8 @@ export function markConfirmed(
 }
 
 /**
- * These orders are confirmed: a refused batch of which nothing else is left is confirmed too; one that holds others as well is owed for the
- * others alone.
+ * Removes these confirmed orders from refused batches, so that only the others are confirmed later; a refused batch of
+ * which none is left becomes confirmed.
  */
 export function saveCoveredIds(store: Store, orderIds: string, { account, at }: Accepted): void {
   const isCovered =
@@ -152,7 +165,9 @@ export function saveCoveredIds(store: Store, orderIds: string, { account, at }: 
     .run({ account, orderIds });
 }
 
-/** A confirm that names orders was accepted: other stored batches, of which it has named every order that is left, are confirmed too. */
+/**
+ * A confirm by order ids was accepted: also confirms other stored batches whose remaining orders it named completely.
+ */
 export function markCoveredConfirmed(store: Store, orderIds: string, { account, at }: Accepted): void {
   store
     .prepare(
@@ -165,7 +180,10 @@ export function markCoveredConfirmed(store: Store, orderIds: string, { account, 
     .run({ account, at, orderIds });
 }
 
-/** A confirm that names nothing was accepted: it covered every batch of the account that was stored up to now. How many were not before. */
+/**
+ * A confirm that names nothing was accepted: it covers every stored or refused batch of the account. Returns how many
+ * rows changed.
+ */
 export function markAllConfirmed(store: Store, { account, at }: Accepted): number {
   return store
     .prepare(
@@ -176,7 +194,9 @@ export function markAllConfirmed(store: Store, { account, at }: Accepted): numbe
     .run({ account, at }).changes;
 }
 
-/** A refusal is final until the batch is served again. Returns whether the row changed. */
+/**
+ * A refused confirm is retried only now and then, or when the batch is served again. Returns whether the row changed.
+ */
 export function markConfirmRefused(store: Store, id: number, message: Message): boolean {
   const error = String(message);
   const { changes } = store
@@ -190,8 +210,8 @@ export function markConfirmRefused(store: Store, id: number, message: Message): 
 }
 
 /**
- * To be tried again. An attempt that never reached the service, or was refused by it, does not count: nothing can have come
- * of it. The outcome of any other is unknown, also for a batch that was refused before.
+ * The confirm is to be retried. An attempt that did not reach the service, or that it refused, had no effect and is not
+ * counted. After any other the outcome is unknown, and the batch becomes `stored` again.
  */
 export function markConfirmFailed(store: Store, id: number, failure: { error: Message; reached: boolean }): void {
   store
@@ -203,20 +223,23 @@ export function markConfirmFailed(store: Store, id: number, failure: { error: Me
     .run({ error: store.textOf(failure.error), left: failure.reached ? 0 : 1, id });
 }
 
-/** The batch that no confirm can name and that came last, and how often the service has served it. */
+/** The last batch that no confirm can name, and how often it was served. */
 export interface ServedUnnamed {
   batch: number;
   times: number;
 }
 
-/** What is kept of the times at which confirms are tried again. */
+/** Saved times of retries. */
 export interface ConfirmTimes {
-  /** `refusedUntil`: what the service said keeps its confirm from leaving before. */
+  /** `refusedUntil`: an answer of the service forbids this confirm until then. */
   waits: { id: number; tries: number; dueAt: string; refusedUntil?: string }[];
-  /** Refused after an attempt of unknown outcome, or answered in another way than usual: confirmed once the service has not served it for long. */
+  /**
+   * Confirms of unknown outcome (see `ConfirmWaits`): they count as accepted once the batch has not been served for
+   * long enough.
+   */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
-  /** A confirm takes no more ids, until then. */
+  /** The largest number of ids that a confirm may name, until then. */
   idsMax?: { size: number; until: string };
   refusedAgainAt: string;
 }

@@ -1,7 +1,7 @@
 /*
- * What is kept of confirms from pass to pass: which batches wait, and which may have been confirmed by an attempt whose answer did not
- * say so. What must outlive a restart is written in the transaction that settles the confirm; after a crash before that the
- * confirm is sent again, as one whose outcome is unknown.
+ * State of confirms between passes: which batches wait for a retry, and which may have been confirmed by an attempt of
+ * unknown outcome. What must outlive a restart is written in the transaction that settles the confirm; after a crash
+ * before that the confirm is sent again, with its outcome still unknown.
  */
 
 import { readOrderId } from "../answers/uuid.ts";
@@ -12,26 +12,34 @@ import type { AnswerForm } from "../service/known-forms.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
 
-/** A batch whose confirm is refused while all else is answered waits by itself. */
+/** First wait of a batch whose confirm is refused while other requests are answered; doubles up to the maximum. */
 const WAIT_FIRST_MS = 60_000;
 const WAIT_MAX_MS = 3_600_000;
 const WAITS_MAX = 500;
 const REFUSED_AGAIN_MS = 3_600_000;
-/** What is refused after an attempt of unknown outcome was confirmed by it, once so many polls and so long a time served none of it again. */
+/**
+ * An attempt of unknown outcome counts as accepted after so many polls and so long without any of its orders served.
+ */
 const UNSERVED_POLLS = 10;
 const UNSERVED_MS = 3_600_000;
-const DOUBTS_MAX = 200;
-/** For so long no confirm names more ids than were accepted at last: the limit of a gateway passes seldom, its failure soon. */
+const UNKNOWN_MAX = 200;
+/**
+ * For so long no confirm names more ids than were last accepted. A gateway's limit rarely changes, but a faulty gateway
+ * is repaired sooner.
+ */
 const IDS_MAX_FOR_MS = 24 * 3_600_000;
 
-/** Why an answer is doubted: a new form, or the name of a count that was smaller than the batch. */
-export interface DoubtedFor {
+/** Why the outcome is unknown: a new form of answer, or the name of a count below the size of the batch. */
+export interface UnknownBecause {
   form?: AnswerForm | undefined;
   count?: string | undefined;
 }
 
-/** A batch that was refused after an attempt of unknown outcome, answered in a new form, or counted in part. */
-interface Doubt extends DoubtedFor {
+/**
+ * A batch whose confirm has an unknown outcome: refused after an attempt without an answer, answered in a new form, or
+ * counted in part.
+ */
+interface UnknownOutcome extends UnknownBecause {
   row: BatchRow;
   orderIds: ReadonlySet<string>;
   sinceMs: number;
@@ -41,7 +49,7 @@ interface Doubt extends DoubtedFor {
 interface Wait {
   tries: number;
   untilMs: number;
-  /** What the service has refused is not asked again before, whatever else happens. */
+  /** Monotonic. An answer of the service forbids the confirm until then, whatever else makes it due. */
   refusedUntilMs: number;
 }
 
@@ -49,22 +57,24 @@ export class ConfirmWaits {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
   readonly #account: string;
-  /** By batch; monotonic. */
+  /** By row id of the batch; times are monotonic. */
   readonly #waits = new Map<number, Wait>();
-  /** The batch that waits under a name, which its confirm bears: with its orders written otherwise it is stored as another. */
+  /**
+   * Row id of the waiting batch by its name: served with other orders it is another row, but its confirm is the same.
+   */
   readonly #named = new Map<string, number>();
-  readonly #doubts = new Map<number, Doubt>();
-  /** The new form in which the confirm of a batch was answered last. */
+  readonly #unknown = new Map<number, UnknownOutcome>();
+  /** The new form of the last answer to the batch's confirm. */
   readonly #unusual = new Map<number, AnswerForm>();
-  /** Batches of which the service has counted a part. */
+  /** Batches whose confirm was answered with a count below their size. */
   readonly #short = new Set<number>();
-  /** Batches that were certainly refused to this process. */
+  /** Batches whose confirm was certainly refused to this process. */
   readonly #refused = new Set<number>();
-  /** How often the connection broke off in the confirm of a batch, or was never made, while orders were answered. */
+  /** How often the batch's confirm failed without an answer while pulls were answered. */
   readonly #unreached = new Map<number, number>();
-  /** Monotonic time from which refused confirms are tried again. */
+  /** Monotonic time of the next retry of refused confirms. */
   #refusedAgainMs: number;
-  /** A confirm that names more ids is too large for the service; until when that counts, monotonic. */
+  /** The largest number of ids that the service accepts in a confirm, and until when that is assumed (monotonic). */
   #idsMax: { size: number; untilMs: number } | undefined;
 
   constructor(context: JobContext, form: ConfirmForm, account: string) {
@@ -75,12 +85,12 @@ export class ConfirmWaits {
     this.#recall();
   }
 
-  /** How many batches wait. */
+  /** Number of batches that wait. */
   get size(): number {
     return this.#waits.size;
   }
 
-  /** So many ids a confirm may name; undefined: no limit is known. */
+  /** How many ids a confirm may name; undefined where no limit is known. */
   get idsMax(): number | undefined {
     const { size, untilMs = 0 } = this.#idsMax ?? {};
     return this.#context.clock.monotonicMs() < untilMs ? size : undefined;
@@ -91,7 +101,7 @@ export class ConfirmWaits {
     this.#idsMax = size === undefined ? undefined : { size, untilMs };
   }
 
-  /** Whether refused confirms are tried again now; then not again for an hour. */
+  /** Returns whether refused confirms are due for a retry, and starts the next interval. */
   beginRefused(): boolean {
     const nowMs = this.#context.clock.monotonicMs();
     if (nowMs < this.#refusedAgainMs) return false;
@@ -99,24 +109,29 @@ export class ConfirmWaits {
     return true;
   }
 
-  /** The service has answered what it has to deliver: batches that it has not served again for long enough. */
-  listUnserved(): readonly Doubt[] {
+  /**
+   * To be called when the service has answered a pull completely. Returns the batches that it has not served for long
+   * enough.
+   */
+  listUnserved(): readonly UnknownOutcome[] {
     const sinceMs = this.#context.clock.monotonicMs() - UNSERVED_MS;
-    for (const doubt of this.#doubts.values()) doubt.polls += 1;
-    return [...this.#doubts.values()].filter((doubt) => doubt.polls >= UNSERVED_POLLS && doubt.sinceMs <= sinceMs);
+    for (const outcome of this.#unknown.values()) outcome.polls += 1;
+    return [...this.#unknown.values()].filter(
+      (outcome) => outcome.polls >= UNSERVED_POLLS && outcome.sinceMs <= sinceMs,
+    );
   }
 
-  /** In which new form the confirm of a batch may have been accepted. */
+  /** The new form of an answer by which the batch may have been confirmed. */
   unusualOf(id: number): AnswerForm | undefined {
-    return this.#unusual.get(id) ?? this.#doubts.get(id)?.form;
+    return this.#unusual.get(id) ?? this.#unknown.get(id)?.form;
   }
 
   isShort(id: number): boolean {
     return this.#short.has(id);
   }
 
-  /** Why the last answer to the confirm of a batch is doubted. */
-  noteDoubted(id: number, { form, count }: DoubtedFor): void {
+  /** Remembers why the last answer to the batch's confirm leaves the outcome unknown. */
+  noteUnknown(id: number, { form, count }: UnknownBecause): void {
     if (form !== undefined) {
       if (this.#unusual.size >= WAITS_MAX) this.#unusual.clear();
       this.#unusual.set(id, form);
@@ -132,7 +147,7 @@ export class ConfirmWaits {
     this.#refused.add(id);
   }
 
-  /** A restart tries nothing sooner than before, and drops no wait. No clock makes one longer than it can be. */
+  /** A restart shortens and drops no wait; a changed clock extends none beyond its maximum. */
   #recall(): void {
     const { store, clock } = this.#context;
     const times = loadConfirmTimes(store);
@@ -149,15 +164,15 @@ export class ConfirmWaits {
       this.#idsMax = { size: times.idsMax.size, untilMs: untilMs(times.idsMax.until, IDS_MAX_FOR_MS) };
     for (const { id, since, polls, form, count } of times.doubts) {
       const row = loadBatchOf(store, id);
-      // That an account does not serve what it never served says nothing.
+      // Another account never served this batch, so its not being served proves nothing.
       if (row?.state !== "stored" || !isServedBy(row, this.#account)) continue;
       const sinceMs = monotonicMs - clamped(nowMs - Date.parse(since), UNSERVED_MS);
-      this.#doubts.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form, count });
+      this.#unknown.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form, count });
       if (count !== undefined) this.#short.add(id);
     }
   }
 
-  /** Inside a transaction. */
+  /** To be called inside a transaction. */
   save(): void {
     const { store, clock } = this.#context;
     const beginMs = clock.nowMs() - clock.monotonicMs();
@@ -169,7 +184,7 @@ export class ConfirmWaits {
         dueAt: at(untilMs),
         ...(refusedUntilMs > 0 ? { refusedUntil: at(refusedUntilMs) } : {}),
       })),
-      doubts: [...this.#doubts].map(([id, { sinceMs, polls, form, count }]) => ({
+      doubts: [...this.#unknown].map(([id, { sinceMs, polls, form, count }]) => ({
         id,
         since: at(sinceMs),
         polls,
@@ -183,7 +198,7 @@ export class ConfirmWaits {
     saveConfirmTimes(store, times);
   }
 
-  /** How often no answer came to the confirm of a batch. One that never left is no attempt, and counts here all the same. */
+  /** Counts confirms of a batch without an answer, including those that never left, and returns the count. */
   countUnreached(row: BatchRow): number {
     const key = this.#waitKey(row);
     const times = (this.#unreached.get(key) ?? 0) + 1;
@@ -192,47 +207,50 @@ export class ConfirmWaits {
     return times;
   }
 
-  /** A confirm that names nothing covers more than its batch. What was refused before its outcome became unknown was not confirmed by it. */
-  mayDoubt(row: BatchRow): boolean {
-    const hasRoom = this.#doubts.has(row.id) || this.#doubts.size < DOUBTS_MAX;
+  /**
+   * Whether the outcome of a confirm may be unknown. Not for a confirm that names nothing, because it covers more than
+   * this batch, nor for a batch that was certainly refused before.
+   */
+  mayBeUnknown(row: BatchRow): boolean {
+    const hasRoom = this.#unknown.has(row.id) || this.#unknown.size < UNKNOWN_MAX;
     return confirmNames(this.#form) && hasRoom && !this.#refused.has(row.id);
   }
 
-  doubt(row: BatchRow, because: DoubtedFor = {}): void {
-    if (this.#doubts.has(row.id)) return;
+  addUnknown(row: BatchRow, because: UnknownBecause = {}): void {
+    if (this.#unknown.has(row.id)) return;
     const sinceMs = this.#context.clock.monotonicMs();
-    this.#doubts.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, ...because });
+    this.#unknown.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, ...because });
   }
 
-  /** What is served has not been confirmed, whatever became of the attempt. */
+  /** A batch that is served has not been confirmed, whatever the outcome of the attempt was. */
   noteServed(row: BatchRow): void {
-    if (this.#doubts.size === 0) return;
+    if (this.#unknown.size === 0) return;
     const served = idsOf(row);
-    for (const [id, { orderIds, form, count: name }] of this.#doubts) {
+    for (const [id, { orderIds, form, count: name }] of this.#unknown) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
-      this.#doubts.delete(id);
+      this.#unknown.delete(id);
       const wait = this.#waits.get(id);
       if (wait !== undefined) this.#waits.set(id, { ...wait, untilMs: wait.refusedUntilMs });
       if (form === undefined && name === undefined) this.#refused.add(id);
     }
   }
 
-  /** A confirm that names nothing is one for all batches, and what bears the same name says the same. */
+  /** A confirm that names nothing is one for all batches; batches of the same name have the same confirm. */
   #waitKey(row: BatchRow): number {
     if (!confirmNames(this.#form)) return 0;
     const named = this.#named.get(row.batchId ?? "") ?? row.id;
     return (this.#waits.get(named)?.untilMs ?? 0) > this.#context.clock.monotonicMs() ? named : row.id;
   }
 
-  /** @param isDue its turn has come in another way: only what the service said counts */
+  /** @param isDue it is due for another reason: only the service's own refusal still counts */
   isWaiting(row: BatchRow, isDue = false): boolean {
     const wait = this.#waits.get(this.#waitKey(row));
     return ((isDue ? wait?.refusedUntilMs : wait?.untilMs) ?? 0) > this.#context.clock.monotonicMs();
   }
 
   /**
-   * Returns how often it has waited, this time included.
-   * @param refusedMs how long what the service said keeps the same confirm from leaving again
+   * Starts the next wait. Returns how often the batch has waited, including this time.
+   * @param refusedMs for how long the service's answer forbids this confirm
    */
   wait(row: BatchRow, refusedMs = 0): number {
     const key = this.#waitKey(row);
@@ -247,7 +265,7 @@ export class ConfirmWaits {
   }
 
   forget(id: number): void {
-    this.#doubts.delete(id);
+    this.#unknown.delete(id);
     this.#unusual.delete(id);
     this.#short.delete(id);
     this.#refused.delete(id);
@@ -256,7 +274,7 @@ export class ConfirmWaits {
   }
 }
 
-/** The orders that two batches may have in common: what is no order id may stand in any of them. */
+/** Ids by which two batches can be compared: a value that is no order id may occur in any batch. */
 function idsOf({ orderIds }: BatchRow): string[] {
   return (JSON.parse(orderIds ?? "[]") as unknown[]).flatMap((id) => {
     const orderId = typeof id === "string" ? readOrderId(id) : undefined;

@@ -1,7 +1,7 @@
 /*
- * Orders that the answer to a confirm names. A service that confirms more than it has handed out, such as an order that has come into the
- * batch since, may say so in this answer alone: that order is never handed out, and no change of it is listed. What is not known is
- * read by its id.
+ * Orders named in the answer to a confirm. A service that confirms more than it delivered, such as an order that joined
+ * the batch later, may mention it only here: the order is never delivered and its changes are never listed. So unknown
+ * ids are read.
  */
 import { idsByPathInSlices, type PathIds } from "../answers/ids-by-path.ts";
 import type { Span } from "../answers/json-text.ts";
@@ -13,17 +13,19 @@ import { readInTurns } from "../pass/read-in-turns.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 
-/** Of one answer. */
+/** Per answer. */
 const ASKED_PER_ANSWER = 200;
 const ASKED_MAX = 20_000;
-/** So many ids of one place are read where it has never named an order that is known: it may name something else. */
+/**
+ * At a path that has never held the id of a known order only so many ids are read: they may be ids of something else.
+ */
 const TRIED_MAX = 3;
 
 export class ConfirmedOrders {
   readonly #context: JobContext;
-  /** Ids that were asked for. */
+  /** Ids already queued for a read. */
   readonly #asked = new Set<string>();
-  /** By place: how many ids of it were asked for that stood beside none that is known. */
+  /** By path: how many ids were queued from it without a known order beside them. */
   readonly #tried = new Map<string, number>();
 
   constructor(context: JobContext) {
@@ -57,7 +59,7 @@ export class ConfirmedOrders {
   }
 }
 
-/** What stands alone is the id of the batch, or of the request. */
+/** A single value is the id of the batch or of the request. */
 function isList({ isInList, key }: PathIds): boolean {
   return isInList || key === "{}";
 }

@@ -1,7 +1,8 @@
 /*
- * Orders whose confirm comes after the position of changes has passed them. Services list the changes of orders that were delivered: what
- * became of an order before its confirm is listed only afterwards, under a time from which nothing is asked any more. Such an order is read
- * once: `owed_reads` has a row from the transaction that notes the confirm. SQL, because it is run for every batch.
+ * Orders confirmed after the position of changes has passed them. Services list changes of delivered orders only: a
+ * change from before the confirm appears later, with a timestamp before the position, and would be missed. Such an
+ * order is read once: the transaction that marks the confirm adds it to `owed_reads`. SQL, because it runs for every
+ * batch.
  */
 import { readTimestamp } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
@@ -18,25 +19,29 @@ import {
   UPDATES_STREAM,
 } from "../pass/position-rows.ts";
 
-/** Where changes begin to be asked for: `overlapMs` before the position. */
+/** Changes are requested from `overlapMs` before the position. */
 export interface ChangesFrom {
   timezone: string;
   overlapMs: number;
 }
 
-/** So many reads may wait because of this: where a backlog of months is delivered, the sweep of the night and `reconcile` see the others. */
+/**
+ * Limit of reads queued for this reason; in a backlog of months, the nightly re-poll and `reconcile` find the others.
+ */
 const READS_MAX = 1_000;
 const IDS_PER_TURN = 1_000;
 
 type Confirmed = Pick<BatchRow, "orderIds" | "receivedAt">;
 
-/** One for what confirms and what follows changes: each pass over changes sees what is confirmed meanwhile. */
+/**
+ * One instance shared by confirms and by passes over changes, so that each pass includes what is confirmed during it.
+ */
 export class LateOrders {
   readonly #context: JobContext;
   readonly #from: ChangesFrom;
   /**
-   * Batches that were confirmed while a pass over changes goes on: its answers may be from before, and its position moves afterwards. In
-   * memory alone: a pass that is broken off moves none.
+   * Batches confirmed during a pass over changes: its answers may be older, and it moves the position later. Memory is
+   * enough: an interrupted pass moves no position.
    */
   #duringPass: Confirmed[] | undefined;
 
@@ -55,12 +60,12 @@ export class LateOrders {
   }
 
   /**
-   * Open orders of a batch whose newest content that is stored is older than what changes are asked from. The batch is noted for a pass over
-   * changes that goes on; other work has its turn between steps.
+   * Returns the batch's open orders whose stored content is older than the point from which changes are requested. Lets
+   * other work run between steps.
    */
   async find(batch: Confirmed, signal: AbortSignal): Promise<string[]> {
     const { clock } = this.#context;
-    // Before the position is looked at: one that moves from now on is looked at with this batch.
+    // Before the position is read: if it moves from now on, `savePassed` checks this batch.
     this.#duringPass?.push(batch);
     const fromNs = this.#findStart();
     if (fromNs === undefined) return [];
@@ -74,7 +79,7 @@ export class LateOrders {
     return late.slice(0, Math.max(room, 0));
   }
 
-  /** Inside the transaction in which a pass over changes has moved the position, or where it goes once a search is over. */
+  /** To be called inside the transaction that moves the position of changes. */
   savePassed(at: string): void {
     const batches = this.#duringPass ?? [];
     const fromNs = batches.length === 0 ? undefined : this.#findStart();
@@ -83,7 +88,7 @@ export class LateOrders {
     this.save(late.slice(0, Math.max(this.#countRoom(), 0)), at);
   }
 
-  /** Inside the transaction that notes the confirm. */
+  /** To be called inside the transaction that marks the confirm. */
   save(orderIds: readonly string[], at: string): void {
     for (const orderId of orderIds) requestRead(this.#context.store, { orderId, serviceId: orderId }, at);
   }
@@ -99,7 +104,7 @@ export class LateOrders {
     });
   }
 
-  /** Undefined before changes were followed: what a first pull brings from months is not read one by one. */
+  /** Undefined before changes were followed for the first time: orders of a first pull are not read one by one. */
   #findStart(): bigint | undefined {
     const { store } = this.#context;
     if (!hasFollowed(store)) return undefined;
@@ -116,7 +121,7 @@ function listServed({ orderIds }: Confirmed): string[] {
   return ids.flatMap((id) => (typeof id === "string" ? (readOrderId(id) ?? []) : []));
 }
 
-/** `changedAt`: as the service writes it. */
+/** `changedAt`: the service's timestamp, as written. */
 function loadOpen(store: Store, orderIds: readonly string[]): { orderId: string; changedAt: string | null }[] {
   return store
     .prepare<{ orderId: string; changedAt: string | null }>(

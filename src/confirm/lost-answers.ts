@@ -1,8 +1,8 @@
 /*
- * Answers of GET /orders that never came, and the confirms that wait because of them. A service that was restored may give the names of its
- * batches once more: the answer that is missing may have handed out other orders under the name of a batch that is still to be confirmed,
- * and its confirm would confirm these unseen. It goes once a batch of that name is served and stored, or once the service has answered
- * often and long enough without one. A confirm that follows its own batch at once is of what was just served, and waits for nothing.
+ * Missing answers of `GET /orders`, and the confirms that wait because of them. A restored service may reuse batch
+ * names: a missing answer may have delivered other orders under the name of an unconfirmed batch, and that confirm
+ * would confirm them unseen. The confirm is sent once a batch of that name is served and stored, or once the service
+ * has answered often and long enough without one. A batch that is confirmed directly after it was served does not wait.
  */
 
 import type { BatchRow } from "../batches/batch-rows.ts";
@@ -20,11 +20,14 @@ const NAMES_MAX = 10_000;
 export class LostAnswers {
   readonly #context: JobContext;
   readonly #form: ConfirmForm;
-  /** Names of batches that were served since the last loss. */
+  /** Names of batches served since the last loss. */
   readonly #served = new Set<string>();
-  /** An order of a batch that waits has come under another name: the service goes through what it has, and the polls are counted anew. */
+  /**
+   * An order of a waiting batch came under another name, so the service is renaming its batches: polls are counted from
+   * 0.
+   */
   #isAnew = false;
-  /** By the monotonic clock from when this process first saw the loss. */
+  /** The loss as this process first saw it; times are monotonic. */
   #seen: { since: string; at: string; firstMs: number; lastMs: number } | undefined;
 
   constructor(context: JobContext, form: ConfirmForm) {
@@ -32,7 +35,7 @@ export class LostAnswers {
     this.#form = form;
   }
 
-  /** What of the confirms waits. Undefined: none. */
+  /** Which confirms wait; undefined where none does. */
   get held(): DueOptions["held"] {
     const upTo = this.#upTo();
     return upTo === undefined ? undefined : { upTo, except: JSON.stringify([...this.#served]) };
@@ -44,7 +47,7 @@ export class LostAnswers {
     return batchId !== null && !confirmNamesOrders(this.#form, batchId) && !this.#served.has(batchId);
   }
 
-  /** Served now, and stored. */
+  /** The batch was served and stored. */
   noteServed(row: BatchRow): void {
     const upTo = this.#upTo();
     if (upTo === undefined) return;
@@ -52,7 +55,7 @@ export class LostAnswers {
     this.#isAnew ||= isServedAnew(this.#context.store, { ...row, upTo });
   }
 
-  /** The answer of a GET is missing, also of the process before. */
+  /** An answer of `GET /orders` is missing, in this process or the one before. */
   async noteLost(signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
     const noted = this.#load();
@@ -66,14 +69,14 @@ export class LostAnswers {
     if (loss.since === loss.at) log.info({}, m.orders.confirmsWait);
   }
 
-  /** The service has answered what it has to deliver, and all of it is stored. */
+  /** The service has answered a pull completely, and all of it is stored. */
   async noteAnswered(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const noted = this.#load();
     if (noted?.loss === undefined) return;
     const { loss, ...others } = noted;
     const now = isoTime(clock.nowMs());
-    // A clock that was set back must not keep the times in the future.
+    // The clock may have been set back.
     const at = loss.at > now ? now : loss.at;
     const since = loss.since > now ? now : loss.since;
     const polls = this.#isAnew ? 0 : Math.min(loss.polls + 1, LOSS_POLLS);
@@ -86,13 +89,13 @@ export class LostAnswers {
       );
   }
 
-  /** Undefined where no confirm names a batch. */
+  /** Undefined where confirms do not name batches. */
   #load(): Unanswered | undefined {
     const isNamed = confirmNames(this.#form) && !confirmNamesOrders(this.#form, "0");
     return isNamed ? loadUnanswered(this.#context.store) : undefined;
   }
 
-  /** The newest batch whose confirm waits. */
+  /** Row id of the newest batch whose confirm waits. */
   #upTo(): number | undefined {
     const noted = this.#load();
     if (noted?.loss === undefined || (!this.#isAnew && this.#isOver(noted))) return undefined;

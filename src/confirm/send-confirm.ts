@@ -1,6 +1,6 @@
 /*
- * Sends the confirm of one batch and interprets the answer. Writes nothing but parts that were accepted and the form of an
- * answer; after a crash the ids that are left are confirmed again.
+ * Sends the confirm of one batch and interprets the answer. Writes only accepted parts and forms of answers; after a
+ * crash the remaining ids are confirmed again.
  */
 
 import { elementsInSlices, type Span } from "../answers/json-text.ts";
@@ -27,17 +27,17 @@ import {
   renderConfirm,
 } from "./confirm-form.ts";
 import { saveCoveredIds, saveUnconfirmedIds } from "./confirm-rows.ts";
-import type { ConfirmWaits, DoubtedFor } from "./confirm-waits.ts";
+import type { ConfirmWaits, UnknownBecause } from "./confirm-waits.ts";
 import { ConfirmedOrders } from "./confirmed-orders.ts";
 
-/** Parts of confirms that are sent in one pass; the rest of a batch waits for the next one. */
+/** Limit of parts per pass; the rest of the batch waits for the next one. */
 const PARTS_PER_PASS = 500;
 const TOO_LARGE = 413;
 
-/** `isSaid`: the service itself has refused this confirm, and has not acted on it. */
+/** `isSaid`: the service itself refused the confirm and did not act on it. */
 export type Outcome =
   | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts; excess?: CountedOtherwise | undefined }
-  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: DoubtedFor };
+  | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: UnknownBecause };
 
 export class SendConfirm {
   readonly #context: JobContext;
@@ -61,9 +61,9 @@ export class SendConfirm {
   }
 
   /**
-   * Sends the confirm of a batch, in parts where it names more orders than the service takes at once. A part that was accepted is
-   * committed before the next one leaves: what `order_ids` still holds is to be confirmed. Gives the outcome of the last part that was
-   * sent; undefined where parts are left for the next pass.
+   * Sends the confirm, in parts where it names more orders than the service accepts at once. An accepted part is
+   * committed before the next one is sent: `order_ids` holds what is still to be confirmed. Returns the outcome of the
+   * last part; undefined where parts are left for the next pass.
    */
   async sendParts(
     { row, wasTried }: { row: BatchRow; wasTried: boolean },
@@ -110,12 +110,12 @@ export class SendConfirm {
     });
   }
 
-  /** Whether the confirm names its orders alone: each part of it then covers what it names. */
+  /** Whether the confirm names orders only, so that it can be sent in parts. */
   isDivisible({ batchId }: BatchRow): boolean {
     return confirmNamesOrders(this.#form, batchId);
   }
 
-  /** The next part that the service takes; `rest`: the ids behind it. */
+  /** The next part, within the service's limit; `rest`: the remaining ids. */
   #partOf(row: BatchRow): { row: BatchRow; rest?: string } {
     const size = this.#waits.idsMax;
     if (size === undefined || !this.isDivisible(row) || idsServed(row) <= size) return { row };
@@ -134,11 +134,14 @@ export class SendConfirm {
     try {
       body = renderConfirm(this.#form, { batchId: row.batchId, orderIds: row.orderIds ?? "[]" });
     } catch (error) {
-      // What cannot be written for this batch never can be.
+      // The batch lacks what the form needs, and a retry would not change that.
       return { verdict: "refused", failure: asError(error), isSaid: false };
     }
     const turn = await turnOfConfirm(client, signal);
-    // The service drops what is confirmed: as the request leaves, the orders are in the database file, whatever becomes of its log.
+    // The order matters, because the service drops what is confirmed:
+    // 1. The orders and this attempt are committed (`ConfirmBatches.confirm`).
+    // 2. The database file is flushed, so that they survive a power cut and a lost WAL.
+    // 3. The confirm is sent.
     store.secure();
     try {
       const answer = await confirmBatch(client, body, signal, turn);
@@ -165,7 +168,7 @@ export class SendConfirm {
     } catch (error) {
       const failure = asError(error);
       if (failure.code === "stopped") throw failure;
-      // Only our own words are no ServiceError here: what cannot be written for this batch never can be.
+      // Other errors are our own: the confirm cannot be sent, and a retry would not change that.
       const verdict = failure instanceof ServiceError ? classifyConfirmFailure(failure, wasTried) : "refused";
       return verdict === "confirmed" ? { verdict } : { verdict, failure, isSaid: isOwnRefusal(failure) };
     }
@@ -188,13 +191,16 @@ export class SendConfirm {
     return { verdict: "retry", failure, isSaid: false, because: { form } };
   }
 
-  /** Whether a count that was the size of every batch is smaller. A repeat may count only what is new, and teaches nothing else. */
+  /**
+   * Finds a count below the size of the batch that equalled the size of earlier ones. A repeat may count only what is
+   * new, so nothing is learned from its counts.
+   */
   #findShort(
     { row, wasTried }: { row: BatchRow; wasTried: boolean },
     counts: AnswerCounts,
   ): { short?: Outcome; counts?: AnswerCounts; excess?: CountedOtherwise | undefined } {
     if (row.state !== "stored" || (wasTried && !this.#waits.isShort(row.id))) return {};
-    if (!this.#waits.mayDoubt(row)) return {};
+    if (!this.#waits.mayBeUnknown(row)) return {};
     const size = idsServed(row);
     const short = this.#forms.findShort(counts, { size, isPart: true, needs: "two sizes" });
     if (short === undefined) return wasTried ? {} : { counts, excess: this.#findExcess(row, counts) };
@@ -203,14 +209,14 @@ export class SendConfirm {
     return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
   }
 
-  /** Where the confirm names one batch, what is counted above its records was confirmed without having been handed out. */
+  /** A count above the batch's size: a confirm of one batch then confirmed records that were not delivered. */
   #findExcess(row: BatchRow, counts: AnswerCounts): CountedOtherwise | undefined {
     if (!confirmNames(this.#form)) return undefined;
     return this.#forms.findExcess(counts, Math.max(row.orderCount, idsServed(row)));
   }
 }
 
-/** A refusal of this confirm alone: an answer that it was not acted on, and no wait that the service asks for in general. */
+/** Whether the service refused this confirm only, did not act on it, and did not ask all requests to wait. */
 function isOwnRefusal(failure: BridgeError): boolean {
   if (!(failure instanceof ServiceError) || failure.status === undefined || failure.effect !== "none") return false;
   return failure.code !== "rate_limited" && failure.retryAfterMs === undefined;
@@ -220,7 +226,7 @@ export function idsServed({ orderIds }: BatchRow): number {
   return (JSON.parse(orderIds ?? "[]") as unknown[]).length;
 }
 
-/** What a refusal for the size says where there is nothing left to divide. */
+/** 413 for a confirm that cannot be divided further. */
 function tooLargeOf(outcome: Outcome): ServiceError | undefined {
   const failure = outcome.verdict === "confirmed" ? undefined : outcome.failure;
   if (!(failure instanceof ServiceError) || failure.status !== TOO_LARGE) return undefined;
@@ -229,7 +235,7 @@ function tooLargeOf(outcome: Outcome): ServiceError | undefined {
   return new ServiceError("request_refused", m.orders.confirmTooLarge, details);
 }
 
-/** The first ids of a list and the others, each as it was written. */
+/** Splits a JSON list after `size` ids; each keeps its original literal. */
 function divideIds(orderIds: string, size: number): [string, string] {
   const bytes = Buffer.from(orderIds);
   const elements = atOnce(elementsInSlices(bytes, scanJson(bytes)));

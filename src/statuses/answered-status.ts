@@ -4,7 +4,7 @@
  * in memory alone: such a request is sent again, and after a restart it is found out anew. What shows another status is sent again seldom, and is stored.
  */
 
-import { isConfirmOwed } from "../confirm/confirm-rows.ts";
+import { isConfirmPending } from "../confirm/confirm-rows.ts";
 import { m } from "../messages/messages.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit, commitEnd } from "../pass/commit.ts";
@@ -172,7 +172,7 @@ export class AnsweredStatus {
     await commit(this.#context, signal, () => {
       const { at = isoTime(clock.nowMs()), repeats = 0, isOtherAccepted } = loadNewForm(store, id) ?? {};
       // What is said of an order that was not confirmed says nothing of it afterwards.
-      const isBelieved = isOtherAccepted && !isConfirmOwed(store, sent.order);
+      const isBelieved = isOtherAccepted && !isConfirmPending(store, sent.order);
       saveNewForm(store, id, { form, at, repeats, shown, ...(isBelieved ? { refusedWith: answer.status } : {}) });
     });
     return await this.resolve(sent, undefined, counts, signal, shown);
@@ -224,7 +224,7 @@ export class AnsweredStatus {
     const now = { times: 0, accepted: this.#accepted, askedAt: this.#accepted };
     const refusals = this.#refusals.get(sent.id) ?? now;
     const times = refusals.times + 1;
-    const isOwed = isConfirmOwed(store, sent.order);
+    const isOwed = isConfirmPending(store, sent.order);
     const isBelieved =
       !isNowhere && !isOwed && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
