@@ -1,6 +1,7 @@
 /*
- * Batches. A batch becomes `stored` in the transaction that stores its last orders; only then may it be confirmed. After a crash, `stored`
- * rows say which confirms are still to be sent. SQL, because each poll runs it, and names the index of the few batches in that state.
+ * Rows of batches. A batch becomes `stored` in the transaction that stores its last orders; only then may it be
+ * confirmed. After a crash, the `stored` rows are the confirms still to be sent. SQL, because each poll runs it; it
+ * names the partial index of the state.
  */
 
 import { bodyLength } from "../database/body-parts.ts";
@@ -21,13 +22,13 @@ const BATCH = [
   "receivedAt",
   "account",
 ] as const;
-/** `orderIds`: JSON array of the ids served, as written; null once nothing is to be confirmed. */
+/** `orderIds`: JSON array of the ids served, each as its original literal; null once nothing is left to confirm. */
 export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & { batchId: string | null };
 
-/** Of {@link BatchRow}. */
+/** The columns of {@link BatchRow}. */
 export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId`;
 
-/** Condition of a batch that this account served, or an unknown one: its confirm goes to no other one. */
+/** Condition on batches that this account served, or an unknown one; a confirm is never sent to another account. */
 export const SERVED_HERE = "(account IS NULL OR account = @account)";
 
 export function isServedBy({ account }: Pick<BatchRow, "account">, here: string): boolean {
@@ -50,9 +51,9 @@ export function saveStoredBatch(
     orderCount: number;
     orderIds: string;
     at: string;
-    /** 1 where the confirm follows at once: the first attempt begins with this commit. */
+    /** 1 where the confirm follows directly: this commit counts its first attempt. */
     confirmAttempts: number;
-    /** Who served it. */
+    /** The account that served it. */
     account: string | null;
   },
 ): BatchRow {
@@ -74,7 +75,10 @@ export function saveStoredBatch(
   );
 }
 
-/** A stored batch is served under another name: that is the one to confirm, and no attempt named it. A confirmed one keeps its name. */
+/**
+ * A stored batch is served under a new name, which the confirm must use; no attempt has used it yet. A confirmed batch
+ * keeps its name.
+ */
 export function renameBatch(store: Store, batch: BatchRow, batchId: string | null): BatchRow {
   if (batch.state === "confirmed") return { ...batch, batchId };
   store
@@ -83,38 +87,43 @@ export function renameBatch(store: Store, batch: BatchRow, batchId: string | nul
   return { ...batch, batchId, confirmAttempts: 0 };
 }
 
-/** A batch that another account served before is served here: it is confirmed here, and no attempt was made here. */
+/** A batch of another account is now served to this one, which confirms it; this account has made no attempt. */
 export function claimBatch(store: Store, batch: BatchRow, account: string): BatchRow {
   if (isServedBy(batch, account)) return batch;
   updateRows(store, batches, { id: batch.id }, { account, confirmAttempts: 0 });
   return { ...batch, account, confirmAttempts: 0 };
 }
 
-/** How many batches of an account wait to be confirmed, or to be read before. */
+/** Number of the account's batches that are still to be confirmed or read. */
 export function countUnconfirmedOf(store: Store, account: string): number {
   const sql = `SELECT (SELECT count(*) FROM batches INDEXED BY batches_stored WHERE state = 'stored' AND account = @account)
     + (SELECT count(*) FROM batches INDEXED BY batches_unread WHERE state = 'unread' AND account = @account) AS count`;
   return onlyRow(store.prepare<{ count: number }>(sql).get({ account })).count;
 }
 
-/** A batch that was stored before was served with newer content: its confirm is due, also if it was confirmed or refused as it was before. */
+/**
+ * A stored batch was served with newer content: it is to be confirmed again, even if it was confirmed or refused
+ * before.
+ */
 export function reopenBatch(store: Store, id: number, orderIds: string): void {
   store
     .prepare("UPDATE batches SET state = 'stored', order_ids = ? WHERE id = ? AND state <> 'unread'")
     .run(orderIds, id);
 }
 
-// ---------------------------------------------------------------- bodies that must still go to the journal
+// ---------------------------------------------------------------- bodies that are not in the journal yet
 
 const UNJOURNALED = ["id", "fingerprint", "account", "receivedAt", "isPart", "body", "bodyId"] as const;
 export type UnjournaledBody = NamedRow<typeof unjournaledBodies, (typeof UNJOURNALED)[number]>;
 
-/** Each stays until it is in the journal: what was stored from it may stand in no later one. */
+/**
+ * The row stays until this body is in the journal: a later body of the batch may lack what was stored from this one.
+ */
 export function saveUnjournaled(store: Store, body: typeof unjournaledBodies.$inferInsert): void {
   insertRow(store, unjournaledBodies, body);
 }
 
-/** Whether there are any. Until then nothing is confirmed: another batch may name the orders of one of them. */
+/** While there are any, nothing is confirmed: another batch's confirm may name the orders of one of them. */
 export function hasUnjournaled(store: Store): boolean {
   return store.prepare("SELECT 1 FROM unjournaled_bodies LIMIT 1").get() !== undefined;
 }
@@ -123,37 +132,39 @@ export function loadOldestUnjournaled(store: Store): UnjournaledBody | undefined
   return select(store, unjournaledBodies, UNJOURNALED, "ORDER BY id LIMIT 1").get();
 }
 
-/** Of this batch. */
+/** The newest of this batch. */
 export function loadNewestUnjournaled(store: Store, fingerprint: string): UnjournaledBody | undefined {
   return select(store, unjournaledBodies, UNJOURNALED, "WHERE fingerprint = ? ORDER BY id DESC LIMIT 1").get(
     fingerprint,
   );
 }
 
-/** How many of this batch there are, and their bytes together. */
+/** Number of this batch's bodies that are not in the journal, and their total size in bytes. */
 export function countUnjournaled(store: Store, fingerprint: string): { count: number; bytes: number } {
   const sql = `SELECT count(*) AS count, coalesce(sum(${bodyLength("unjournaled_bodies")}), 0) AS bytes
     FROM unjournaled_bodies WHERE fingerprint = ?`;
   return onlyRow(store.prepare<{ count: number; bytes: number }>(sql).get(fingerprint));
 }
 
-/** It is in the journal. */
+/** To be called when the body is in the journal. */
 export function deleteUnjournaled(store: Store, id: number): void {
   deleteRows(store, unjournaledBodies, { id });
 }
 
-/** There is no journal any more. */
+/** To be called when no journal is configured any more. */
 export function deleteAllUnjournaled(store: Store): void {
   deleteRows(store, unjournaledBodies, {});
 }
 
-/** What earlier passes have left besides confirms, each of them rare: asked at once before each pass. */
+/**
+ * Work left by earlier passes, besides confirms. All of it is rare, so one statement before each pass checks for it.
+ */
 export interface LeftWork {
-  /** Parts of bodies, which a row may name or not. */
+  /** There are parts of bodies, named by a row or not. */
   hasParts: number;
-  /** A body that must still go to the journal. */
+  /** A body is not in the journal yet. */
   hasUnjournaled: number;
-  /** A body that could not be read. */
+  /** A body could not be read. */
   hasUnread: number;
 }
 
@@ -165,8 +176,8 @@ export function loadLeftWork(store: Store): LeftWork {
 }
 
 /**
- * Removes confirmed batches that are old, a bounded number at a time. The newest batch stays, because it says
- * when orders came last. One that is served again afterwards is stored anew, without a change to its orders.
+ * Removes old confirmed batches, at most `limit`. The newest batch stays, because it shows when orders last came. A
+ * removed batch that is served again is stored anew and changes none of its orders.
  */
 export function deleteConfirmedBefore(store: Store, { upTo, before, now }: Old, limit: number): number {
   return store

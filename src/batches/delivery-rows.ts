@@ -1,6 +1,7 @@
 /*
- * The mark of an open delivery. After a crash it says whether an answer of GET /orders may be missing. Where confirms name their batch it
- * keeps nothing back, and what is lost matters once they name nothing: there a note for each process takes its place.
+ * The mark of an open delivery: after a crash it shows that an answer of `GET /orders` may be missing. It delays
+ * confirms that name nothing. Where confirms name their batch a loss matters only if they are changed to name nothing:
+ * there one note per process (`Unanswered`) takes its place, which saves a write per poll.
  */
 
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -10,13 +11,16 @@ import { openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 export interface OpenDelivery {
-  /** When the oldest GET whose answer is missing left. */
+  /** When the oldest GET without an answer was sent. */
   openedAt: string;
-  /** The answer of an earlier GET is missing: whatever it delivered is not stored. */
+  /** The answer of an earlier GET is missing: what it delivered is not stored. */
   lost: boolean;
 }
 
-/** Before a GET. A GET that was still open then is one whose answer never came: it is lost, and the service has to come round once more from here. */
+/**
+ * To be called before a GET. A GET that is still open has lost its answer: its delivery counts as lost until the
+ * service has served everything once more from here.
+ */
 export function openDelivery(store: Store, at: string): OpenDelivery {
   const row = onlyRow(
     store
@@ -32,23 +36,26 @@ export function openDelivery(store: Store, at: string): OpenDelivery {
   return { openedAt: row.openedAt, lost: row.lost === 1 };
 }
 
-/** Of GETs whose confirms name their batch: the first of a process, or of the first one that has lost an answer. */
+/**
+ * The note where confirms name their batch. `since`: when the process sent its first GET, or a process before that lost
+ * an answer.
+ */
 export interface Unanswered {
   since: string;
   isLost: boolean;
-  /** The newest batch that was still to be confirmed when a GET left that is not accounted for. */
+  /** Row id of the newest unconfirmed batch when a GET was sent whose answer is not stored. */
   due?: number | undefined;
   loss?: AnswerLoss | undefined;
 }
 
-/** Answers are missing that may have handed out other batches under the names of these. */
+/** Missing answers that may have delivered other orders under the names of unconfirmed batches. */
 export interface AnswerLoss {
-  /** The newest of these batches. */
+  /** Row id of the newest of these batches. */
   upTo: number;
-  /** The first answer that is missing, and the last. */
+  /** Times of the first and the last missing answer. */
   since: string;
   at: string;
-  /** How often the service has answered since what it has to deliver. */
+  /** How often the service has answered a pull completely since. */
   polls: number;
 }
 
@@ -60,7 +67,7 @@ export function saveUnanswered(store: Store, unanswered: Unanswered): void {
   saveMetaJson(store, "unanswered", unanswered);
 }
 
-/** The newest batch that is still to be confirmed, or to be read before. */
+/** Row id of the newest batch that is still to be confirmed or read. */
 export function loadNewestDue(store: Store): number | undefined {
   const sql = `SELECT max(id) AS newest FROM (
       SELECT max(id) AS id FROM batches INDEXED BY batches_stored WHERE state = 'stored'
@@ -69,7 +76,7 @@ export function loadNewestDue(store: Store): number | undefined {
   return onlyRow(store.prepare<{ newest: number | null }>(sql).get()).newest ?? undefined;
 }
 
-/** A kept body is a row of its own once it is read: as old as the body, whatever its number. */
+/** A kept body gets a new row when it is read; as to losses it is as old as its old row. */
 export function moveDue(store: Store, from: number, to: number): void {
   const unanswered = loadUnanswered(store);
   if (unanswered === undefined) return;
@@ -81,7 +88,7 @@ export function moveDue(store: Store, from: number, to: number): void {
   });
 }
 
-/** Whatever the GET that has left last delivered is stored, or kept: it has delivered nothing unseen under the name of a batch that waits. */
+/** The last GET's delivery is stored or kept, so it cannot hold other orders under the name of an unconfirmed batch. */
 export function noteAccounted(store: Store): void {
   const unanswered = loadUnanswered(store);
   if (unanswered?.due === undefined) return;
@@ -89,12 +96,12 @@ export function noteAccounted(store: Store): void {
   saveUnanswered(store, accounted);
 }
 
-/** Every GET was answered, or is marked in another way. */
+/** To be called where every GET was answered, or the mark of an open delivery replaces the note. */
 export function deleteUnanswered(store: Store): void {
   deleteMeta(store, "unanswered");
 }
 
-/** Confirms name nothing from now on: what may have been lost before is a lost delivery. */
+/** Confirms name nothing from now on, so what may have been lost before becomes a lost delivery. */
 export function loseUnanswered(store: Store): void {
   const unanswered = loadUnanswered(store);
   if (unanswered === undefined) return;
@@ -107,7 +114,10 @@ export function loadDelivery(store: Store): OpenDelivery | undefined {
   return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost };
 }
 
-/** The GET that opened the mark is accounted for. An earlier lost one stays lost. */
+/**
+ * The GET that opened the mark is answered and stored, or delivered nothing. A delivery that was lost before stays
+ * lost.
+ */
 export function closeDelivery(store: Store): void {
   noteAccounted(store);
   deleteRows(store, openDeliveries, { lost: false });
@@ -115,9 +125,10 @@ export function closeDelivery(store: Store): void {
 }
 
 /**
- * A batch was served and is stored now; `known` where it was stored before. A batch that was first served after the
- * loss and now comes again says that the service has come round, the lost delivery included: the mark ends. One that
- * was served before the loss says nothing, because it may stand in the row before the lost one. True where it ended.
+ * To be called when a served batch is stored; `known`: its row, where it was stored before. Returns whether the mark
+ * was removed. A batch that was first served after the loss and comes again shows that the service has served
+ * everything once more, including the lost delivery. One served before the loss shows nothing, because the service may
+ * serve it before the lost one.
  */
 export function settleDelivery(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
   const ended = store
@@ -128,7 +139,10 @@ export function settleDelivery(store: Store, fingerprint: string, known: { id: n
   return false;
 }
 
-/** Another account is asked from now on: what was served before proves nothing about a mark from before (`lostAt`). */
+/**
+ * Requests go to another account from now on: batches served before prove nothing about a delivery lost before
+ * (`lostAt`).
+ */
 export function loseAgain(store: Store, lostAt: string | undefined): void {
   if (lostAt !== undefined && loadDelivery(store) === undefined) openDelivery(store, lostAt);
   store
@@ -136,7 +150,7 @@ export function loseAgain(store: Store, lostAt: string | undefined): void {
     .run();
 }
 
-/** A person decided: nothing is missing any more. */
+/** A person has decided that nothing is missing. */
 export function clearDelivery(store: Store): void {
   deleteRows(store, openDeliveries, {});
 }

@@ -1,7 +1,11 @@
 /*
- * Keeps bodies of batches in the journal as well, where there is one, before their confirm. The body goes there before
- * its batch is committed; where that fails the batch is stored all the same, its body waits in a list, and nothing is confirmed
- * until the list is empty. After a crash between the two the journal holds a body twice, or a batch that was not stored: neither does harm.
+ * Writes bodies of batches to the journal, where one is configured. In this order:
+ *
+ * 1. The body is written to the journal and flushed.
+ * 2. The batch is committed. If 1 failed, its body is stored in `unjournaled_bodies` with it.
+ * 3. The batch is confirmed, once `unjournaled_bodies` is empty.
+ *
+ * After a crash between 1 and 2 the journal has a body twice, or one of a batch that was not stored; both are harmless.
  */
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Reached } from "../database/progress.ts";
@@ -13,20 +17,22 @@ import { countUnjournaled, deleteAllUnjournaled, deleteUnjournaled, loadOldestUn
 import { readBody } from "./keep-body.ts";
 import type { PullPass } from "./pull-pass.ts";
 
-/** What is known of a body, beside the body itself. */
+/** Metadata of a body in the journal. */
 export interface JournalNote {
   /** When the answer came: UTC, ISO 8601. */
   receivedAt: string;
-  /** What makes it the same batch again. */
+  /** Equal for the same batch. */
   fingerprint: string;
   /** The `Date` header of the answer. */
   date: string | undefined;
-  /** Whose batch it is; absent in journals of older versions. */
+  /** The account that served the batch; absent in journals of older versions. */
   account?: string | undefined;
   database?: string | undefined;
-  /** The batch holds more than this answer: no confirm of it is due for what is in it. Absent in journals of older versions. */
+  /**
+   * The answer holds only part of the batch, so it alone makes no confirm due. Absent in journals of older versions.
+   */
   isPart?: true | undefined;
-  /** How far the database had come before this batch was stored; absent in journals of older versions. */
+  /** The database's progress before this batch was stored; absent in journals of older versions. */
   reached?: Reached | undefined;
 }
 
@@ -35,39 +41,44 @@ export interface JournalEntry {
   body: Buffer;
 }
 
-/** Where bodies are kept a second time. */
+/** The journal of bodies. */
 export interface BodyJournal {
   readonly folder: string;
   /**
-   * Flushed when it resolves: the number of a folder that lies on another disk than the database. Throws `disk_full`, `disk_failed`,
-   * `database_refused` with the journal's folder, also where that is another folder than the one that is known.
+   * Writes and flushes an entry. Returns the id of the folder where that is on another disk than the database, else
+   * undefined.
+   * @throws BridgeError `disk_full`, `disk_failed` or `database_refused` (not the known folder), naming the journal's
+   * folder
    */
   append(entry: JournalEntry, place: JournalPlace): Promise<string | undefined>;
 }
 
 export interface JournalPlace {
-  /** On whose disk a folder that is known must not lie. */
+  /** Path of the database: a folder with a known id must be on another disk. */
   database: string;
-  /** The number of the folder; undefined where it did not lie on another disk than the database until now. */
+  /** The known id of the folder; undefined where it has not been on another disk than the database yet. */
   mark: string | undefined;
 }
 
-/** The number of the folder in which the journal lay at last, where that is this one and lay on another disk than the database. */
+/** Id of the journal's folder at the last write; undefined where that was another folder, or on the database's disk. */
 export function knownMark(store: Store, folder: string): string | undefined {
   const known = loadMetaJson<{ folder: string; mark: string }>(store, "journal_mark");
   return known?.folder === folder ? known.mark : undefined;
 }
 
-/** Bodies that are made up for in one pass: some seconds. */
+/** Written in one pass: takes some seconds. */
 const UNJOURNALED_PER_PASS = 500;
-/** A service may say something else at each hand-out, such as when that is. Of one batch not more bodies wait in the database, or not many more bytes. */
+/**
+ * Limits per batch of bodies that wait in the database, because a service may write something else in each delivery,
+ * such as its time. The last body may exceed the bytes.
+ */
 const UNJOURNALED_PER_BATCH = 20;
 const UNJOURNALED_BYTES_PER_BATCH = 64 * 1024 * 1024;
 
 export class JournalBatches {
   readonly #context: JobContext;
   readonly #journal: BodyJournal | undefined;
-  /** The pass in which it could not be written: one try is enough for all its batches. */
+  /** The pass in which writing failed; it is tried once a pass. */
   #failedIn: Pick<PullPass, "failure"> | undefined;
 
   constructor(context: JobContext, journal: BodyJournal | undefined) {
@@ -79,7 +90,9 @@ export class JournalBatches {
     return this.#journal !== undefined;
   }
 
-  /** Before a batch is committed. False: it could not be written, which the pass then ends with. */
+  /**
+   * To be called before the batch is committed. Returns false where writing failed; the pass then ends with that error.
+   */
   async keep(body: Buffer, note: JournalNote, pass: Pick<PullPass, "failure">): Promise<boolean> {
     if (this.#journal === undefined) return true;
     if (this.#failedIn === pass) return false;
@@ -99,8 +112,8 @@ export class JournalBatches {
   }
 
   /**
-   * Whether the batch is left as it is stored where it is served again: the journal cannot be written, and as many of its bodies wait as are
-   * kept. It is not confirmed meanwhile, so that the service serves it again.
+   * Whether another version of a stored batch is not stored: the journal fails, and the limit of waiting bodies is
+   * reached. The batch is not confirmed meanwhile, so the service serves it again.
    */
   isFull(fingerprint: string, pass: Pick<PullPass, "failure">): boolean {
     if (this.#failedIn !== pass) return false;
@@ -108,7 +121,7 @@ export class JournalBatches {
     return count >= UNJOURNALED_PER_BATCH || bytes >= UNJOURNALED_BYTES_PER_BATCH;
   }
 
-  /** Writes what could not be written before, the oldest first; without a journal nothing is to be written. */
+  /** Writes the bodies that wait, oldest first; without a journal removes them. */
   async keepUnjournaled(pass: PullPass): Promise<void> {
     const { store } = this.#context;
     for (let made = 0; made < UNJOURNALED_PER_PASS; made++) {

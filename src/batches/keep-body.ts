@@ -1,7 +1,7 @@
 /*
- * Writes and reads bodies of any size without keeping the event loop or the write lock: what is large is written in parts,
- * each in a transaction of its own. The transaction that names the body comes after the last part, and only then is the
- * body kept; after a crash before that its parts are removed.
+ * Writes and reads bodies of any size without blocking the event loop or holding the write lock: a large body is
+ * written in parts, each in a transaction of its own. The body is kept once a row names it, in a transaction after the
+ * last part; after a crash before that its parts are removed.
  */
 
 import {
@@ -20,15 +20,18 @@ import { loadQuarantineState } from "../pass/quarantine-rows.ts";
 import { BAD_KIND, type OrderSource } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 
-/** Parts removed in one transaction: some milliseconds. */
+/** Parts removed in one transaction: takes some milliseconds. */
 const REMOVED_PER_COMMIT = 4;
 
 type Context = Pick<JobContext, "store" | "clock" | "log">;
 
-/** Bodies of other jobs than the one that removes unnamed parts, while no row names them yet. */
+/** Bodies being written that no row names yet, so that the job that removes unnamed parts leaves them. */
 const OPEN = new WeakMap<Store, Set<number>>();
 
-/** Where the body is to stand. Parts of a large one are on disk when this returns, and are kept once a row names them. */
+/**
+ * Returns where the body is or will be stored. Parts of a large one are committed when this returns, and kept once a
+ * row names them.
+ */
 export async function writeBody(context: Context, body: Buffer, signal: AbortSignal): Promise<BodyPlace> {
   if (body.length <= BODY_PART_BYTES) return { body, bodyId: null };
   return { body: null, bodyId: await writeParts(context, body, { signal }) };
@@ -45,7 +48,7 @@ async function writeParts(
     if (part > 0) await clock.sleep(0, signal);
     const bytes = body.subarray(part * BODY_PART_BYTES, (part + 1) * BODY_PART_BYTES);
     await commit(context, signal, () => {
-      // In the transaction of the first part: another job may be writing a body as well.
+      // Inside the transaction of the first part, because another job may also write a body.
       if (part === 0) {
         bodyId = nextBodyId(store);
         open?.(bodyId);
@@ -56,13 +59,16 @@ async function writeParts(
   return bodyId;
 }
 
-/** A record of an answer that is to be stored, with the bytes into which it points. */
+/** A record to be stored, and the bytes that its spans point into. */
 interface ServedRecord {
   record: AnswerRecord;
   bytes: Buffer;
 }
 
-/** Writes large records in parts before `act` puts them into the quarantine by name. What is held already is not written again. */
+/**
+ * Writes large records in parts before `act` adds rows to the quarantine that name them. Records already held are not
+ * written again.
+ */
 export async function withLargeKept<T>(
   context: Context,
   { source, served, signal }: { source: OrderSource; served: readonly ServedRecord[]; signal: AbortSignal },
@@ -105,7 +111,7 @@ export async function readBody(
   return whole;
 }
 
-/** Whether the stored body is this one, to the byte. */
+/** Compares the stored body byte by byte. */
 export async function isSameBody(
   { store, clock }: Pick<JobContext, "store" | "clock">,
   { body, bodyId }: BodyPlace,
@@ -122,7 +128,7 @@ export async function isSameBody(
   return at === other.length;
 }
 
-/** Parts that nothing names: of a body whose program died while it wrote it, or that is not needed any more. */
+/** Removes parts that no row names: the process ended while it wrote them, or they are no longer needed. */
 export async function removeUnnamedParts(context: JobContext, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   while (

@@ -1,8 +1,9 @@
 /*
- * Answers to the pull that could not be read. One that may hold orders is kept: the service may never serve it again. It is read again
- * under another mapping (`orders/store-batches.ts`), or settled once it holds nothing that is missing: its orders have been stored since by
- * other answers, or the service, asked for each, does not have them. A settled answer stays in `quarantine` as released, in
- * the transaction that takes it out of the way; after a crash it is looked at again.
+ * Answers to pulls that could not be read. One that may hold orders is kept, because the service may never serve it
+ * again. It is read again after the mapping was changed (`orders/store-batches.ts`). It is settled once nothing in it
+ * is missing: other answers have brought its orders since, or the service does not have them when they are requested
+ * one by one. A settled answer moves to `quarantine` as released, in one transaction; after a crash before that it is
+ * checked again.
  */
 
 import { hash } from "node:crypto";
@@ -41,24 +42,27 @@ import {
   settleKept,
 } from "./kept-rows.ts";
 
-/** With so many bodies that could not be read, pulling is held, and one request every five minutes tries again. */
+/** From so many unreadable bodies pulling is held, and one request every five minutes is the probe. */
 const UNREAD_MAX = 20;
-/** Those are kept up to here, a day of them: a service that delivers each batch once never serves it again. */
+/**
+ * Limit of bodies kept by these probes, about a day of them: a service that delivers each batch once never serves it
+ * again.
+ */
 const UNREAD_HELD_MAX = 300;
 const UNREAD_BYTES_MAX = 256_000_000;
 
 const LOOK_EVERY_MS = 60_000;
-/** Read in one look, but for one body at least. */
+/** Read in one check, and always at least one body. */
 const BYTES_PER_LOOK = 4 * 1024 * 1024;
-/** Orders of a kept answer are asked for one by one where the service could be read for so long without serving them. */
+/** A kept answer's orders are requested one by one once all other answers were readable for so long without them. */
 const ASK_AFTER_MS = 3_600_000;
-/** The same where none of the ids in it is an order that is known: they may be anything. */
+/** The same where none of its ids is a known order, because they may be ids of anything. */
 const ASK_UNKNOWN_AFTER_MS = 12 * 3_600_000;
-/** Orders asked for because of one answer and at one time; where none is known, of each path and in all. */
+/** Limits of orders requested for one answer at a time; where none of its ids is known, per path and in total. */
 const ASKED_MAX = 200;
 const SAMPLE_PER_PATH = 20;
 
-/** How answers are read at present. */
+/** How answers are read with the present configuration. */
 interface KeptRules {
   account: string;
   batchOrders: JsonPath;
@@ -70,11 +74,11 @@ export class KeptAnswers {
   readonly #context: JobContext;
   readonly #rules: KeptRules;
   #lookAtMs = 0;
-  /** The kept answer that was looked at last. */
+  /** Row id of the kept answer that was checked last. */
   #after = 0;
-  /** Monotonic: every answer that has come since then could be read. */
+  /** Monotonic. All answers since then were readable. */
   #readableSinceMs: number;
-  /** This process has had an answer that could not be read. */
+  /** An answer to this process was unreadable. */
   #hasFailed = false;
 
   constructor(context: JobContext, rules: KeptRules) {
@@ -83,7 +87,10 @@ export class KeptAnswers {
     this.#readableSinceMs = context.clock.monotonicMs();
   }
 
-  /** Keeps an answer that is not understood and may hold orders: it may never be served again. Returns whether it is kept. */
+  /**
+   * Keeps an answer of unknown shape that may hold orders, because it may never be served again. Returns whether it is
+   * kept.
+   */
   async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<boolean> {
     const { store, clock, client } = this.#context;
     if (error.code !== "answer_shape") return false;
@@ -114,7 +121,7 @@ export class KeptAnswers {
           at,
           account: this.#rules.account,
         });
-        // The body is on disk: this delivery is not lost, only unread.
+        // The body is committed, so this delivery is not lost.
         closeDelivery(store);
       }
       const now = countUnread(store).count;
@@ -125,7 +132,7 @@ export class KeptAnswers {
     });
   }
 
-  /** The same orders in another answer are one kept body: a time that moves on in it must not fill the store. */
+  /** Answers with the same orders share one kept body: a time that changes in each must not fill the database. */
   async #fingerprintOf(answer: ServiceAnswer, { body, root }: AnswerJson, signal: AbortSignal): Promise<string> {
     const { clock } = this.#context;
     const paths = await readInTurns(clock, answer, idsByPathInSlices(body, root), signal);
@@ -134,7 +141,7 @@ export class KeptAnswers {
     return `body:${(await readInTurns(clock, answer, digestInSlices(answer.body), signal)).toString("hex")}`;
   }
 
-  /** What is kept already under the fingerprint is not written again. */
+  /** A body that is already kept under the fingerprint is not written again. */
   async #placeOf(body: Buffer, fingerprint: string, at: string, signal: AbortSignal): Promise<BodyPlace> {
     const standing = loadKeptUnder(this.#context.store, fingerprint, at);
     const stays =
@@ -142,7 +149,10 @@ export class KeptAnswers {
     return stays ? standing : await writeBody(this.#context, body, signal);
   }
 
-  /** Looks at some of the kept answers, after the service has been read well. Returns how many were settled. */
+  /**
+   * Checks some of the kept answers; to be called after the service was read successfully. Returns how many were
+   * settled.
+   */
   async settle(signal: AbortSignal): Promise<number> {
     const { store, clock } = this.#context;
     if (clock.monotonicMs() < this.#lookAtMs) return 0;
@@ -187,7 +197,10 @@ export class KeptAnswers {
     });
   }
 
-  /** Asks for orders that were not asked for before. Returns whether the service has answered of each that it has none such. */
+  /**
+   * Queues reads of orders not requested before. Returns whether the service has answered that it has none of the
+   * missing ones.
+   */
   #isAskedFor(kept: KeptBody, missing: readonly (readonly [string, string])[], at: string): boolean {
     const { store } = this.#context;
     const asked = new Set(kept.asked);
@@ -205,19 +218,19 @@ export class KeptAnswers {
     return false;
   }
 
-  /** Whether every answer of this time could be read. */
+  /** Whether all answers of the last `ms` were readable. */
   #wasReadableFor(ms: number): boolean {
     const { store, clock, client } = this.#context;
     const now = { monotonicMs: clock.monotonicMs(), serviceDate: client.serviceNow ?? null };
     const own = { monotonicMs: this.#readableSinceMs, serviceDate: null };
     if (hasPassed(own, now, ms)) return true;
-    // What came before a restart is timed by the service.
+    // The time before a restart is measured by the service's clock.
     const noted = { monotonicMs: undefined, serviceDate: loadNewestKeptDate(store) };
     return !this.#hasFailed && hasPassed(noted, now, ms);
   }
 }
 
-/** What is kept of the head of an answer with its body. */
+/** The head of an answer as it is kept with the body, without secrets. */
 export function keptHead({ hideSecrets }: Pick<ServiceClient, "hideSecrets">, answer: AnswerHead): string | null {
   const text = headText(answer);
   return text === null ? null : hideSecrets(text);

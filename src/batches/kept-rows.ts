@@ -1,7 +1,7 @@
 /*
- * Bodies that are kept: of answers that could not be read, and of giant batches while they are stored. Such an answer leaves `batches` in
- * the transaction that stores its orders, or puts it into `quarantine`; after a crash it is where it was before. SQL names the index
- * of the few batches that are unread.
+ * Rows of kept bodies (state `unread`): answers that could not be read, and giant batches while they are being stored.
+ * A row leaves `batches` in the transaction that stores its orders or moves it to `quarantine`; after a crash before
+ * that it is unchanged. SQL, to name the partial index of the state.
  */
 
 import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
@@ -13,15 +13,15 @@ import type { Message } from "../messages/message.ts";
 
 export interface UnreadBody extends BodyPlace {
   id: number;
-  /** Who served it. */
+  /** The account that served it. */
   account: string | null;
-  /** The `Date` header that came with it. */
+  /** The answer's `Date` header. */
   date: string | null;
   /** {@link headText} of the answer. */
   head: string | null;
 }
 
-/** The next kept body that this mapping has not been tried on. */
+/** The next kept body that was not tried with this mapping. */
 export function loadUnreadBody(store: Store, mapping: string): UnreadBody | undefined {
   return store
     .prepare<UnreadBody>(
@@ -31,7 +31,10 @@ export function loadUnreadBody(store: Store, mapping: string): UnreadBody | unde
     .get(mapping);
 }
 
-/** The `Date` of the first answer with orders of an account: null where it had none or its body is read. Undefined where there is no such answer. */
+/**
+ * The `Date` header of the account's first answer with orders: null where it had none or its body was read since;
+ * undefined where there is no such answer.
+ */
 export function loadFirstDate(store: Store, account: string | null): string | null | undefined {
   return select(store, batches, ["serviceDate"], "WHERE account IS ? ORDER BY id LIMIT 1").get(account)?.serviceDate;
 }
@@ -47,10 +50,10 @@ export function countUnread(store: Store): { count: number; bytes: number } {
   );
 }
 
-/** How long a kept body of the same orders stays the newer one. */
+/** For so long a newer body of the same orders does not replace the kept one. */
 const KEPT_ANEW = "-1 hour";
 
-/** The body that is kept under this fingerprint; `isNew`: it stays, whatever has come. */
+/** The body kept under this fingerprint; `isNew`: it is not replaced, whatever the new answer holds. */
 export function loadKeptUnder(
   store: Store,
   fingerprint: string,
@@ -65,7 +68,10 @@ export function loadKeptUnder(
   return row === undefined ? undefined : { ...row, isNew: row.isNew === 1 };
 }
 
-/** Keeps a body that the service served and that could not be read. The same twice is one row; of the same orders it holds the newest, an hour old at most. */
+/**
+ * Keeps a body that could not be read. An equal one adds no row; of bodies with the same orders the row holds the
+ * newest, replaced at most once an hour. Returns the row's id.
+ */
 export function saveUnreadBody(
   store: Store,
   unread: {
@@ -73,7 +79,7 @@ export function saveUnreadBody(
     place: BodyPlace;
     date: string | undefined;
     head: string | null;
-    /** The mapping that failed on it; null where none has been tried to its end. */
+    /** The mapping that failed on it; null where none was tried to the end. */
     mapping: string | null;
     error: Message | null;
     at: string;
@@ -96,7 +102,7 @@ export function saveUnreadBody(
   return onlyValue(store, "SELECT id FROM batches WHERE fingerprint = ?", unread.fingerprint);
 }
 
-/** The body was read: what it held is stored in the same transaction. */
+/** To be called inside the transaction that stores the body's orders. */
 export function deleteUnread(store: Store, id: number): void {
   deleteRows(store, batches, { id, state: "unread" });
 }
@@ -105,7 +111,10 @@ export function markUnreadTried(store: Store, id: number, mapping: string, error
   updateRows(store, batches, { id }, { readWith: mapping, lastError: store.textOf(error) });
 }
 
-/** A path has matched for the first time: what failed for the lack of it is now its records' fault, and can be read. */
+/**
+ * A path has matched for the first time: bodies refused because it never had are now to be read; records without it are
+ * held.
+ */
 export function markUnreadUntried(store: Store): void {
   store
     .prepare(
@@ -120,11 +129,11 @@ export interface KeptBody extends BodyPlace {
   id: number;
   receivedAt: string;
   lastError: string;
-  /** Ids that the service was asked for because of it. */
+  /** Ids of orders that were requested because of this body. */
   asked: readonly string[];
 }
 
-/** The next kept answer that this mapping failed on; none that is being stored in parts. */
+/** The next kept answer after `id` that this mapping failed on; not a giant batch that is being stored. */
 export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBody | undefined {
   const rest = `INDEXED BY batches_unread
     WHERE state = 'unread' AND id > ? AND last_error IS NOT NULL AND read_with IS ? ORDER BY id LIMIT 1`;
@@ -135,7 +144,7 @@ export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBo
   return { ...kept, lastError: lastError ?? "", asked: JSON.parse(orderIds ?? "[]") as string[] };
 }
 
-/** The service's time with the newest of them. */
+/** `Date` header of the newest kept answer. */
 export function loadNewestKeptDate(store: Store): string | null {
   const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1";
   return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? null;
@@ -145,7 +154,7 @@ export function saveKeptAsked(store: Store, id: number, asked: readonly string[]
   updateRows(store, batches, { id, state: "unread" }, { orderIds: JSON.stringify(asked) });
 }
 
-/** Takes it out of the way; it stays in the quarantine as released. False where it is no longer there. */
+/** Moves it to the quarantine as released. Returns false where it is no longer kept. */
 export function settleKept(
   store: Store,
   kept: Pick<KeptBody, "id">,
@@ -154,7 +163,7 @@ export function settleKept(
   return moveToQuarantine(store, kept.id, { state: "released", ...settled });
 }
 
-/** The same at a person's request. `hash`: SHA-256 of the body. */
+/** The same as dropped, at a person's request. `hash`: SHA-256 of the body. */
 export function dropKept(store: Store, id: number, dropped: { at: string; hash: Buffer }): boolean {
   return moveToQuarantine(store, id, { state: "dropped", reason: null, ...dropped });
 }

@@ -1,35 +1,35 @@
 import { addCount } from "../pass/counts.ts";
 import type { BatchRow } from "./batch-rows.ts";
 
-/** One pass of the pull: what was done in it and what went wrong. */
+/** State of one pass of the pull. */
 export interface PullPass {
   counts: Record<string, number>;
   signal: AbortSignal;
-  /** The first failure that did not end the pass at once; thrown at its end. */
+  /** The first failure that did not end the pass immediately; thrown at its end. */
   failure: unknown;
-  /** The first failure of a confirm: what else the pass has to do goes on, and it is thrown at its end. */
+  /** The first failure of a confirm; the rest of the pass goes on, and it is thrown at its end. */
   confirmFailure: unknown;
-  /** `GET /orders` was answered in this pass: the credentials and the way to the service are right. */
+  /** `GET /orders` was answered in this pass: the credentials and the connection work. */
   isAnswered: boolean;
-  /** All that the last answer delivered is stored, or kept. */
+  /** Everything that the last answer delivered is stored or kept. */
   isAccounted: boolean;
-  /** The answer was empty in a form that is new: it does not show what the service still has. */
+  /** The answer was empty in a new form, so it does not prove that the service has no more orders. */
   isUnusual: boolean;
-  /** Confirms that failed one after the other. */
+  /** Confirms that failed in a row. */
   confirmsFailed: number;
   /** Parts of confirms that were accepted. */
   parts: number;
-  /** Batches whose confirm was sent in this pass: not twice. */
+  /** Row ids of batches whose confirm was sent in this pass; each is sent once. */
   attempted: Set<number>;
 }
 
 export interface StoredBatch {
   row: BatchRow;
-  /** It was stored before: the service has come round. */
+  /** It was stored before: the service has begun to repeat its batches. */
   seenBefore: boolean;
-  /** It has just been served. */
+  /** It came with the last answer, not from a kept body. */
   isServed?: boolean;
-  /** What a person asked for has come with it. */
+  /** With it, everything that `endWithBacklog` waits for has come. */
   isLast?: boolean;
 }
 
