@@ -1,7 +1,7 @@
 /*
- * Keeps the rule that a wrong configuration is never blamed on records: a path that no record of an answer has is an
- * error of the whole answer, until it has matched once. A match is stored in the transaction that stores the
- * records that have it.
+ * A wrong configuration must not be reported as bad records: a path that no record of an answer has is an error of the
+ * whole answer, until the path has matched once. A match is saved in the transaction that stores the records that have
+ * it.
  */
 
 import type { Span } from "../answers/json-text.ts";
@@ -13,8 +13,9 @@ import { BridgeError } from "../platform/errors.ts";
 import { findUnmatched, type OrderField, type OrderMapping, type OrderSource } from "./order-mapping.ts";
 
 /**
- * The paths that match for the first time in this answer. `known`: those of earlier answers that are not stored yet.
- * @throws BridgeError `answer_shape` naming every required or written path that no record has, and the keys found.
+ * Returns the paths that match for the first time in this answer. `known`: paths matched by earlier answers that are
+ * not stored yet.
+ * @throws BridgeError `answer_shape` naming every required or configured path that no record has, and the keys found
  */
 export function findMatchedPaths(
   store: Store,
@@ -32,7 +33,7 @@ export function findMatchedPaths(
   throw new BridgeError("answer_shape", m.orders.noRecordHas({ misses }), { hint: m.orders.fixFields });
 }
 
-/** Inside the transaction that stores the answer's records. */
+/** To be called inside the transaction that stores the answer's records. */
 export function saveMatchedPaths(
   store: Store,
   paths: { mapping: OrderMapping; matched: readonly OrderField[]; at: string },
@@ -43,7 +44,10 @@ export function saveMatchedPaths(
   }
 }
 
-/** Whether this path, under its present text, has matched in an answer before. `root`: where a snapshot is kept. */
+/**
+ * Whether this path, with its present text, has matched in an earlier answer. `root`: the path to the order in a
+ * snapshot.
+ */
 export function hasPathMatched(store: Store, source: OrderSource, field: OrderField | "root", path: string): boolean {
   return findRow(store, matchedPaths, { role: `${source}.${field}`, path }) !== undefined;
 }

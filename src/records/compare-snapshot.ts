@@ -4,12 +4,13 @@ import { kindOf, membersOf, type Span, textOf } from "../answers/json-text.ts";
 import { canonicalJson, type Difference, diffJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 
-/** Far beyond any order; what does not fit cannot be distinguished and is left out. */
+/** More than any order has; a change beyond it is not distinguished. */
 const DIFFERENCES_MAX = 10_000;
 
 /**
- * Where a stored record and a snapshot of the order contradict each other. They may come from different answers, one
- * of which says more: a key that only one side has is no difference, a list of another length is.
+ * Where a stored record and a snapshot of the order contradict each other. They may come from different kinds of
+ * answers, one with more keys than the other: a key that only one side has is no difference, a list of another length
+ * is one.
  */
 export function sharedDifferences(stored: string, snapshot: string, ignore: readonly JsonPath[]): Difference[] {
   const all = diffJson(stored, snapshot, { ignore, limit: DIFFERENCES_MAX });
@@ -21,7 +22,7 @@ function isListPlace(path: string): boolean {
   return typeof parsePath(path).steps.at(-1) === "number";
 }
 
-/** A digest of what an order says, ignored members, key order and white space aside. */
+/** Digest of an order's content, without ignored members, key order and white space. */
 export function contentDigest(bytes: Buffer, order: Span, ignore: readonly JsonPath[]): Buffer {
   let text = textOf(bytes, order);
   for (const path of ignore) text = withoutMember(text, path);
@@ -29,7 +30,9 @@ export function contentDigest(bytes: Buffer, order: Span, ignore: readonly JsonP
   return hash("sha256", canonicalJson(rest, scanJson(rest)), "buffer");
 }
 
-/** The text without the member that the path names. Elements of lists stay: taking one away would move the others. */
+/**
+ * The text without the member that the path names. Elements of lists stay, because removing one would shift the others.
+ */
 function withoutMember(text: string, path: JsonPath): string {
   const key = path.steps.at(-1);
   if (typeof key !== "string") return text;

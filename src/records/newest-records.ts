@@ -6,15 +6,21 @@ import type { AnswerRecord } from "./read-records.ts";
 import { isOtherOrder } from "./same-order.ts";
 
 export interface NewestRecords {
-  /** One usable record for each order, several only where they are different orders under one id; then all that cannot be used and are not superseded. */
+  /**
+   * One usable record of each order, several only of different orders under one id; then all unusable ones that are not
+   * superseded.
+   */
   records: AnswerRecord[];
-  /** Orders that were served twice without a sign which record counts: the last one is stored, and the order is read whole. */
+  /**
+   * Orders served more than once without a sign of which record is newest: the last one is stored, and the order is
+   * read.
+   */
   doubtful: ReadonlySet<string>;
 }
 
 interface Reading {
   mapping: OrderMapping;
-  /** Zone of timestamps that name none. */
+  /** Zone of timestamps without one. */
   timezone: string;
 }
 
@@ -22,15 +28,15 @@ type Named = AnswerRecord & { ok: true };
 
 interface Candidate {
   record: Named;
-  /** Undefined: it has none that can be read, so it may be newer than any other. */
+  /** Undefined where no timestamp can be read, so that it may be newer than any other. */
   instantNs: bigint | undefined;
   isUsable: boolean;
 }
 
 /**
- * Chooses among the records of one answer where an order is served more than once: the newest timestamp counts, and
- * where the timestamps do not show it, the last record. A record that cannot be read never hides one that can, nor does an order one
- * that bears its id.
+ * Chooses among the records of one answer where an order is served more than once: the newest by timestamp, or the last
+ * where timestamps do not decide. An unusable record does not replace a usable one, nor a record of another order with
+ * the same id.
  */
 export function* newestInSlices(
   bytes: Buffer,
@@ -55,12 +61,12 @@ export function* newestInSlices(
       if (choice.isDoubtful) doubtful.add(orderId);
     }
   }
-  // Storing a good record settles what is held of its order, so what is newer and bad comes after it.
+  // Unusable ones come last, because storing a good record releases the held ones of its order.
   const picked = [chosen, unusable].flatMap((set) => records.filter((record) => set.has(record)));
   return { records: picked, doubtful };
 }
 
-/** Orders that are served more than once: in nearly every answer none. */
+/** Ids that occur more than once; in nearly every answer none. */
 function* repeatedOf(named: readonly Named[]): Slices<Set<string>> {
   const seen = new Set<string>();
   const repeated = new Set<string>();
@@ -72,7 +78,7 @@ function* repeatedOf(named: readonly Named[]): Slices<Set<string>> {
   return repeated;
 }
 
-/** The versions of each order that bears the id: usually there is one. */
+/** The records grouped by order: usually one order has the id. */
 function ordersAmong(bytes: Buffer, group: readonly Named[], { mapping, timezone }: Reading): Named[][] {
   const orders: { text: string; versions: Named[] }[] = [];
   for (const record of group) {
@@ -110,7 +116,7 @@ function candidateOf(bytes: Buffer, record: Named, { mapping, timezone }: Readin
   };
 }
 
-/** Those that no other is known to be newer than. */
+/** Without records that another one is known to be newer than. */
 function withoutOlder(candidates: readonly Candidate[]): Candidate[] {
   const newest = candidates.reduce<bigint | undefined>(
     (max, { instantNs }) => (instantNs !== undefined && (max === undefined || instantNs > max) ? instantNs : max),
@@ -119,7 +125,7 @@ function withoutOlder(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(({ instantNs }) => instantNs === undefined || instantNs === newest);
 }
 
-/** The same text twice is one record, where it stood last. */
+/** Of equal texts only the last one stays. */
 function withoutRepeats(group: readonly Named[]): Named[] {
   const last = new Map<string, Named>();
   for (const record of group) {

@@ -14,30 +14,30 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { BadRecord } from "../pass/quarantine-rows.ts";
 
-/** Where things stand in one kind of record. */
+/** The paths of fields in one kind of record. */
 export interface OrderMapping {
-  /** Which answer these paths belong to: `batch`, `update` or `snapshot`. Part of the name under which a match is stored. */
+  /** The answer these paths belong to; part of the key under which a match is saved. */
   source: OrderSource;
   paths: Record<OrderField, JsonPath>;
   line: Record<LineField, JsonPath>;
-  /** The same paths, to be followed together: of {@link VALUE_FIELDS} and of {@link LINE_FIELDS}. */
+  /** The same paths compiled for one walk: of {@link VALUE_FIELDS} and of {@link LINE_FIELDS}. */
   values: PathSet;
   lineValues: PathSet;
-  /** Fields that some record of an answer must have: required ones and those the administrator wrote down. */
+  /** Fields that at least one record of an answer must have: the required ones and those set in the configuration. */
   mustMatch: readonly OrderField[];
-  /** Fields without which a single record cannot be stored. */
+  /** Fields without which a record cannot be stored. */
   required: readonly OrderField[];
 }
 
 export type OrderSource = "batch" | "update" | "snapshot";
 
-/** As what a bad record is held. */
+/** The kind under which a bad record is quarantined. */
 export const BAD_KIND: Record<OrderSource, BadRecord["kind"]> = {
   batch: "order",
   update: "change",
   snapshot: "snapshot",
 };
-/** A good record of an order settles what is held of it, whatever answer that came in. */
+/** Kinds of quarantined orders. A good record of an order releases all of them, whichever answer it came in. */
 export const ORDER_KINDS = Object.values(BAD_KIND);
 
 export const ORDER_FIELDS = [
@@ -52,13 +52,13 @@ export const ORDER_FIELDS = [
 ] as const;
 export type OrderField = (typeof ORDER_FIELDS)[number];
 
-/** What is read of a record once its id is known. */
+/** Read from a record once its id is known. */
 export const VALUE_FIELDS = ORDER_FIELDS.filter((field) => field !== "order_id");
 
 export const LINE_FIELDS = ["sku", "name", "quantity", "price"] as const;
 export type LineField = (typeof LINE_FIELDS)[number];
 
-/** The values of one order, numbers as their literal text. */
+/** The values of one order; numbers as their original literals. */
 export interface OrderValues {
   number: string | null;
   status: string | null;
@@ -81,7 +81,7 @@ export interface MappingOptions {
   source: OrderSource;
   fields: Record<OrderField, string>;
   line: Record<LineField, string>;
-  /** True where the path stands in the configuration file, so that answers must have it. */
+  /** True where the path is set in the configuration, so that answers must have it. */
   isWritten: (field: OrderField) => boolean;
   /** Whether records of this source are whole orders, which must have a status and lines. */
   whole: boolean;
@@ -107,7 +107,7 @@ export function compileMapping(options: MappingOptions): OrderMapping {
 export interface RecordId {
   orderId: string;
   serviceId: string;
-  /** The JSON literal, which a confirm repeats. */
+  /** The original JSON literal, which a confirm repeats. */
   idLiteral: string;
 }
 
@@ -117,10 +117,12 @@ interface BadId {
   idLiteral: string | null;
 }
 
-/** What stands in an id's place may be a page of text; people only need to recognise it. */
+/** The place of the id may hold a page of text; this much is enough to recognise it. */
 const REFERENCE_MAX = 200;
 
-/** The id of a record: in lower case for the database, as written for requests. A reason where there is none. */
+/**
+ * Reads a record's id: in lower case for the database, in its original case for requests. A reason where it has none.
+ */
 export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping): RecordId | BadId {
   const path = mapping.paths.order_id;
   const found = resolvePath(bytes, record, path);
@@ -136,7 +138,7 @@ export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping)
   return { reason: reason({ path: path.text }), reference: orderReference(scalar), idLiteral };
 }
 
-/** What is held of one of several orders that bear an id. */
+/** Quarantine reference of one of several orders with the same id. */
 export function orderReference(id: string, number = ""): string {
   return (number === "" ? id : `${id} ${number}`).slice(0, REFERENCE_MAX).toWellFormed();
 }
@@ -146,8 +148,8 @@ function badId(reason: Message): BadId {
 }
 
 /**
- * The values of a whole order, or the reason why it cannot be stored. Optional fields that are absent are null; a
- * field of the wrong type is a reason, because storing half an order would hide the other half.
+ * Reads the values of a whole order, or the reason why it cannot be stored. Optional fields that are absent are null;
+ * one wrong type refuses the record, because half an order would hide the other half.
  */
 export function readOrderValues(
   bytes: Buffer,
@@ -181,19 +183,19 @@ export function readOrderValues(
   };
 }
 
-/** The timestamp of a record, or null. Needed before a record is read whole. */
+/** The timestamp of a record, or null. Needed before the whole record is read. */
 export function readTimestampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
   const found = resolvePath(bytes, record, mapping.paths.updated_at);
   const isTimestamp = found.state === "value" && found.span.end - found.span.start <= STAMP_BYTES_MAX;
   return isTimestamp ? (readScalar(bytes, found.span) ?? null) : null;
 }
 
-/** No time is longer, however it is written. */
+/** Longer texts are no timestamp. */
 const STAMP_BYTES_MAX = 1_000;
 
 /**
- * The fields of `mapping.mustMatch` not in `known` that no record of the answer has. Stops early: usually the
- * first record has them all. `keysSeen` are the keys of the first record, to show what is there instead.
+ * Returns the fields of `mapping.mustMatch` that are not in `known` and that no record of the answer has. Stops early:
+ * usually the first record has all of them. `keysSeen`: keys of the first record, for the message.
  */
 export function findUnmatched(
   bytes: Buffer,
@@ -215,7 +217,7 @@ export function findUnmatched(
   return { unmatched, matched };
 }
 
-/** What stands where `path` should have matched, for a message: the deepest place that exists and its keys. */
+/** Describes for a message what is found instead of `path`: the deepest place that exists, and its keys. */
 export function describeMiss(bytes: Buffer, root: Span | undefined, path: JsonPath): Message {
   if (root === undefined) return m.orders.noRecords;
   const found = resolvePath(bytes, root, path);
@@ -230,7 +232,7 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
   const path = mapping.paths.lines.text;
   if (kindOf(bytes, place) !== "array") return { reason: m.orders.linesNotList({ path }) };
   const lines: LineValues[] = [];
-  // A line may be a plain value where its paths say so: `$` is the line itself.
+  // A line may be a plain value where its path is `$`.
   const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
   for (const [index, element] of elementsOf(bytes, place).entries()) {
     if (areObjects && isScalar(kindOf(bytes, element))) {
@@ -250,15 +252,15 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
   return { lines };
 }
 
-/** Where a path leads to. */
+/** What a path leads to. */
 type Place = Span | "null" | "absent";
 
-/** The text of a place: null where nothing stands there, undefined for a list or an object. */
+/** The text at a place: null where there is none, undefined for a list or an object. */
 function readPlace(bytes: Buffer, place: Place): string | null | undefined {
   return typeof place === "string" ? null : readScalar(bytes, place);
 }
 
-/** For a place of which {@link readPlace} makes no text. */
+/** Describes a place for which {@link readPlace} returns undefined. */
 function wordsAt(bytes: Buffer, place: Place): Message {
   return typeof place === "string" ? m.common.foreign({ text: place }) : kindWords(kindOf(bytes, place));
 }

@@ -31,60 +31,60 @@ import { RECORD_BYTES_MAX } from "./read-records.ts";
 export interface ReadableAnswer {
   contentType: string;
   body: Buffer;
-  /** How much it may hold; undefined: it was limited when it came. */
+  /** Limits of the answer's size; undefined where they were applied when it came. */
   limits?: AnswerLimits | undefined;
 }
 
-/** An answer that was read; `body` is what the spans point into. */
+/** A parsed answer; spans point into `body`. */
 export interface AnswerJson {
   root: ScannedJson;
   body: Buffer;
-  /** Undefined: it is the body of the answer. */
+  /** Undefined where `body` is the answer's own body. */
   mended: MendedJson | undefined;
 }
 
 export interface AnswerList extends Pick<AnswerJson, "root" | "mended"> {
-  /** Undefined: the answer is empty, in one of the forms that mean so. */
+  /** Undefined where the answer is empty in one of the forms below. */
   elements: Span[] | undefined;
-  /** The words of an error that the answer reports beside its records: there may be more of them than it shows. */
+  /** The text of an error reported beside the records: the list may be incomplete. */
   error?: string;
 }
 
-/** More white space in a row has no meaning, and blocks the event loop while it is skipped. */
+/** Longer runs of white space have no use, and skipping them blocks the event loop. */
 const BLANKS_MAX = 1_000_000;
-/** Members of an answer itself. */
+/** Limit of members of the answer's root object. */
 const ANSWER_MEMBERS_MAX = 100_000;
 const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0, ends: new Map(), long: [] };
-/** Enough bytes for the preview of a web page, whatever its letters. */
+/** Enough for the preview of a web page in any alphabet. */
 const PREVIEW_BYTES = 1200;
 
 /**
  * Reads an answer as JSON and finds its list of records.
  *
- * 204, `[]` at the root, and an explicit null or empty list on the way are empty answers. An absent key is not:
- * that is a service that changed or a path that is wrong, and reading it as "nothing" would lose orders.
- * An answer that reports an error and shows no record is an error, never "nothing new".
- * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list), `unavailable` (an error instead
- * of records).
+ * 204, `[]` at the root, and an explicit null or empty list on the path are empty answers. An absent key is not: the
+ * service has changed or the path is wrong, and reading it as empty would lose orders. An answer that reports an error
+ * and has no record is an error, never empty.
+ * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list), `unavailable` (an error
+ * instead of records)
  */
 export function readList(answer: ReadableAnswer & { status: number }, path: JsonPath): AnswerList {
   return atOnce(readListInSlices(answer, path));
 }
 
-/** The same in slices. @throws also BridgeError `answer_too_large`. */
+/** The same in slices. @throws BridgeError also `answer_too_large` */
 export function* readListInSlices(answer: ReadableAnswer & { status: number }, path: JsonPath): Slices<AnswerList> {
   if (answer.status === 204) return { root: NOTHING, mended: undefined, elements: undefined };
   const { root, body, mended } = yield* readMendedInSlices(answer, depthOfRecords(path));
   const list = yield* readListOf({ root, body, mended }, answer, path);
   if (mended === undefined) return list;
   const starts = new Set(list.elements?.map(({ start }) => start));
-  // Only records may be broken; the rest of such an answer does not count either.
+  // Broken text is accepted inside records only.
   for (const [start, { flaw, at }] of mended.broken)
     if (!starts.has(start)) throw unreadable(answer, new JsonSyntaxError(String(flaw), at));
   return list;
 }
 
-/** How many lists and objects stand around each record of the list at a path. */
+/** Nesting depth of the records of the list at a path. */
 export function depthOfRecords({ steps }: JsonPath): number {
   return steps.length + 1;
 }
@@ -109,20 +109,20 @@ function* readListOf({ root, body, mended }: AnswerJson, answer: ReadableAnswer,
   return { root, mended, elements: undefined };
 }
 
-/** A record is judged by itself; what stands beside the records is the answer's own. @throws JsonTooLargeError */
+/** Long texts are refused outside of records; a record is checked by itself. @throws JsonTooLargeError */
 function refuseLongTexts({ long }: ScannedJson, records: readonly Span[]): void {
   const isInside = (text: Span) => records.some(({ start, end }) => start <= text.start && text.end <= end);
   if (!long.every(isInside)) throw new JsonTooLargeError("text", TEXT_BYTES_MAX);
 }
 
-/** A UUID with its quotes, each character written as an escape. */
+/** A UUID in quotes, with each character written as an escape. */
 const ID_BYTES = 2 + 6 * 36;
-/** A list of so many elements may hold an error in the place of its records. */
+/** A list of at most so many elements may hold an error instead of records. */
 const ERRORS_INSTEAD_MAX = 10;
 
 /**
- * The words of an error that stands in the place of the records: no element names an order, and each reports one. The bare
- * `false` says nothing of an answer: it is a record that cannot be read.
+ * The text of an error in the place of the records: no element has an order id, and each reports an error. A bare
+ * `false` is no error: it is a record that cannot be read.
  */
 function* findErrorInstead(body: Buffer, elements: readonly Span[]): Slices<string | undefined> {
   if (elements.length > ERRORS_INSTEAD_MAX) return undefined;
@@ -147,12 +147,12 @@ function isId(text: string): boolean {
   return readOrderId(text) !== undefined;
 }
 
-/** An answer with a success status that says itself that it is none. */
+/** For an answer with a success status that reports an error in its body. */
 export function reportedError(words: string): BridgeError {
   return new BridgeError("unavailable", m.orders.reportsError({ words }));
 }
 
-/** Undefined: the answer has none, in one of the forms that mean so. */
+/** Undefined where the answer is empty in one of the accepted forms. */
 function* findList(
   body: Buffer,
   root: Span,
@@ -163,7 +163,7 @@ function* findList(
   const found = resolvePath(body, root, path);
   if (found.state === "null") return undefined;
   if (found.state === "value" && kindOf(body, found.span) === "array") return found.span;
-  // Where no list of another name comes with it, the error is all that the answer has to say.
+  // Unless a list of another name comes with it, the error is the whole answer.
   if (words !== undefined && !(yield* mayHoldRecordsInSlices(body, root))) throw reportedError(words);
   if (found.state === "value") {
     throw new BridgeError(
@@ -180,7 +180,7 @@ function* findList(
 }
 
 /**
- * What stands under the other one of two equal keys would be lost.
+ * Refuses an object with two equal keys on the path: the content of one of them would be lost.
  * @throws BridgeError `answer_shape`
  */
 export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
@@ -188,16 +188,16 @@ export function refuseRepeated(body: Buffer, root: Span, path: JsonPath): void {
   if (place !== undefined) throw new BridgeError("answer_shape", m.orders.moreThanOnce({ place }));
 }
 
-/** Whether an answer has more members than any service sends: each look for one of them would take seconds. */
+/** Whether the root object has more members than any service sends: each search for a member would take seconds. */
 function isWide(body: Buffer, root: Span): boolean {
   let members = 0;
   return someMember(body, root, () => ++members > ANSWER_MEMBERS_MAX);
 }
 
 /**
- * Reads an answer of which single records may be no JSON: `mended` reports them, and they count as bad records.
- * @param depth how many lists and objects stand around a record
- * @throws BridgeError `answer_unreadable` with a preview of what came instead, `answer_too_large`.
+ * Parses an answer in which single records may be broken JSON: `mended` lists them, and they count as bad records.
+ * @param depth nesting depth of records
+ * @throws BridgeError `answer_unreadable` with a preview of the body, `answer_too_large`
  */
 export function* readMendedInSlices(answer: ReadableAnswer, depth: number): Slices<AnswerJson> {
   const { body, limits } = answer;
@@ -208,7 +208,7 @@ export function* readMendedInSlices(answer: ReadableAnswer, depth: number): Slic
     if (!(error instanceof JsonSyntaxError)) throw asTooLarge(error);
     const mended = isMarkup(body) ? { element: undefined } : yield* mendInSlices(body, depth);
     if ("element" in mended) throw unreadable(answer, error, mended.element);
-    // A record that is too large to be looked at is not looked at for this either.
+    // Records over the limit are not parsed, so they are not repaired either.
     if ([...mended.broken.values()].some(({ raw }) => raw.length > RECORD_BYTES_MAX)) throw unreadable(answer, error);
     try {
       return { root: yield* scanInSlices(mended.bytes, bounds), body: mended.bytes, mended };
@@ -218,7 +218,7 @@ export function* readMendedInSlices(answer: ReadableAnswer, depth: number): Slic
   }
 }
 
-/** @param element the number of the record in which reading ended */
+/** @param element index of the record in which parsing failed */
 function unreadable(answer: ReadableAnswer, error: JsonSyntaxError, element?: number): BridgeError {
   const what = describeUnreadable(answer, error.offset, element);
   const preview = shortWords(answer.body.subarray(0, PREVIEW_BYTES).toString("utf8"));
@@ -254,8 +254,8 @@ function asTooLarge(error: unknown): unknown {
 }
 
 /**
- * Whether a body that could not be read may hold orders, so that it has to be kept: somewhere in it is a list of
- * objects. An empty answer in other words and an error hold none, and keeping each would fill the database.
+ * Whether an unreadable body may hold orders and must be kept: it has a list of objects somewhere. An empty answer of
+ * unknown form and an error have none, and keeping each would fill the database.
  */
 export function* mayHoldRecordsInSlices(bytes: Buffer, root: Span): Slices<boolean> {
   const isError =
@@ -271,7 +271,7 @@ const QUOTE = 0x22;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
 
-/** One walk over the bytes, whatever the depth. */
+/** A single walk over the bytes, whatever the depth. */
 function* hasListOfObjects(bytes: Buffer, { start, end, ends }: Span): Slices<boolean> {
   let pauseAt = start + SLICE_BYTES;
   for (let at = start; at < end; ) {

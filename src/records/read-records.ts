@@ -19,14 +19,14 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type OrderMapping, readRecordId } from "./order-mapping.ts";
 
-/** One record of an answer, still a span of it: most are known already and are never read any further. */
+/** One record of an answer, still a span of it: most are known already and are not read further. */
 export type AnswerRecord =
   | {
       ok: true;
       span: Span;
-      /** In lower case, as it is stored. */
+      /** In lower case, as stored. */
       orderId: string;
-      /** As the service writes it, for the path of a request. */
+      /** In the service's own case, for the path of a request. */
       serviceId: string;
       /** The id's JSON literal, for a confirm. */
       idLiteral: string;
@@ -38,28 +38,31 @@ export type AnswerRecord =
       reason: Message;
       /** The record's own id, where it has one. */
       reference: string | null;
-      /** The literal under the id's path, which a confirm names although it is no id; null where there is none. */
+      /** The literal at the id's path, which a confirm names even if it is no id; null where there is none. */
       idLiteral: string | null;
-      /** Of the content, key order and white space aside, where that can be read: nothing else says that it is the same record. */
+      /**
+       * Hash of the content, without key order and white space, where it can be parsed: the only way to recognise the
+       * record.
+       */
       hash: Buffer;
-      /** More than one statement should hold: its bytes are kept in parts. */
+      /** Too large for one statement: its bytes are stored in parts. */
       isLarge: boolean;
-      /** Where its bytes are kept already. */
+      /** The id of its parts, once they are written. */
       bodyId?: number;
-      /** Of a record that is no JSON by itself. */
+      /** Set where the record by itself is no JSON. */
       broken?: {
-        /** Exactly as it was sent; at `span` stands what was made of it to be read. */
+        /** The original bytes; `span` points to a repaired text. */
         raw: Buffer;
-        /** The id that it has all the same. */
+        /** Its id, where that is readable. */
         order: { orderId: string; serviceId: string } | undefined;
       };
     };
 
-/** A record with more values is no order of a shop, and comparing it would take hundreds of megabytes. */
+/** A record with more values is no order, and comparing it would take hundreds of megabytes. */
 const RECORD_VALUES_MAX = MEMBERS_MAX;
-/** A larger record is no order either: reading and writing one takes several times its size at once. */
+/** A larger record is no order either: reading and writing it takes several times its size. */
 export const RECORD_BYTES_MAX = TEXT_BYTES_MAX;
-/** Ids and hashes of the records of an answer. A record without a usable id carries the reason. */
+/** Ids and hashes of an answer's records. A record without a usable id has the reason. */
 export function readRecords(
   bytes: Buffer,
   list: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
@@ -74,7 +77,7 @@ export function* readRecordsInSlices(
   { root, elements, mended }: { root: ScannedJson; elements: readonly Span[]; mended?: MendedJson | undefined },
   mapping: OrderMapping,
 ): Slices<AnswerRecord[]> {
-  // What holds for the whole answer holds for each of its records.
+  // Checked once for the whole answer, which is faster than for each record.
   const isSound = root.utf8 && root.depth <= DEPTH_MAX && root.values <= RECORD_VALUES_MAX;
   const records: AnswerRecord[] = [];
   let pauseAt = root.start + SLICE_BYTES;
@@ -95,7 +98,7 @@ export function* readRecordsInSlices(
   return records;
 }
 
-/** Its own id, so that the order can be read again; nothing else of it is looked at. */
+/** Reads only the id, so that the order can be requested by it. */
 function* readLargeRecord(bytes: Buffer, span: Span, mapping: OrderMapping): Slices<AnswerRecord> {
   const digest = yield* digestInSlices(bytes.subarray(span.start, span.end));
   const id = kindOf(bytes, span) === "object" ? readRecordId(bytes, span, mapping) : undefined;
@@ -120,7 +123,7 @@ function readRecord(
         };
   const written = digestOf(bytes.subarray(span.start, span.end));
   const bad = (reason: Message, reference: string | null): AnswerRecord => {
-    // What is nested too deep, or has too many values, is not looked into.
+    // Records nested too deep or with too many values are not parsed.
     const isReadable = flaw === undefined || flaw === m.orders.recordNotUtf8;
     const hash = isReadable ? digestOf(canonicalJson(bytes, span)) : written;
     return { ok: false, span, reason, reference, idLiteral: id.idLiteral, hash, isLarge: false };
@@ -129,16 +132,16 @@ function readRecord(
   return flaw === undefined ? { ok: true, span, ...id, hash: written } : bad(flaw, id.orderId);
 }
 
-/** Why a record cannot be used whatever its id is. */
+/** Why a record is unusable, whatever its id. */
 function flawOf(bytes: Buffer, span: Span): Message | undefined {
   if (!isUtf8Span(bytes, span)) return m.orders.recordNotUtf8;
-  // SQLite refuses deeper JSON, and one such row would break every view over `payload`.
+  // SQLite refuses deeper JSON: one such row would break every view over `payload`.
   if (depthOf(bytes, span) > DEPTH_MAX) return m.orders.recordTooDeep({ max: DEPTH_MAX });
   const { values } = scanJson(bytes.subarray(span.start, span.end));
   return values > RECORD_VALUES_MAX ? m.orders.recordTooManyValues({ max: RECORD_VALUES_MAX }) : undefined;
 }
 
-/** A record that is no JSON. Its id counts where nothing of the id itself is broken; all else of it counts nothing. */
+/** A record that is no JSON. Its id counts if the id itself is intact; nothing else of it does. */
 function readBroken(
   bytes: Buffer,
   span: Span,
@@ -161,7 +164,7 @@ function readBroken(
   };
 }
 
-/** What makes a batch the same batch when it is served again: its id as sent, and the ids in their order. */
+/** Identifies a batch that is served again: by its id as sent, and the order ids in their order. */
 export function* fingerprintInSlices(
   bytes: Buffer,
   batchId: string | null,
@@ -187,7 +190,7 @@ function beginningOf(bytes: Buffer, { start, end }: Span): string {
 
 const NAMED_CHARS = 200;
 
-/** Every id served, unusable ones too, as a JSON array of the literals that the service wrote. */
+/** Every id served, including unusable ones, as a JSON array of the original literals. */
 export function* idsInSlices(records: readonly AnswerRecord[]): Slices<string> {
   const seen = new Set<string>();
   const parts: string[] = [];

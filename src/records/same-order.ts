@@ -1,6 +1,6 @@
 /*
- * Whether a record that does not say whose it is and a stored or answered order are the same one. They may come from answers of
- * different shapes, each with a mapping of its own.
+ * Whether a record without a usable id and a stored or answered order are the same order. They may come from different
+ * kinds of answers, each with its own mapping.
  */
 
 import { resolvePath } from "../answers/json-path.ts";
@@ -18,10 +18,10 @@ export interface OrderRecord {
   mapping: OrderMapping;
 }
 
-/** More than the members of any record that could be its id. */
+/** More members than any record has that could hold its id. */
 const IDS_MAX = 1_000;
 
-/** The value of a record at the path of a field; undefined where there is none, or where it is no JSON. */
+/** The value at a field's path; undefined where there is none, or where the record is no JSON. */
 export function fieldOf({ text, mapping }: OrderRecord, field: OrderField): string | undefined {
   const bytes = Buffer.from(text, "utf8");
   return readJsonOr(() => {
@@ -30,15 +30,16 @@ export function fieldOf({ text, mapping }: OrderRecord, field: OrderField): stri
   });
 }
 
-/** Undefined where the text is no JSON, as of a record that is not UTF-8 or a payload that was damaged. */
+/** Undefined where the text is no JSON: a record that is not UTF-8, or a damaged payload. */
 export function digestWithoutId({ text, mapping }: OrderRecord): string | undefined {
   const bytes = Buffer.from(text, "utf8");
   return readJsonOr(() => contentDigest(bytes, scanJson(bytes), [mapping.paths.order_id]).toString("hex"));
 }
 
 /**
- * Whether a record that does not say whose it is is of this order: by its number, its time of creation and its lines, of which one of the first
- * two is enough where the order's id stands in it somewhere, or by all else. Parts of an order may share their number and time.
+ * Whether a record without a usable id is of this order. It is where number, time of creation and lines are equal;
+ * where the order's id occurs somewhere in the record, one of the first two is enough. It also is where everything but
+ * the id is equal. Number and time alone are not enough, because partial orders may share them.
  */
 export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: string, timezone: string): boolean {
   const isEqual = (field: OrderField, isSame: (a: string, b: string) => boolean) => {
@@ -55,9 +56,9 @@ export function isSameOrder(record: OrderRecord, order: OrderRecord, orderId: st
 }
 
 /**
- * Whether two records under one id are two orders all the same: the number, the time of creation and the lines are all others. A service
- * whose ids are wrong for a while gives one to several. An order that gets its number and its time late keeps its lines. Times of two
- * shapes of an answer may be cut to a day in one of them, or name no zone.
+ * Whether two records with one id are different orders: number, time of creation and lines all differ. A service with
+ * faulty ids may give one to several orders. All three must differ, because an order may get its number and time later,
+ * but keeps its lines. In one of two kinds of answers times may be cut to the day, or lack a zone.
  */
 export function isOtherOrder(record: OrderRecord, order: OrderRecord, timezone: string): boolean {
   const [number, itsNumber] = [fieldOf(record, "number")?.trim(), fieldOf(order, "number")?.trim()];
@@ -69,7 +70,7 @@ export function isOtherOrder(record: OrderRecord, order: OrderRecord, timezone: 
   return linesOf(record) !== linesOf(order);
 }
 
-/** Whether two times are two instants, however each is cut. */
+/** Whether two times differ by more than their precision. */
 function isApart(a: Timestamp, b: Timestamp): boolean {
   const [unit, other] = [unitNs(a.form), unitNs(b.form)];
   const cutNs = unit === other ? 0n : unit > other ? unit : other;
@@ -77,7 +78,7 @@ function isApart(a: Timestamp, b: Timestamp): boolean {
   return apartNs > cutNs + doubtNs(a.form, b.form);
 }
 
-/** What was ordered, in one agreed order. */
+/** SKU and quantity of the lines, sorted. */
 function linesOf({ text, mapping }: OrderRecord): string | undefined {
   const bytes = Buffer.from(text, "utf8");
   return readJsonOr(() => {
@@ -92,7 +93,7 @@ function isSameInstant(a: string, b: string, timezone: string): boolean {
   return left !== undefined && left.instantNs === right?.instantNs;
 }
 
-/** Without the members that hold the id, whatever their keys. */
+/** The record without members that hold the id, whatever their keys. */
 function withoutOrderId(record: OrderRecord, orderId: string): OrderRecord {
   const bytes = Buffer.from(record.text, "utf8");
   const text = readJsonOr(() => {
@@ -106,7 +107,7 @@ function withoutOrderId(record: OrderRecord, orderId: string): OrderRecord {
   return text === undefined ? record : { ...record, text };
 }
 
-/** The keys of an object, in whatever order they stand: its shape. Nothing where the text is none. */
+/** The sorted keys of an object, to compare shapes; empty where the text is no object. */
 export function keysOf(text: string): string {
   const bytes = Buffer.from(text, "utf8");
   const keys = readJsonOr(() => {

@@ -1,7 +1,7 @@
 /*
- * Records of orders from the moment that an answer with them is read until they are stored: a pass over changes goes on over many pages,
- * and the ERP may hold the write lock for minutes. What is decided meanwhile counts with them. In memory alone: after a crash the same is
- * served again.
+ * Records of orders between being read and being stored: a pass over changes reads many pages first, and the ERP may
+ * hold the write lock for minutes. Decisions made meanwhile include them. In memory only: after a crash they are served
+ * again.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -11,10 +11,10 @@ import type { AnswerRecord } from "./read-records.ts";
 
 export interface UnstoredAnswer {
   source: OrderSource;
-  /** What the records point into. */
+  /** The records' spans point into it. */
   bytes: Buffer;
   records: readonly AnswerRecord[];
-  /** When it was read. */
+  /** When the answer was read: UTC, ISO 8601. */
   at: string;
 }
 
@@ -24,7 +24,7 @@ interface UnstoredRecord {
 }
 
 const UNSTORED = new WeakMap<Store, Set<UnstoredAnswer>>();
-/** The same by orders: each record that is stored looks for others of its order. */
+/** The same by order id, for the lookup of each record that is stored. */
 const OF_ORDERS = new WeakMap<Store, Map<string, UnstoredRecord[]>>();
 
 export function noteUnstored(store: Store, answer: UnstoredAnswer): UnstoredAnswer {
@@ -41,7 +41,7 @@ export function noteUnstored(store: Store, answer: UnstoredAnswer): UnstoredAnsw
   return answer;
 }
 
-/** It is stored, or nothing will store it. */
+/** To be called when the answer is stored, or will not be. */
 export function forgetUnstored(store: Store, answer: UnstoredAnswer | undefined): void {
   if (answer === undefined || UNSTORED.get(store)?.delete(answer) !== true) return;
   const orders = OF_ORDERS.get(store);
@@ -53,7 +53,7 @@ export function forgetUnstored(store: Store, answer: UnstoredAnswer | undefined)
   }
 }
 
-/** What `act` stores. */
+/** Registers the answer while `act` stores it. */
 export async function withUnstored<T>(store: Store, answer: UnstoredAnswer, act: () => Promise<T>): Promise<T> {
   noteUnstored(store, answer);
   try {
@@ -63,7 +63,7 @@ export async function withUnstored<T>(store: Store, answer: UnstoredAnswer, act:
   }
 }
 
-/** What a pass over changes has left. */
+/** Removes what a pass over changes has left. */
 export function forgetUnstoredChanges(store: Store): void {
   for (const answer of UNSTORED.get(store) ?? []) if (answer.source === "update") forgetUnstored(store, answer);
 }
@@ -72,7 +72,7 @@ export function hasUnstored(store: Store): boolean {
   return (UNSTORED.get(store)?.size ?? 0) > 0;
 }
 
-/** The records that are of an order, with their texts. */
+/** The records for which `isOf` returns a value, with their texts. */
 export function findUnstored<T>(
   store: Store,
   isOf: (record: AnswerRecord, answer: UnstoredAnswer) => T | undefined,
@@ -86,7 +86,7 @@ export function findUnstored<T>(
   );
 }
 
-/** The records that name an order by a usable id, in the order in which they came. */
+/** The records with this usable id, in the order in which they came. */
 export function loadUnstoredOf(store: Store, orderId: string): { source: OrderSource; text: string }[] {
   const records = OF_ORDERS.get(store)?.get(orderId) ?? [];
   return records.map(({ answer: { source, bytes }, record }) => ({ source, text: textOf(bytes, record.span) }));
