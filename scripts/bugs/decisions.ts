@@ -772,7 +772,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "an order taken for opened by a change that another one than a cancellation follows",
     {
       in: "storeOvertaken",
-      find: "overtaken.findLastIndex(saysCancelled) + 1",
+      find: "overtaken.findLastIndex(cancels) + 1",
       replace: "overtaken.length",
     },
     "src/orders/cancellation.ts",

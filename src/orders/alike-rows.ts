@@ -1,7 +1,7 @@
 /*
- * Changes that name no order and differ in each answer (heartbeats, marks of a page's end): those that call themselves the same, and beyond a
- * number those of one shape, share a row of the quarantine. Never what may be of a stored order, of which it may say what nothing else says,
- * or what a batch holds: a record without an id is an order there.
+ * Changes that name no order and differ in each answer (heartbeats, end-of-page markers) share rows of the quarantine:
+ * those with the same reference, and beyond a limit those of the same shape. Never a record that may belong to a stored
+ * order, nor one of a batch, where a record without an id is an order: its content may exist nowhere else.
  */
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
@@ -11,16 +11,16 @@ import type { OrderMapping } from "../records/order-mapping.ts";
 import { keysOf } from "../records/same-order.ts";
 import { findStoredOrders } from "./named-orders.ts";
 
-/** Rows of one shape without any id: more of them say no more. */
+/** Limit of rows of one shape without any id. */
 const ALIKE_MAX = 20;
-/** With something in the place of the id: each may be another order, which is looked for as it comes. */
+/** The limit where the place of the id has a value: each may be another order, which is looked up when it comes. */
 const ALIKE_WITH_ID_MAX = 200;
-/** Rows of all shapes. */
+/** Limit of rows of all shapes. */
 const UNNAMED_MAX = 1_000;
 
 /**
- * Puts a new record into the row that came last of those which call themselves the same, or of its shape, once there are so many, or of any
- * shape. Returns whether it did. Inside a transaction.
+ * Overwrites the newest row with the same reference or, at the limit, of the same shape, or of any shape. Returns
+ * whether it did. To be called inside a transaction.
  */
 export function replaceAlike(
   store: Store,

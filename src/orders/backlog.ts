@@ -1,20 +1,20 @@
 import { parseTimestamp } from "../answers/timestamp.ts";
 
-/** A batch that was stored just now. */
+/** A batch that was just stored. */
 export interface PulledBatch {
-  /** Of its new orders, in the service's words. */
+  /** Creation times of its new orders, as the service writes them. */
   createdAt: readonly (string | null)[];
-  /** `Date` of its answer. */
+  /** The answer's `Date` header. */
   date: string | undefined;
 }
 
 const SECOND_NS = 1_000_000_000n;
 
 /**
- * What waited at the service when a person asked for it. Where orders come as fast as they are pulled, no batch is the last one: it is
- * enough where a batch has only orders that were made after the first answer. Where their times are not known, or are none of the clock
- * of `Date` (an order in the first answer is made after it), the first batch that brings fewer than another one shows that no more were
- * waiting.
+ * Detects that everything which waited at a person's request has been pulled. Where orders come as fast as they are
+ * pulled there is no last batch, so a batch of which all orders were created after the first answer is enough. Where
+ * creation times are missing, or come from another clock than `Date` (an order of the first answer has a later one),
+ * the first batch smaller than an earlier one is enough.
  */
 export class Backlog {
   readonly #timezone: string;
@@ -25,7 +25,7 @@ export class Backlog {
     this.#timezone = timezone;
   }
 
-  /** Whether all that waited has come with this batch. */
+  /** Whether the backlog ends with this batch. */
   isThrough({ createdAt, date }: PulledBatch): boolean {
     const size = createdAt.length;
     const times = createdAt.map((text) => this.#instantOf(text));
@@ -48,7 +48,7 @@ export class Backlog {
   }
 }
 
-/** `Date` has no fraction of its second. */
+/** One second of tolerance, because `Date` has no fractions. */
 function isAfter(time: bigint | undefined, date: bigint | undefined): boolean {
   return time !== undefined && date !== undefined && time >= date + SECOND_NS;
 }

@@ -1,8 +1,9 @@
 /*
- * The status alone of a record whose order is not stored with it, where the record cancels the order: goods that are shipped do not come back. Where
- * a later record comes before the cancellation is stored (the order is moved on to `refunded`, `archived`), the cancellation is stored first,
- * because the history decides about a status that waits to be sent. Of a cancelled order that is opened and cancelled again, the opening is stored
- * first. Everything that stores an order, or replaces the record that waits for its read, passes through here, in its own transaction.
+ * Applies the status alone of a record that cancels an order, where the whole order is not stored with it: shipped
+ * goods do not come back. If a later record (`refunded`, `archived`) comes before the cancellation is stored, the
+ * cancellation is stored first, because the history decides about a status that waits to be sent. If a cancelled order
+ * is opened and cancelled again, the opening is stored first. Whatever stores an order, or replaces the record that
+ * waits for its read, calls this in its own transaction.
  */
 
 import { hash } from "node:crypto";
@@ -21,18 +22,19 @@ import type { OrderRules } from "./order-rules.ts";
 import { planOrder, type StoredOrder, stateOfStatus } from "./plan-order.ts";
 import { judgeStatus } from "./status-names.ts";
 
-/** A record that says something of an order. */
-interface Word {
+/** A record of an order, of any source. */
+interface SourceRecord {
   text: string;
   source: OrderSource;
 }
 
 /**
- * Stores a cancellation of the order that waits for its read, or was read and is about to be stored, and that a later record overtakes; of a
- * cancelled order, which a later record cancels again, one that is none. The later one is stored next, or its read is queued: the time of what is
- * stored stays, so that none which the order gives itself is older.
- * @param next `status`, `timestamp`: of the later record
- * @returns whether there was one
+ * Stores those statuses of the order that a later record overtakes before they are stored: a cancellation, or for a
+ * cancelled order that is cancelled again, its opening. Their records wait for a read of the order or are about to be
+ * stored. The caller stores the later record next, or queues its read. The stored timestamp stays, so that the order's
+ * own answers do not count as older.
+ * @param next the later record; `timestamp` as written
+ * @returns whether a status was stored
  */
 export function storeOvertaken(
   { store, rules }: { store: Store; rules: OrderRules },
@@ -41,23 +43,25 @@ export function storeOvertaken(
   const { orderId, status, timestamp, at } = next;
   const queued = loadQueuedRead(store, orderId);
   const waiting = queued === undefined || queued.record === "" ? [] : [{ text: queued.record, source: queued.source }];
-  const words = [...waiting, ...loadUnstoredOf(store, orderId)];
-  if (words.length === 0) return false;
+  const records = [...waiting, ...loadUnstoredOf(store, orderId)];
+  if (records.length === 0) return false;
   const mark = loadOrderMark(store, orderId);
   if (mark === undefined || mark.removedAt !== null) return false;
   const { timezone } = rules.plan;
-  const overtaken = words
-    .map((word) => ({ ...word, told: fieldOf({ text: word.text, mapping: rules[word.source] }, "updated_at") ?? null }))
-    .filter(({ told }) => isStrictlyNewer(timestamp, told, timezone))
+  const overtaken = records
+    .map((record) => ({
+      ...record,
+      time: fieldOf({ text: record.text, mapping: rules[record.source] }, "updated_at") ?? null,
+    }))
+    .filter(({ time }) => isStrictlyNewer(timestamp, time, timezone))
     .sort(
-      (one, other) => Number(isOlder(other.told, one.told, timezone)) - Number(isOlder(one.told, other.told, timezone)),
+      (one, other) => Number(isOlder(other.time, one.time, timezone)) - Number(isOlder(one.time, other.time, timezone)),
     );
-  // An opening counts where a cancellation comes behind it: the later record may be that, or one that is overtaken itself.
-  const saysCancelled = (word: Word) =>
-    stateOfStatus(fieldOf({ text: word.text, mapping: rules[word.source] }, "status") ?? null, rules.plan).isCancelled;
-  const last = stateOfStatus(status, rules.plan).isCancelled
-    ? overtaken.length
-    : overtaken.findLastIndex(saysCancelled) + 1;
+  // Up to the last cancellation: an opening counts only if a cancellation follows it.
+  const cancels = (record: SourceRecord) =>
+    stateOfStatus(fieldOf({ text: record.text, mapping: rules[record.source] }, "status") ?? null, rules.plan)
+      .isCancelled;
+  const last = stateOfStatus(status, rules.plan).isCancelled ? overtaken.length : overtaken.findLastIndex(cancels) + 1;
   let isStored = false;
   for (const { text, source } of overtaken.slice(0, last)) {
     const stored = loadStoredOrder(store, mark.orderKey);
@@ -90,14 +94,14 @@ type PlannedStatus = NonNullable<ReturnType<typeof planStatusAlone>>;
 interface AskedStatus {
   mark: OrderMark;
   stored: StoredOrder;
-  change: Word & { isLate: boolean };
-  /** Only its status is taken over. */
+  change: SourceRecord & { isLate: boolean };
+  /** Only the status is stored; the timestamp stays. */
   isOvertaken?: boolean;
 }
 
 /**
- * How the order is stored with a cancellation of it, or a cancelled one with what a later cancellation overtakes; undefined where it is no such, or not
- * surely later than what is stored.
+ * Returns how the order is stored with the change's status, where the change cancels it (or, if `isOvertaken`, opens a
+ * cancelled one) and is surely later than what is stored; else undefined.
  */
 export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOvertaken = false }: AskedStatus) {
   const mapping = rules[mark.payloadSource];
@@ -109,16 +113,16 @@ export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOve
     const { isCancelled, isOddStatus } = judgeStatus(status ?? null, rules.plan);
     if (status === undefined || status.trim() === "" || isOddStatus || isCancelled === stored.isCancelled) return;
     if (!isCancelled && !isOvertaken) return;
-    const told = readTimestampText(record, scanJson(record), said.mapping);
-    if (change.isLate ? isOlder(told, stored.updatedAt, timezone) : told === null) return;
+    const time = readTimestampText(record, scanJson(record), said.mapping);
+    if (change.isLate ? isOlder(time, stored.updatedAt, timezone) : time === null) return;
     const text = withStatus(stored.payload, mapping, { record, paths: said.mapping.paths });
     const bytes = Buffer.from(text);
     const read = readOrderValues(bytes, scanJson(bytes), mapping);
     if (!("values" in read) || read.values.status !== status) return;
-    const values = { ...read.values, updatedAt: told ?? stored.updatedAt };
-    // Where nothing shows the time of what is stored, a cancellation is the later one.
-    const isBelieved = change.isLate || (isCancelled && stored.updatedAt === null);
-    const plan = planOrder(stored, { text, values }, isBelieved ? "snapshot" : "update", rules.plan);
+    const values = { ...read.values, updatedAt: time ?? stored.updatedAt };
+    // Where the stored order has no timestamp, a cancellation counts as later.
+    const isLater = change.isLate || (isCancelled && stored.updatedAt === null);
+    const plan = planOrder(stored, { text, values }, isLater ? "snapshot" : "update", rules.plan);
     if (plan.kind !== "apply") return undefined;
     const kept = isOvertaken ? { ...values, updatedAt: stored.updatedAt } : values;
     return { text, values: kept, event: plan.event, source: change.source };
@@ -128,7 +132,10 @@ export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOve
   }
 }
 
-/** The order's own JSON with the status of the change, as it was sent, where it has a place for it. Its timestamp stays that of what else it says. */
+/**
+ * The order's JSON with the literal status of the change, where it has a place for it. Its own timestamp stays, which
+ * covers its other fields.
+ */
 function withStatus(
   payload: string,
   { paths }: OrderMapping,
@@ -136,15 +143,16 @@ function withStatus(
 ): string {
   const bytes = Buffer.from(payload);
   const place = resolvePath(bytes, scanJson(bytes), paths.status);
-  const told = resolvePath(change.record, scanJson(change.record), change.paths.status);
-  if (place.state !== "value" || told.state !== "value") return payload;
+  const status = resolvePath(change.record, scanJson(change.record), change.paths.status);
+  if (place.state !== "value" || status.state !== "value") return payload;
   const { start, end } = place.span;
-  return `${bytes.subarray(0, start)}${textOf(change.record, told.span)}${bytes.subarray(end)}`;
+  return `${bytes.subarray(0, start)}${textOf(change.record, status.span)}${bytes.subarray(end)}`;
 }
 
 /**
- * What the timestamp of a record is compared with: the stored one, which may be that of a change that has told the status alone. A record that has
- * this status too is compared with the order's own, as the payload has it: the change says nothing of what else the order holds.
+ * Returns the stored timestamp to compare a record with. The column may hold the timestamp of a change of which only
+ * the status was stored; a record with the same status is compared with the timestamp in the payload, because that
+ * change proves nothing about other fields.
  */
 export function comparedTime(
   stored: Pick<StoredOrder, "status" | "updatedAt" | "payload">,

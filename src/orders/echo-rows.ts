@@ -1,6 +1,6 @@
 /*
- * The ERP's requests as the records of their orders show them. SQL, because the ERP writes that table: ids of any size, which drizzle
- * cannot read; and an order's requests are changed as a set.
+ * Updates the ERP's status requests when records of their orders arrive. SQL, because the ERP writes that table: its
+ * ids may be larger than drizzle reads, and an order's requests are changed as a set.
  */
 import { isOlder } from "../answers/timestamp.ts";
 import { onlyRow } from "../database/only-row.ts";
@@ -10,15 +10,18 @@ import { LearnedTopic } from "../pass/learned-rows.ts";
 import { isWell } from "../pass/runs.ts";
 import { type Echo, isStatusAlone, type LearnedEchoes, learnEcho } from "./learn-echo.ts";
 
-/** The statuses with which a service says that it has no such order: refused with one of them is what waits for the order. */
+/** Refused with a status by which the service says that it does not have the order; reopened if the order returns. */
 export const NO_ORDER = "http_status IN (404, 410)";
 
-/** A status that has not come back for so long is forgotten: from then on the same change is another client's. */
+/**
+ * An accepted status that has not come back for so long is no longer expected: the same change then counts as another
+ * client's.
+ */
 const ECHO_AGE = "-1 day";
 
 export const ECHO_IS_FRESH = `(state = 'sending' OR answered_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${ECHO_AGE}'))`;
 
-/** An order that was marked as removed is back: requests that were refused for its absence wait again, unless a later status was sent. */
+/** A removed order is back: requests refused because it was missing become pending, unless a later status was sent. */
 export function reopenRequests(store: Store, orderId: string): void {
   store
     .prepare(
@@ -30,14 +33,14 @@ export function reopenRequests(store: Store, orderId: string): void {
     .run(orderId);
 }
 
-/** A request that was sent so often is not sent again by itself: the order goes back each time. */
+/** A request sent so often is not reopened: the service goes back to the older version each time. */
 const SENT_MAX = 5;
 
 const GONE_BACK = "the service has gone back to an earlier version of the order";
 
 /**
- * The service has gone back to an older version of an order, and the status that it has lost was sent last: the requests that were
- * sent since that version wait again. Returns how many those are.
+ * The service went back to an older version of an order and lost the status sent last: requests sent since that version
+ * become pending. Returns their number.
  */
 export function reopenLost(
   store: Store,
@@ -65,7 +68,7 @@ export function reopenLost(
   if (sent[0]?.status !== lost.status || lost.status === kept.status) return 0;
   const isLost = ({ status, before, timestamp }: (typeof sent)[number]) => {
     if (isOlder(kept.timestamp, timestamp, timezone)) return true;
-    // Of one and the same time, or of none: what is kept may be what this request has made of the order.
+    // With equal timestamps, or none, this request may have made the kept version.
     if (status === kept.status) return false;
     return timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
   };
@@ -79,7 +82,10 @@ export function reopenLost(
   return reopened.length;
 }
 
-/** A request that was on its way when the service had lost earlier ones of its order has arrived: they are over, and not sent after it. */
+/**
+ * A request that was in flight when the service lost earlier ones of its order has arrived: the earlier ones are not
+ * sent after it.
+ */
 export function settleOvertaken(store: Store, id: bigint, at: string): void {
   store
     .prepare(
@@ -90,7 +96,10 @@ export function settleOvertaken(store: Store, id: bigint, at: string): void {
     .run({ id, at });
 }
 
-/** The last status of an order that the service has accepted and that has not come back with it; when its request left, by the service's clock. */
+/**
+ * The last status that the service accepted and that no read has shown; `leftAt`: when the request was sent, by the
+ * service's clock.
+ */
 export function loadAccepted(
   store: Store,
   orderId: string,
@@ -106,9 +115,9 @@ export function loadAccepted(
 }
 
 /**
- * The status of an order has changed: true where it changed to one that we have sent and not read since. Then that
- * request, and those before it, have come back; one that was given up because its outcome was unknown is sent after all.
- * Any other status ends the waiting for all that were answered.
+ * To be called when the status of an order changes. Returns whether it changed to one that we sent and have not read
+ * since; that request and those before it are then settled, and one that was given up with its outcome unknown becomes
+ * `sent`. After any other status no answered request is expected to show any more.
  */
 export function settleEchoes(store: Store, orderId: string, status: string | null, at: string): boolean {
   const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
@@ -133,19 +142,22 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
 
 const ECHOES = new LearnedTopic<LearnedEchoes>("changes", {});
 
-/** Whether a status of the ERP's has come back alone, and what that teaches: nothing while changes are not followed. Inside a transaction. */
+/**
+ * Whether a status that came back was the only change, and learns from it; learns nothing while changes are not
+ * followed. To be called inside a transaction.
+ */
 export function judgeEcho(store: Store, echo: Echo): boolean {
   const learned = ECHOES.load(store, "echoes");
   if (isWell(store, "updates")) ECHOES.save(store, "echoes", learnEcho(learned, echo));
   return isStatusAlone(learned, echo);
 }
 
-/** A service that carries out statuses later has done it by then. */
+/** Services that apply a status with a delay have done so by then. */
 const SHOWN_WITHIN = "-15 minutes";
 
 /**
- * The order was read whole, and is as it is stored: where it has the status of before a request that was accepted long ago, the
- * request says so. Several such orders are a condition (`loadFacts`).
+ * To be called when a read has shown an order to be as it is stored. If it still has the status from before a request
+ * that was accepted long ago, the request is marked. Several such orders raise a condition (`loadFacts`).
  */
 export function saveUnshown(store: Store, orderId: string, at: string): void {
   const unshown = store

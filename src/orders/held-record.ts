@@ -1,4 +1,4 @@
-/** A held record as it would be stored with the present mapping. Writes nothing. */
+/** Reads a held record with the present mapping. Writes nothing. */
 
 import { hash } from "node:crypto";
 import { JsonSyntaxError, type Span } from "../answers/json-text.ts";
@@ -18,7 +18,7 @@ interface HeldRecord {
   mapping: OrderMapping;
 }
 
-/** Otherwise, why it cannot be stored. */
+/** Returns the reason where the record cannot be stored. */
 export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldRecord | Message {
   if (row.payload === null) return row.reason;
   const bytes = Buffer.from(row.payload, "utf8");
@@ -37,7 +37,10 @@ export function readHeldRecord(rules: OrderRules, row: QuarantinedRecord): HeldR
   }
 }
 
-/** False where the database could not keep the payload to the letter: bytes that are no UTF-8. Some are named by the hash of what they say. */
+/**
+ * False where the payload is not the original bytes, because these are no UTF-8. Some records are named by the hash of
+ * their content.
+ */
 function isAsItCame(
   { payload, payloadHash }: QuarantinedRecord,
   { bytes, root }: { bytes: Buffer; root: Span },

@@ -1,7 +1,7 @@
 /*
- * Decides and writes what records of orders mean, for every source alike. Runs inside the caller's write
- * transaction: reading the stored order, deciding and writing are one step, so that two sources can never overwrite
- * each other's newer content. After a crash the record is served again and is recognised by its hash.
+ * Decides what records of orders mean, for all sources, and stores the result. Runs inside the caller's write
+ * transaction: the stored order is read, compared and written in one step, so that no source overwrites another one's
+ * newer content. After a crash the record is served again and recognised by its hash.
  */
 import { hash } from "node:crypto";
 import { textOf } from "../answers/json-text.ts";
@@ -58,10 +58,13 @@ import { queueOrderRead } from "./queue-order.ts";
 import { queueSecondRead } from "./second-reads.ts";
 import { isOddStatus } from "./status-names.ts";
 
-/** `refreshed`: only what is no change, such as the timestamp, is another; the payload was replaced, without a revision. */
+/**
+ * `owed`: a read of the order was queued. `refreshed`: only ignored fields, such as the timestamp, differ; the payload
+ * was replaced without a new revision.
+ */
 export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
 
-/** Whether the order is as it was before the record. */
+/** Whether the order has no new revision. */
 export function isUnchanged(result: IngestResult): boolean {
   return result === "same" || result === "refreshed";
 }
@@ -70,14 +73,14 @@ export interface IngestOptions {
   store: Store;
   rules: OrderRules;
   mapping: OrderMapping;
-  /** The answer's body, into which the records point. */
+  /** Body of the answer, into which the records' spans point. */
   bytes: Buffer;
   at: string;
-  /** When the answer was asked for, by the service's clock; undefined: long ago. */
+  /** When the answer was requested, by the service's clock; undefined: long ago. */
   askedAt?: string | undefined;
-  /** What the order may lack although every former one had it: the service has shown that this is the order's own. */
+  /** A part that the order may lack although it had it before: repeated reads have shown that this is so. */
   believed?: LostPart | undefined;
-  /** The stored payload is not what was stored: it is replaced, and the columns are compared instead of it. */
+  /** The stored payload is damaged: it is replaced, and the columns are compared instead. */
   isDamaged?: boolean | undefined;
 }
 
@@ -95,8 +98,8 @@ const LOST_WORDS: Record<LostPart, Message> = {
 };
 
 /**
- * Stores one record of whole orders, queues a read of it, or quarantines it. `doubtful` orders are read even
- * where they are stored: the answer held them twice and did not say which record counts.
+ * Stores one record of whole orders, queues a read of the order, or quarantines the record. Orders in `doubtful` are
+ * also read where they were stored: the answer held them twice, and it is unknown which record is newer.
  */
 export function ingestRecord(
   options: IngestOptions,
@@ -116,17 +119,17 @@ function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false })
   return result;
 }
 
-/** Of one record; the others are read when the held record is looked at. */
+/** Limit of reads per record; the retry of held records queues the others. */
 const READS_MAX = 10;
 
-/** The orders that a held record may be of are read at once: it may say what nothing else says of them. */
+/** Queues reads of the orders that a held record may belong to, because its content may exist nowhere else. */
 function readOrdersOf({ store, mapping, bytes, at }: IngestOptions, record: AnswerRecord): void {
   if (mapping.source === "snapshot") return;
   const orders = record.ok ? [record] : ordersOfBad(store, { bytes, mapping }, record);
   for (const order of orders.slice(0, READS_MAX)) requestReadAfter(store, order, { hash: record.hash, at });
 }
 
-/** A record that is no JSON may still be an order that can be read by its id. */
+/** A record that is no JSON may still have a readable order id. */
 function ordersOfBad(
   store: Store,
   { bytes, mapping }: Pick<IngestOptions, "bytes" | "mapping">,
@@ -141,13 +144,13 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const { store, mapping, isDamaged = false } = options;
   deleteMissingOrder(store, record.orderId);
   const mark = loadOrderMark(store, record.orderId);
-  // Of a snapshot the form counts under which it was asked for.
+  // A snapshot's own spelling of the id does not count, but that of its request.
   if (mark !== undefined && mark.serviceId !== record.serviceId && mapping.source !== "snapshot")
     saveServiceId(store, mark.orderKey, record.serviceId);
   if (mark !== undefined && !isDamaged && isOldNews(mark, record.hash, mapping.source)) {
     if (mapping.source === "snapshot") deleteFirstLook(store, record.orderId);
     if (mark.removedAt === null) return "same";
-    // An old record of an order that was marked as missing: the service has it.
+    // The order was marked as removed, but a known record of it is served: the service has it.
     requestRead(store, record, options.at);
     return "owed";
   }
@@ -155,7 +158,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const said = { text, mapping };
   const loaded = mark === undefined ? undefined : loadStoredOrder(store, mark.orderKey);
   const other = mark && loaded && { text: loaded.payload, mapping: options.rules[mark.payloadSource] };
-  // First of all: a good record of the known order releases what is held under its id.
+  // Before anything is stored: a good record of the known order would release what is held under its id.
   if (other !== undefined && !isDamaged && isOtherOrder(said, other, options.rules.plan.timezone)) {
     const [number = "", createdAt = ""] = [fieldOf(said, "number"), fieldOf(said, "created_at")];
     const reason = m.orders.idOfOtherOrder({ path: mapping.paths.order_id.text, number, createdAt });
@@ -207,17 +210,17 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     return "owed";
   }
   if (counted && isOfFuture(options, record, read.values)) {
-    // No answer of the order is as late as that: whatever it is read with counts.
+    // A timestamp in the future is newer than any read of the order, so the record must not fence the read.
     saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
     requestRead(store, record, options.at);
     return "owed";
   }
-  // What is stored is another one then, and the record is later than that as well.
+  // The cancellation changed what is stored, so the record is judged once more.
   const isOvertaking = counted && isCancelled === stored.isCancelled;
   if (isOvertaking && takesOvertaken(options, record, read.values)) return ingestGood(options, record);
   switch (plan.kind) {
     case "same":
-      // No snapshot is recognised by its own hash.
+      // Snapshots are not recognised by their own hash.
       if (source !== "snapshot") saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
       return "same";
     case "read":
@@ -260,8 +263,8 @@ function planWhole(
 }
 
 /**
- * Whether a batch holds a version that the changes have named and the service has left since, as its record says that it is the later one: no
- * read of the order is queued any more, so that what is stored is what the order was read with.
+ * Whether a batch's record, newer by its timestamp, is a version that was listed as a change before. The order was read
+ * since then (no read is queued), so the service has left that version.
  */
 function wasLeft(
   { store, mapping, rules }: IngestOptions,
@@ -272,7 +275,7 @@ function wasLeft(
   return wasListed(store, { orderId, timestamp: updatedAt }, rules.plan.timezone);
 }
 
-/** Whether a batch holds a version with a time from the future, which does not say that it is the later one. */
+/** Whether a batch's record has a timestamp after its request, which then proves nothing about its age. */
 function isOfFuture(
   { store, mapping, rules, askedAt }: IngestOptions,
   { orderId }: GoodRecord,
@@ -282,19 +285,19 @@ function isOfFuture(
   return isStrictlyNewer(updatedAt, askedAt ?? null, rules.plan.timezone);
 }
 
-/** Whether what the record has overtaken was stored before it. */
+/** Stores a cancellation that this record overtakes. Returns whether there was one. */
 function takesOvertaken({ store, rules, at }: IngestOptions, { orderId }: GoodRecord, values: OrderValues): boolean {
   const { status, updatedAt: timestamp } = values;
   return status !== null && storeOvertaken({ store, rules }, { orderId, status, timestamp, at });
 }
 
-/** What was stored may change again under the same timestamp. */
+/** The order may change again with the same timestamp, so it is read again later. */
 function readAfterUnit({ store, rules, askedAt }: IngestOptions, { orderId }: GoodRecord, values: OrderValues): void {
   if (askedAt === undefined) return;
   queueSecondRead(store, { orderId, timestamp: values.updatedAt, askedAt, isNews: true }, rules.plan.timezone);
 }
 
-/** A status of the ERP's that comes back is nothing new for it, provided that nothing else came with it. */
+/** `own` where the change is a status of the ERP's that came back alone: the ERP need not see it again. */
 function sourceOf(
   { store, mapping, rules, at, isDamaged }: IngestOptions,
   { orderId }: GoodRecord,
@@ -303,15 +306,15 @@ function sourceOf(
   const { mark, stored, incoming, event } = change;
   if (!event.statusChanged || !settleEchoes(store, orderId, event.newStatus, at) || stored.removed)
     return mapping.source;
-  // What else came with it cannot be seen beside a payload that is not what was stored.
+  // A damaged payload does not show what else changed.
   const keys = isDamaged ? undefined : keysBesideStatus(stored, incoming, rules.plan);
   const kind = `${mark.payloadSource} ${mapping.source} ${event.newStatus}`;
   return keys !== undefined && judgeEcho(store, { kind, orderId, at, keys }) ? "own" : mapping.source;
 }
 
 /**
- * Whether this very record of this source was dealt with before. A snapshot that was read before may differ again:
- * an order can go back to an earlier state, and what the service says now counts.
+ * Whether the record is the last one of its source. For a snapshot only the stored payload counts: an order may return
+ * to an earlier state, and the newest read decides.
  */
 function isOldNews(mark: OrderMark, recordHash: Buffer, source: OrderSource): boolean {
   if (source === "snapshot") return mark.removedAt === null && mark.payloadHash.equals(recordHash);
@@ -319,7 +322,7 @@ function isOldNews(mark: OrderMark, recordHash: Buffer, source: OrderSource): bo
   return last?.equals(recordHash) ?? false;
 }
 
-/** The same with key order and white space aside: some services write their keys in another order every time. */
+/** The same without key order and white space, because some services change the order of keys in each answer. */
 function isOldContent(
   mark: OrderMark,
   {
@@ -334,9 +337,9 @@ function isOldContent(
 }
 
 /**
- * The content of the record that the payload is. A new order is stored without it, because most records never come again and
- * working it out costs as much as writing the order; it is worked out once another record is held against it. Null where
- * it is stored already, or where the payload is no longer what was stored.
+ * Returns the content hash of the stored payload; null where the row has it already, or the payload is not the source's
+ * last record. A new order is stored without it: computing it costs as much as writing the order, and most records
+ * never come again. It is computed once another record is compared with it.
  */
 function hashPayloadContent(mark: OrderMark, payload: string): Buffer | null {
   const isBatch = mark.payloadSource === "batch";
@@ -348,7 +351,7 @@ function hashPayloadContent(mark: OrderMark, payload: string): Buffer | null {
   return hash("sha256", canonicalJson(bytes, scanJson(bytes)), "buffer");
 }
 
-/** Before the payload is replaced: afterwards it could not be computed any more. */
+/** To be called before the payload is replaced, after which the hash could not be computed. */
 function keepContentHash(
   store: Store,
   { orderKey, payloadSource, payloadHash }: OrderMark,
@@ -361,7 +364,7 @@ function hashContent({ bytes }: IngestOptions, record: GoodRecord): Buffer {
   return hash("sha256", canonicalJson(bytes, record.span), "buffer");
 }
 
-/** Notes that the order must be read whole; settled by its snapshot, fenced by this record's hash. */
+/** Queues a read of the whole order, fenced by this record's hash. */
 function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
   const read = {
     orderId: record.orderId,
@@ -374,7 +377,7 @@ function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash:
   queueOrderRead(options, read, options.at);
 }
 
-/** A read that waits is for what the changes say now: an answer with what they said before is an older one. */
+/** Updates a queued read to the newest change, so that an answer from before it counts as older. */
 function renewWaiting(options: IngestOptions, record: GoodRecord, contentHash: Buffer): void {
   const isWaiting = options.mapping.source === "update" && loadQueuedRead(options.store, record.orderId) !== undefined;
   if (isWaiting) queueWholeRead(options, record, contentHash);
@@ -394,12 +397,12 @@ function quarantine(
   const kind = BAD_KIND[options.mapping.source];
   const { hash } = record;
   const state = loadQuarantineState(store, { kind, reference, hash });
-  // Released means that a good record of the order has come since, or its order was found: the old one served again is nothing new. What the
-  // order itself is answered with is: it may be as it was before.
+  // Released: a good record of the order has come since, or its order was found, so the old record brings nothing new.
+  // A snapshot may, because the order can return to an earlier state.
   const isOfOrder = reference === null || isUnnamed(record) || loadOrderMark(store, reference) !== undefined;
   if (state === "released" && isOfOrder && kind !== "snapshot") return "same";
   const bodyId = record.ok ? undefined : record.bodyId;
-  // Of what is known already the payload is there.
+  // A known record already has its payload.
   const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;
   if (kind === "change" && payload !== null && isUnnamed(record)) {
     if (replaceAlike(store, options.mapping, { kind, reason, reference, payload, hash, at })) return "quarantined";
@@ -409,7 +412,7 @@ function quarantine(
   return state === undefined || (state === "released" && isOfOrder) ? "quarantined" : "same";
 }
 
-/** Whether a later record of the same order is held: an older one does not take its place. */
+/** Whether a later record of the order is held, which an older one must not replace. */
 function isOlderThanHeld(
   { store, rules, mapping }: IngestOptions,
   { kind, reference, payload }: { kind: BadRecord["kind"]; reference: string | null; payload: string },

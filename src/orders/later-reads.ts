@@ -1,8 +1,8 @@
 /*
- * Orders that are read again, from an hour to a day after the service said something of them that it may have to take back: an
- * older version, that it has no such order, or an order that lost its status or its lines; and once, an hour after a status was
- * accepted that the order does not show. Each time is a row of `owed_reads`, made in the transaction
- * that moves the row here to the next time; after a crash the same read is requested again.
+ * Reads an order again within a day after an answer that the service may have to correct: an older version, "no such
+ * order", or an order without its status or lines. And once, an hour after a status was accepted that the order does
+ * not show. Each due time is queued in `owed_reads` in the transaction that moves the row here to its next time; after
+ * a crash the same read is queued again.
  */
 import { deleteRows, select, updateRows, upsertRow } from "../database/queries.ts";
 import { laterReads } from "../database/schema.ts";
@@ -11,20 +11,20 @@ import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 
 const HOUR_MS = 3_600_000;
-/** Times after what was said, each longer than any trouble that may have spoilt the one before. */
+/** Delays after the first answer; each outlasts a failure that may have spoilt the read before. */
 const LATER_MS = [1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS);
-/** Reads in one pass: the others follow in the next. */
+/** Limit per pass; the others follow in the next. */
 const READS_PER_PASS = 100;
-/** No read is further away: its time is one of a clock that was set back. */
+/** A due time further away is wrong: the clock was set back. */
 const DUE_WITHIN_MS = 25 * HOUR_MS;
 
-/** Inside the transaction that stores what was said. */
+/** To be called inside the transaction that stores the answer. */
 export function requestLaterReads(store: Store, orderId: string, at: string): void {
   const row = { orderId, begunAt: at, step: 0, dueAt: dueAt(at, 0) ?? at };
   upsertRow(store, laterReads, row, { key: ["orderId"], set: ["begunAt", "step", "dueAt"] });
 }
 
-/** Once, and unless the order is read later anyway. Inside a transaction. */
+/** Reads once, unless later reads are planned already. To be called inside a transaction. */
 export function requestReadInAnHour(store: Store, orderId: string, at: string): void {
   const dueMs = Date.parse(at) + HOUR_MS;
   const step = LATER_MS.length - 1;
@@ -36,13 +36,13 @@ type LaterRead = typeof laterReads.$inferSelect;
 
 const DUE = `WHERE due_at <= @at OR due_at > @farAt ORDER BY due_at LIMIT ${READS_PER_PASS}`;
 
-/** Rows whose time has come. */
+/** Rows that are due. */
 export function loadLaterReads(store: Store, at: string): LaterRead[] {
   const farAt = isoTime(Date.parse(at) + DUE_WITHIN_MS);
   return select(store, laterReads, ["orderId", "begunAt", "step", "dueAt"], DUE).all({ at, farAt });
 }
 
-/** Inside a transaction. */
+/** To be called inside a transaction. */
 export function requestReadNow(store: Store, { orderId, begunAt, step }: LaterRead, at: string): void {
   requestRead(store, { orderId, serviceId: orderId }, at);
   const next = dueAt(begunAt, step + 1);

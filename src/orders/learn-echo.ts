@@ -1,16 +1,16 @@
 /*
- * Whether a status of the ERP's that comes back with its order has come alone. A service may bring keys with it: those that answers of
- * another kind have, `shipped_at`, an entry of a history. What a customer adds to the order meanwhile looks the same, so a key is the service's
- * only where it has come with several such statuses before, of different orders and with an hour between them. The ERP
- * sees one order too many until then. Pure; kept in `learned_answers`.
+ * Decides whether a status of the ERP's that comes back was the only change. A service may add keys with it: those that
+ * another kind of answer has, `shipped_at`, an entry of a history. A customer's change at the same time looks the same,
+ * so a key counts as the service's only after it came with several such statuses, of different orders and an hour
+ * apart. Until then the ERP sees an order unnecessarily. Pure; saved in `learned_answers`.
  */
 
-/** Statuses of one name that came back, from the same kind of answer to the same; by `orderId` and `at` the last that was counted. */
+/** Statuses of one name that came back, by kinds of answers; `orderId` and `at`: of the last one counted. */
 interface Echoes {
   readonly orderId: string;
   readonly at: string;
   readonly count: number;
-  /** With how many of them each key came. */
+  /** How many of them each key came with. */
   readonly keys: Readonly<Record<string, number>>;
 }
 
@@ -23,24 +23,24 @@ export interface Echo {
   readonly keys: readonly string[];
 }
 
-/** What the service does to many orders in one moment, such as a recall, counts once. */
+/** Changes of many orders in one moment, such as a recall, count once. */
 const APART_MS = 3_600_000;
 const TIMES_MIN = 3;
-/** Then each counts half, so that a later release of the service is learned as well. */
+/** At so many, counts are halved, so that a new release of the service is learned too. */
 const COUNT_MAX = 10;
-/** More than the names of statuses times the kinds of answers; what was not met for longest goes first. */
+/** More than names of statuses times kinds of answers; the one unused for longest is dropped. */
 const KINDS_MAX = 30;
-/** More, and longer ones, are not learned: such an order always comes to the ERP. */
+/** More or longer keys are not learned: such orders always go to the ERP. */
 const KEYS_MAX = 200;
 const TEXT_MAX = 200;
 
-/** Whether nothing came with the status but what came with at least half of the former ones, and with three. */
+/** Whether every key came with at least half of the earlier ones, and with three. */
 export function isStatusAlone(learned: LearnedEchoes, { kind, keys }: Echo): boolean {
   const { count = 0, keys: known = {} } = learned[kind] ?? {};
   return keys.every((key) => (known[key] ?? 0) >= Math.max(TIMES_MIN, count / 2));
 }
 
-/** @returns the same where it teaches nothing */
+/** @returns the same object where nothing is learned */
 export function learnEcho(learned: LearnedEchoes, { kind, orderId, at, keys }: Echo): LearnedEchoes {
   const { [kind]: before, ...others } = learned;
   if (before === undefined && keys.length === 0) return learned;

@@ -1,7 +1,7 @@
 /*
- * Which mapping the columns of stored orders were derived with. Noted at every start, before a record is stored, so
- * that orders of two mappings in one file never pass for orders of one; only a finished `remap` drops the
- * former. After a crash in the middle of a remap, both are still noted and it is simply run again.
+ * The mappings from which columns of stored orders were derived. Each start saves its mapping before a record is
+ * stored, so that orders of two mappings in one file are not taken for orders of one. Only a finished `remap` removes
+ * the former. After a crash during a remap both are saved, and it is run again.
  */
 
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -12,21 +12,21 @@ import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 interface MappingNote {
   /** The mapping of the last start. */
   inUse: string;
-  /** Every mapping that columns may have been derived with. */
+  /** Every mapping from which columns may have been derived. */
   filledWith: string[];
 }
 
 const AREA = "mapping";
 
 /**
- * Notes the mapping that orders are read with from now on, inside a write transaction. True where the columns of
- * stored orders may be those of another one: nothing stops, and a hold says that `remap` is to be run.
+ * Saves the mapping in use, inside a write transaction. Returns whether stored columns may be from another one; a hold
+ * then shows that `remap` is to be run, and nothing stops.
  */
 export function noteMapping(store: Store, signature: string, at: string): boolean {
   return note(store, signature, { inUse: signature, at });
 }
 
-/** Some records are read with this mapping, whatever a running daemon uses. */
+/** Some records are read with this mapping, whatever mapping a running daemon uses. */
 export function noteMappingOfRecords(store: Store, signature: string, at: string): void {
   note(store, signature, { inUse: loadMappingInUse(store) ?? signature, at });
 }
@@ -51,12 +51,12 @@ function note(store: Store, signature: string, { inUse, at }: { inUse: string; a
   return true;
 }
 
-/** The mapping that a running daemon reads orders with; undefined before the first start. */
+/** The mapping of the running daemon; undefined before the first start. */
 export function loadMappingInUse(store: Store): string | undefined {
   return loadMappingNote(store)?.inUse;
 }
 
-/** Every stored order has been looked at under this mapping. */
+/** To be called once all stored orders were remapped. */
 export function markRemapped(store: Store, signature: string): void {
   saveNote(store, { inUse: signature, filledWith: [signature] });
   deleteHold(store, AREA, "mapping");

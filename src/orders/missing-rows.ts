@@ -1,14 +1,14 @@
 /*
- * Orders that the service said it does not have, while it answered for another one. A row is the first time; whatever
- * the service sends of the order afterwards deletes it. After a crash the service is asked once more, which moves
- * nothing. SQL where orders are compared with each other.
+ * Orders that the service answered it does not have, while it answered for another order. The row has the first such
+ * time and is deleted when the service sends anything of the order. After a crash the order is requested again, which
+ * keeps the time. SQL where orders are compared with each other.
  */
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { missingOrders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-/** `since` is this machine's time, for people. */
+/** `since`: this machine's time, for display. */
 export type MissingOrder = NamedRow<typeof missingOrders, "since" | "serviceDate">;
 
 export function loadMissingOrder(store: Store, orderId: string): MissingOrder | undefined {
@@ -20,8 +20,8 @@ export function saveMissingOrder(store: Store, orderId: string, { since, service
 }
 
 /**
- * Of one of the newest orders: its time, and that of the newest one before it which the service has. Undefined where the
- * service has one that came later, and before this one was missed.
+ * For an order among the newest: its creation time, and that of the newest earlier order that the service has.
+ * Undefined where the service has a later order that was received before this one was missing.
  */
 export function loadKeptBefore(
   store: Store,
@@ -38,9 +38,9 @@ export function loadKeptBefore(
     .get({ orderId, missingSince });
 }
 
-/** The service has sent the order, or what became of it is settled. */
+/** The service has sent the order, or it is settled. */
 export function deleteMissingOrder(store: Store, orderId: string): void {
-  // Asked for every record, and nearly always in vain.
+  // Called for every record; the table is nearly always empty.
   if (store.prepare("SELECT 1 FROM missing_orders LIMIT 1").get() === undefined) return;
   deleteRows(store, missingOrders, { orderId });
 }

@@ -1,6 +1,6 @@
 /*
- * The orders behind a change that has no usable id: by the UUIDs that stand anywhere in it, by its number, or by a number that stands in the
- * place of the id. A read harms no order, so that all of them may be read.
+ * Finds the orders of a change without a usable id: by any UUID in it, by its order number, or by a number in the place
+ * of the id. All matches may be read, because a read is harmless.
  */
 
 import { findOrderIds, readOrderId } from "../answers/uuid.ts";
@@ -10,15 +10,15 @@ import type { AnswerRecord } from "../records/read-records.ts";
 import { fieldOf, type OrderRecord } from "../records/same-order.ts";
 import { loadOrderMark } from "./order-rows.ts";
 
-/** UUIDs of one record that are looked up; more of them are no order's. */
+/** Limit of UUIDs looked up per record; more are not ids of orders. */
 const IDS_MAX = 100;
 
-/** Whether nothing says whose record it is. */
+/** Whether no usable order id can be read from the record. */
 export function isUnnamed(record: AnswerRecord): record is AnswerRecord & { ok: false } {
   return !record.ok && record.broken?.order === undefined && readOrderId(record.reference ?? "") === undefined;
 }
 
-/** The stored orders that a record may be of. */
+/** Stored orders that the record may belong to. */
 export function findStoredOrders(store: Store, record: OrderRecord): { orderId: string; serviceId: string }[] {
   const { ids, numbers } = namesIn(record);
   const byNumber = [...numbers].flatMap((number) => loadOrdersByNumber(store, number));
@@ -29,7 +29,7 @@ export function findStoredOrders(store: Store, record: OrderRecord): { orderId: 
   });
 }
 
-/** The same of one order. */
+/** The same for a given order. */
 export function mayBeOf(record: OrderRecord, order: { orderId: string; number: string | null }): boolean {
   const { ids, numbers } = namesIn(record);
   return ids.has(order.orderId) || (order.number !== null && numbers.has(order.number));

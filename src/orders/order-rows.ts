@@ -1,7 +1,7 @@
 /*
- * Orders, their lines and their history. Every function runs inside the caller's write transaction, so that an
- * order, its lines, its event and the position that covers them become durable together or not at all. After a
- * crash in the middle nothing of them is there, and the record is served again. SQL, because it is run for every record.
+ * Orders, their lines and events. Every function runs inside the caller's write transaction, so that an order, its
+ * lines, its event and the position that covers them become durable together. After a crash before the commit the
+ * record is served again. SQL, because it runs for every record.
  */
 
 import { saveMeta } from "../database/meta.ts";
@@ -12,7 +12,7 @@ import type { Store } from "../database/store.ts";
 import type { LineValues, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import type { EventPlan, StoredOrder } from "./plan-order.ts";
 
-/** What is known of an order without touching its payload: enough to see that a record is old. `serviceId`: as the service writes it. */
+/** Columns that show that a record is old, without the payload. `serviceId`: the id in the service's case. */
 export type OrderMark = NamedRow<
   typeof orders,
   | ("orderKey" | "payloadSource" | "batchHash" | "batchContentHash" | "updateHash" | "updateContentHash")
@@ -33,14 +33,14 @@ export interface NewOrder {
 
 export type ChangedOrder = Omit<NewOrder, "orderId" | "serviceId"> & {
   orderKey: number;
-  /** The record's hash with key order and white space aside; null: the text is none that a source has served. */
+  /** Hash without key order and white space; null where no source has served the text. */
   contentHash: Buffer | null;
-  /** null: only the payload is replaced, no revision is made. */
+  /** null: the payload is replaced without a new revision. */
   event: EventPlan | null;
   eventSource: OrderSource | "own";
 };
 
-/** The hash of a record's text and of its content. A snapshot is only ever compared with the payload itself. */
+/** Columns of a source's last record. A snapshot has none: it is compared with the payload itself. */
 const HASH_COLUMNS: Record<OrderSource, readonly string[]> = {
   batch: ["batch_hash", "batch_content_hash"],
   update: ["update_hash", "update_content_hash"],
@@ -64,7 +64,7 @@ export function loadOrderNumber(store: Store, orderId: string): string | null {
   return row?.number ?? null;
 }
 
-/** The service writes the order's id in this case now, or answers for it. */
+/** The service now writes the order's id in this case, or answers for it. */
 export function saveServiceId(store: Store, orderKey: number, serviceId: string): void {
   store
     .prepare(
@@ -139,14 +139,15 @@ export function saveNewOrder(store: Store, order: NewOrder): number {
 }
 
 /**
- * Revisions that may have been given and are lost end here: after a restore the next of each order begins beyond it, so that a
- * number that the ERP holds never names two contents. Events count with each revision, so their number is a bound of all.
+ * Upper bound of revisions that may have been assigned and lost. After a restore each order's next revision is above
+ * it, so that a number that the ERP has never stands for two contents. Every revision makes an event, so the number of
+ * events is such a bound.
  */
 const FLOOR = "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'revision_floor'), 0)";
-/** The revision that follows an order's, in an UPDATE of `orders`. */
+/** Expression for the order's next revision, in an UPDATE of `orders`. */
 export const NEXT_REVISION = `max(revision, ${FLOOR}) + 1`;
 
-/** Inside a write transaction, once the numbers of events go on behind all that may have been given. */
+/** To be called inside a write transaction, after the numbering of events was raised. */
 export function raiseRevisions(store: Store): void {
   const given = onlyValue<number>(
     store,
@@ -156,7 +157,7 @@ export function raiseRevisions(store: Store): void {
   saveMeta(store, "revision_floor", String(given));
 }
 
-/** Of an UPDATE of `orders` with the parameters of {@link valuesOf}. */
+/** For an UPDATE of `orders` with the parameters of {@link valuesOf}. */
 export const SET_VALUES = `number = @number, status = @status, is_cancelled = @isCancelled, is_open = @isOpen,
   service_created_at = @createdAt, service_updated_at = @updatedAt, currency = @currency, total = @total`;
 
@@ -170,7 +171,7 @@ function contentOf(order: Pick<NewOrder, "values" | "isCancelled" | "isOpen" | "
   return { ...valuesOf(order), source, hash, text, at };
 }
 
-/** Replaces the content of an order: its newest composition entirely, never line by line. */
+/** Replaces the whole content of an order, including all its lines. */
 export function applyOrderChange(store: Store, order: ChangedOrder): void {
   const { values, event } = order;
   const raises = event === null ? 0 : 1;
@@ -191,7 +192,7 @@ export function applyOrderChange(store: Store, order: ChangedOrder): void {
   if (event !== null) saveEvent(store, order.orderKey, event, { source: order.eventSource, at: order.at });
 }
 
-/** Stores the last record of a source, so that the same one is recognised without reading it. */
+/** Saves the hash of a source's last record, so that it is recognised without parsing. */
 export function saveSourceHash(
   store: Store,
   mark: { orderKey: number; source: OrderSource; hash: Buffer; contentHash: Buffer | null },
@@ -201,7 +202,10 @@ export function saveSourceHash(
   store.prepare(`UPDATE orders SET ${columns} WHERE order_key = ?`).run(...hashes, mark.orderKey);
 }
 
-/** The order is gone: it is kept and closed, and the ERP gets it once more unless it was over. Returns whether it was not marked before. */
+/**
+ * The service no longer has the order: marks it as removed and closed; it becomes pending for the ERP unless it was
+ * closed. Returns whether the mark is new.
+ */
 export function markOrderRemoved(store: Store, orderKey: number, at: string): boolean {
   const { changes } = store
     .prepare(
@@ -220,7 +224,7 @@ export function markOrderRemoved(store: Store, orderKey: number, at: string): bo
   return true;
 }
 
-/** Everything that shows whether something of the order was stored in between; undefined: it is not stored. */
+/** Columns that show whether the order changed in between; undefined where it is not stored. */
 export interface OrderFence {
   revision: number;
   hashes: string;
@@ -240,7 +244,7 @@ export function isSameFence(a: OrderFence | undefined, b: OrderFence | undefined
   return a?.revision === b?.revision && a?.hashes === b?.hashes;
 }
 
-/** When the orders that came last were changed, as the service wrote it. */
+/** Change timestamps of the newest orders, as the service writes them. */
 export function loadNewestTimestamps(store: Store, limit: number): (string | null)[] {
   return store
     .prepare<string | null>(
@@ -250,7 +254,7 @@ export function loadNewestTimestamps(store: Store, limit: number): (string | nul
     .all(limit) as (string | null)[];
 }
 
-/** Removes the oldest history, a bounded number of rows at a time. Their numbers are never given again. */
+/** Removes the oldest events, at most `limit`. Their numbers are not assigned again. */
 export function deleteEventsUpTo(store: Store, seq: number, limit: number): number {
   return store
     .prepare(
@@ -285,12 +289,12 @@ export function saveEvent(
     .run(kind, ...changed, oldStatus, newStatus, changes, source, at, orderKey);
 }
 
-/** The key of the order that was stored last; 0 where there is none. */
+/** Key of the newest order; 0 where there is none. */
 export function loadNewestKey(store: Store): number {
   return onlyValue(store, "SELECT coalesce(max(order_key), 0) FROM orders");
 }
 
-/** When the orders that were stored after it were made, in the service's words. */
+/** Creation timestamps of the orders with larger keys, as the service writes them. */
 export function loadCreatedAfter(store: Store, orderKey: number): (string | null)[] {
   return store
     .prepare<{ at: string | null }>("SELECT service_created_at AS at FROM orders WHERE order_key > ?")

@@ -5,9 +5,9 @@ import { compileMapping, type LineField, type OrderField, type OrderMapping } fr
 import type { PlanRules } from "./plan-order.ts";
 import { StatusNames } from "./status-names.ts";
 
-/** The part of the configuration that says how orders are read, in its own names. */
+/** The part of the configuration about reading orders, with its own names. */
 export interface OrderSettings {
-  /** The address and the client id under which the service is asked, JSON. */
+  /** Base address and client id as JSON. */
   account: string;
   timezone: string;
   batch: { orders: string; id: string };
@@ -23,13 +23,13 @@ export interface OrderSettings {
     next: string | null;
     snapshot: string;
   };
-  /** Dotted paths of the keys that stand in the file: an answer must have what the file names. */
+  /** Dotted paths of the keys set in the file: answers must have what these name. */
   written: ReadonlySet<string>;
 }
 
-/** Everything about the reading of orders, compiled once. */
+/** Everything about reading orders, compiled once. */
 export interface OrderRules {
-  /** Whose batches are pulled, and to whom they are confirmed. */
+  /** The account from which batches are pulled and to which they are confirmed. */
   account: string;
   batchOrders: JsonPath;
   batchId: JsonPath;
@@ -43,15 +43,15 @@ export interface OrderRules {
   confirm: ConfirmForm;
   confirmWaitMs: number;
   plan: PlanRules;
-  /** The answer must name the batch: the path is configured, or the confirm needs it. */
+  /** The answer must have a batch id: its path is configured, or the confirm needs it. */
   batchIdRequired: boolean;
-  /** Changes whenever an answer would be read differently: what failed before is then worth another try. */
+  /** Changes when answers would be read differently; what failed before is then tried again. */
   signature: string;
-  /** Changes whenever the columns of a stored order would be derived differently from its payload. */
+  /** Changes when columns would be derived differently from a stored payload. */
   columnSignature: string;
 }
 
-/** How the held records of a kind are read. */
+/** The mapping for held records of a kind. */
 export function mappingOfKind({ batch, update, snapshot }: OrderRules, kind: string): OrderMapping {
   return kind === "order" ? batch : kind === "change" ? update : snapshot;
 }
@@ -85,7 +85,7 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
     confirm,
     confirmWaitMs: settings.confirm.wait,
     plan: {
-      // A timestamp that moves alone says that something was looked at, not that something changed; an id may change its case.
+      // A new timestamp alone is no change of the order, and an id may change its case.
       ignore: [
         fields.order_id,
         updateFields.order_id,

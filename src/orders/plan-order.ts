@@ -5,7 +5,7 @@ import { isStrictlyNewer, parseTimestamp } from "../answers/timestamp.ts";
 import { isZoneUnclear } from "../answers/timestamp-form.ts";
 import type { LineValues, OrderValues } from "../records/order-mapping.ts";
 
-/** What is stored of an order, as far as a decision needs it. */
+/** The stored order, as far as decisions need it. */
 export interface StoredOrder {
   status: string | null;
   isCancelled: boolean;
@@ -22,23 +22,23 @@ export interface IncomingOrder {
 }
 
 export interface PlanRules {
-  /** Changes below these paths alone are no change: `orders.ignore` and the timestamp itself. */
+  /** Differences below these paths are no change: `orders.ignore` and the timestamp. */
   ignore: readonly JsonPath[];
   cancelled: ReadonlySet<string>;
   closed: ReadonlySet<string>;
-  /** Where the status and the lines stand: a change there alone is no change of another field. */
+  /** Paths of the status and the lines, which events report separately. */
   statusPaths: readonly JsonPath[];
   linesPaths: readonly JsonPath[];
-  /** Zone of timestamps that name none. */
+  /** Zone of timestamps without one. */
   timezone: string;
 }
 
 export type OrderPlan =
-  /** Same content: the record's hash is stored, nothing else is written. */
+  /** Same content: only the record's hash is stored. */
   | { kind: "same" }
-  /** The record differs and is not strictly newer: only the order itself can show which one counts. */
+  /** The record differs and is not surely newer: the order must be read to decide. */
   | { kind: "read" }
-  /** Only ignored paths differ: the payload is replaced, no revision is made. */
+  /** Only ignored paths differ: the payload is replaced without a new revision. */
   | { kind: "refresh" }
   | { kind: "apply"; event: EventPlan };
 
@@ -49,18 +49,18 @@ export interface EventPlan {
   fieldsChanged: boolean;
   oldStatus: string | null;
   newStatus: string | null;
-  /** JSON text: `{path: {"was": literal, "is": literal}}`, literals as sent. */
+  /** JSON text: `{path: {"was": literal, "is": literal}}`, with original literals. */
   changes: string;
 }
 
-/** A change list longer than this says only which paths changed; the payloads themselves hold the values. */
+/** Longer lists of changes keep the paths only; the payloads have the values. */
 const CHANGES_TEXT_MAX = 64 * 1024;
-/** An order that was marked as removed is back: no place of its JSON, which may be as it was. */
+/** A removed order is back. It is no path of the payload, which may be unchanged. */
 const RETURNED: Difference = { path: "removed", was: "true", is: "false" };
 
 /**
- * Decides what a whole record of a known order means. Batch and update records must be strictly newer by their own
- * timestamp to replace what is stored; a snapshot is the service's word of this moment and counts whatever its timestamp.
+ * Decides what a whole record of a known order means. A batch or update record replaces the stored order only if its
+ * timestamp is strictly newer; a snapshot is the order's present state and counts whatever its timestamp.
  */
 export function planOrder(
   stored: StoredOrder,
@@ -73,7 +73,7 @@ export function planOrder(
   const isNewer = source === "snapshot" || isSurelyNewer(incoming.values.updatedAt, stored.updatedAt, rules.timezone);
   const counted = differencesOf(stored, incoming, { ignore: rules.ignore });
   if (counted.length === 0 && !stored.removed && sameValues(stored, incoming)) {
-    // An older timestamp over the same content is no change and no reason to ask.
+    // Same content with an older timestamp: nothing to change or read.
     return { kind: isNewer ? "refresh" : "same" };
   }
   if (!isNewer || (stored.removed && source !== "snapshot")) return { kind: "read" };
@@ -81,8 +81,9 @@ export function planOrder(
 }
 
 /**
- * The same plan where the service has accepted a status for the order that no read has shown: an order that was changed after that, and has
- * the status from before, was set back by another client. The ERP has it with the accepted status.
+ * Adjusts the plan where the service accepted a status that no read has shown. If the order changed after that and has
+ * the status from before, another client set it back: the event then has the accepted status as its old one, so that
+ * the ERP sees the change.
  */
 export function withSetBack(
   plan: OrderPlan,
@@ -106,13 +107,13 @@ export function withSetBack(
   return { kind: "apply", event: { ...event, statusChanged: true, oldStatus: accepted.status } };
 }
 
-/** Not where only one of the two names its zone: then only the order itself can show which one counts. */
+/** False where only one of the two has a zone: only a read of the order can decide then. */
 function isSurelyNewer(a: string | null, b: string | null, zone: string): boolean {
   const [one, other] = [a, b].map((text) => (text === null ? undefined : parseTimestamp(text, zone)?.form));
   return isStrictlyNewer(a, b, zone) && !isZoneUnclear(one, other);
 }
 
-/** A stored payload that a failing disk has made unreadable differs as a whole: it must not keep what is new away. */
+/** A damaged stored payload differs as a whole, so that it does not block newer content. */
 function differencesOf(stored: StoredOrder, incoming: IncomingOrder, options: DiffOptions): Difference[] {
   try {
     return diffJson(stored.payload, incoming.text, options);
@@ -122,7 +123,7 @@ function differencesOf(stored: StoredOrder, incoming: IncomingOrder, options: Di
   }
 }
 
-/** Whether an order with this status is still being worked on, and whether it is cancelled. */
+/** Whether an order with this status is open, and whether it is cancelled. */
 export function stateOfStatus(
   status: string | null,
   rules: Pick<PlanRules, "cancelled" | "closed">,
@@ -161,7 +162,7 @@ function changesText(differences: readonly Difference[]): string {
   return `{${differences.map(({ path }) => `${JSON.stringify(path)}:{}`).join(",")}}`;
 }
 
-/** Columns can differ although the payload does not: the mapping may have been corrected in between. */
+/** Columns may differ although the payload does not, if the mapping was corrected in between. */
 export function sameValues(stored: StoredOrder, incoming: IncomingOrder): boolean {
   return (
     stored.status === incoming.values.status &&
@@ -197,13 +198,13 @@ function sameLines(before: readonly LineValues[], after: readonly LineValues[]):
   );
 }
 
-/** Far beyond any order; of more, the rest stands for a value that is another one. */
+/** More than any order has; where there are more, the rest counts as a changed value. */
 const DIFFERENCES_MAX = 10_000;
 
 /**
- * What changed with the status of an order, timestamp and ignored paths aside: `+` or `-` and the place of each key, or entry of a list, that
- * has come or gone, whatever its index; the second one of a list as ` (2)`. `null` says as much as no key. Undefined where more than that
- * has changed: a column, or a value that is another one.
+ * Lists keys and list entries added (`+`) or removed (`-`) together with the status, without timestamp and ignored
+ * paths, for example `+.shipped_at`. Indexes are left out; a second entry of one list has the suffix ` (2)`. `null`
+ * equals an absent key. Undefined where anything else changed: a column, or a value.
  */
 export function keysBesideStatus(
   stored: StoredOrder,

@@ -1,7 +1,7 @@
 /*
- * Pulls batches of new orders. Keeps the first guarantee: an order is on disk before the service is notified that it may
- * drop it. After a crash anywhere, the service still has the batch, or `batches` says which confirm is to be sent, or the
- * committed mark of the pull says that an answer may be missing.
+ * Pulls batches of new orders. First guarantee: an order is on disk before its batch is confirmed. After a crash at any
+ * point the service still has the batch, or `batches` has the confirm to send, or the committed mark of the open
+ * delivery shows that an answer may be missing.
  */
 
 import { loadLeftWork } from "../batches/batch-rows.ts";
@@ -36,14 +36,14 @@ import { loadCreatedAfter, loadNewestKey } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { StoreBatches } from "./store-batches.ts";
 
-/** Batches in one pass; the next pass follows at once, and a stop is noticed in between. */
+/** Batches per pass; a stop is noticed between passes, and the next one follows immediately. */
 const BATCHES_PER_PASS = 50;
-/** Kept bodies read in one pass: more than are ever kept, so only a bound. */
+/** Kept bodies read per pass: a bound above the number that can be kept. */
 const KEPT_PER_PASS = 400;
 
-/** Whether the disk has room for another batch. */
+/** Checks whether the disk has room for another batch. */
 export interface DiskRoom {
-  /** Undefined where there is room; else what the pass ends with. */
+  /** Undefined where there is room; else the error of the pass. */
   findNoRoom(signal: AbortSignal): Promise<BridgeError | undefined>;
 }
 
@@ -51,7 +51,7 @@ export interface PullOptions {
   rules: OrderRules;
   query: readonly (readonly [string, string])[];
   late: LateOrders;
-  /** Where bodies are kept as well before they are confirmed. */
+  /** Second copy of bodies, written before the confirm. */
   journal?: BodyJournal | undefined;
   disk?: DiskRoom;
 }
@@ -64,13 +64,13 @@ export class PullOrders implements Job {
   readonly #batches: StoreBatches;
   readonly #journal: JournalBatches;
   readonly #confirms: ConfirmBatches;
-  /** What a person has asked for; undefined: whatever comes. */
+  /** Set while a person waits for the backlog; undefined: pull whatever comes. */
   #backlog: Backlog | undefined;
-  /** A GET may have left whose answer is not stored; also of the process before, if it left its mark. */
+  /** A GET may have been sent whose answer is not stored, by this process or, if it left its mark, the one before. */
   #mayBeLost = true;
-  /** A loss is noted once. */
+  /** Each loss is noted once. */
   #isLossNoted = false;
-  /** The lost answer that is waited for, and until when at most. */
+  /** The lost answer, and until when at most confirms wait for it (monotonic). */
   #lost: { openedAt: string; untilMs: number } | undefined;
 
   constructor(context: JobContext, options: PullOptions) {
@@ -81,7 +81,7 @@ export class PullOrders implements Job {
     this.#confirms = new ConfirmBatches(context, options.rules, options.late);
   }
 
-  /** Has passes end with what waited when it was called, until the function that it gives is called. */
+  /** Makes passes end once everything that waits now is pulled, until the returned function is called. */
   endWithBacklog(): () => void {
     this.#backlog = new Backlog(this.#options.rules.plan.timezone);
     return () => {
@@ -101,7 +101,7 @@ export class PullOrders implements Job {
     try {
       drained = await this.#drain(pass);
     } catch (error) {
-      // Confirms of batches that are durable do not wait for the next good answer, unless the service itself is out.
+      // Due confirms are still sent, unless the service as a whole fails.
       if (!isOfPullAlone(error)) throw error;
       pass.failure ??= error;
       if (error instanceof ServiceError) this.#confirms.expectTrouble(pass);
@@ -114,13 +114,13 @@ export class PullOrders implements Job {
     const failure = pass.failure ?? pass.confirmFailure;
     if (pass.failure !== undefined || (failure !== undefined && !pass.isAnswered)) throw failure;
     const worked = Object.keys(pass.counts).length > 0;
-    // A service may hand out for ever what it has handed out before: only new orders are followed by others at once.
+    // A service may repeat unconfirmed batches for ever: only after new orders the next pass follows immediately.
     const isWaiting = !drained && (pass.counts["created"] !== undefined || this.#backlog !== undefined);
     const outcome = worked ? (isWaiting || more ? "more" : "done") : "idle";
     return { outcome, counts: pass.counts, ...(failure !== undefined && { failure: asError(failure) }) };
   }
 
-  /** Reads kept bodies that the present configuration has not been tried on, before anything new is asked for. */
+  /** Reads kept bodies not tried with this configuration, before the first GET. */
   async #readKept(pass: PullPass): Promise<void> {
     for (let tries = 0; tries < KEPT_PER_PASS; tries++) {
       const follows = this.#confirms.followsAtOnce(pass, false);
@@ -130,10 +130,10 @@ export class PullOrders implements Job {
     }
   }
 
-  /** True where nothing more waits at the service. */
+  /** Returns whether there is nothing more to pull in this pass. */
   async #drain(pass: PullPass): Promise<boolean> {
     for (let batches = 0; batches < BATCHES_PER_PASS; batches++) {
-      // An answer that waits to be written is not asked for again, and is let in whatever room there is.
+      // An answer that waits to be stored is stored without asking for room: it exists nowhere else.
       const isWaiting = this.#batches.waiting !== undefined;
       const noRoom = isWaiting ? undefined : await this.#options.disk?.findNoRoom(pass.signal);
       if (noRoom !== undefined) {
@@ -149,10 +149,10 @@ export class PullOrders implements Job {
 
   /** Pulls, stores and confirms one batch. The order of these steps is the guarantee; none may move. */
   async #pullOne(pass: PullPass): Promise<StoredBatch | undefined> {
-    // 1. and 2. Mark, then ask: see `#ask`. An answer that could not be stored is still in hand and comes first.
+    // 1. and 2. Commit the mark, then send the GET: see `#ask`. An answer that could not be stored before comes first.
     const answer = this.#batches.waiting ?? (await this.#ask(pass));
-    // 3. Read and store: orders, lines, events, quarantine, batch, first watermark and the mark's end. When this
-    //    returns, everything is committed and fsynced. A throw confirms nothing.
+    // 3. Store orders, lines, events, quarantine, batch, the first watermark, and the end of the mark. When this
+    //    returns, all of it is committed and fsynced. If it throws, nothing is confirmed.
     const { store } = this.#context;
     const newestKey = this.#backlog === undefined ? 0 : loadNewestKey(store);
     const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass)).finally(() => {
@@ -160,18 +160,18 @@ export class PullOrders implements Job {
     });
     const old = findOld(answer, "/orders");
     if (old !== undefined) {
-      // The service itself has delivered nothing.
+      // A cache answered, so the service has delivered nothing.
       await this.#closeMark(pass.signal);
       pass.failure ??= old;
     }
     if (stored === undefined) return undefined;
-    // 4. Only now confirm to the service. Before the commit, a power cut would lose orders that it will not serve again.
+    // 4. Only now confirm. Before the commit, a power cut would lose orders that the service does not serve again.
     await this.#confirms.confirm({ ...stored, isServed: old === undefined }, pass);
     const isLast = this.#backlog?.isThrough({ createdAt: loadCreatedAfter(store, newestKey), date: answer.date });
     return { ...stored, isLast: isLast === true };
   }
 
-  /** Before the program ends, between passes: where every GET was answered, and all of it is stored, no note of them stays. */
+  /** To be called at the end of the program, between passes. Removes the note if every GET was answered and stored. */
   end(): void {
     const { store } = this.#context;
     const noted = this.#mayBeLost ? undefined : loadUnanswered(store);
@@ -187,19 +187,19 @@ export class PullOrders implements Job {
     try {
       const { client, store } = this.#context;
       const turn = await turnOfBatch(client, signal);
-      // The mark is in the database file itself, whatever has become of the log while the request waited.
+      // 1. The mark must be in the database file, flushed, before the GET is sent.
       if (!confirmNames(this.#options.rules.confirm)) store.secure();
       const answer = await fetchBatch(client, this.#options.query, signal, turn);
       pass.isAnswered = answer.oldBy === undefined;
       return answer;
     } catch (error) {
-      // A refusal and a connection that was never made deliver nothing; everything else may have.
+      // A refused request, or one without a connection, has delivered nothing; any other may have.
       if (error instanceof ServiceError && error.effect === "none") await this.#closeMark(signal);
       throw error;
     }
   }
 
-  /** The same for all GETs of a process that are answered, so that a poll writes nothing more unless a batch is left to be confirmed. */
+  /** The note instead of a mark, for all GETs of the process: a poll writes only if a batch becomes due to confirm. */
   async #noteAsked(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const noted = loadUnanswered(store);
@@ -214,7 +214,7 @@ export class PullOrders implements Job {
     );
   }
 
-  /** Whatever the last GET may have handed out is not stored, and no longer in hand. */
+  /** The last GET's delivery is neither stored nor waiting to be stored. */
   async #noteLost(signal: AbortSignal): Promise<void> {
     if (!this.#mayBeLost || this.#isLossNoted || this.#batches.waiting !== undefined) return;
     this.#isLossNoted = true;
@@ -244,8 +244,8 @@ export class PullOrders implements Job {
   }
 
   /**
-   * Whether a lost answer has been waited for long enough. By the monotonic clock from when this process first saw it;
-   * the wall clock only shows how much of the wait was over by then, and may be wrong by years.
+   * Whether a lost answer was waited for long enough. Measured by the monotonic clock since this process first saw the
+   * loss; the wall clock only gives the wait before that, bounded because it may be wrong by years.
    */
   #hasWaited(openedAt: string): boolean {
     const { clock } = this.#context;
@@ -273,7 +273,7 @@ const PULL_ALONE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "unavailable",
 ]);
 
-/** Failures of GET /orders that say nothing about a confirm. */
+/** Failures of `GET /orders` after which confirms are still worth sending. */
 function isOfPullAlone(error: unknown): boolean {
   if (!(error instanceof BridgeError) || !PULL_ALONE.has(error.code)) return false;
   return !(error instanceof ServiceError) || error.retryAfterMs === undefined;

@@ -7,9 +7,9 @@ import type { OrderRules } from "./order-rules.ts";
 import { stateOfStatus } from "./plan-order.ts";
 
 /**
- * Queues a read of an order. A cancellation that waits for it stays where the record is an older one: of a replica, or of a batch; where the record
- * is later, the cancellation is stored. Where a change is later than what the read waits for, or no record has asked for the read, it is due at once: the
- * order's own answers alone have failed. So it is where a batch has asked, which may hold what it held long ago: the change says that it is news.
+ * Queues a read of an order. A queued cancellation stays if the new record is older (from a replica or a batch), and is
+ * stored if the new record is later. A change that is later than the queued record, or replaces one from a batch or
+ * none, makes the read due immediately: earlier failures were about older content.
  */
 export function queueOrderRead(
   { store, rules }: { store: Store; rules: OrderRules },

@@ -13,7 +13,7 @@ import {
 import type { OrderRules } from "./order-rules.ts";
 import { stateOfStatus } from "./plan-order.ts";
 
-/** A stored order with its columns, as they were derived when it was stored. */
+/** A stored order and its derived columns. */
 export interface MappedOrder {
   orderKey: number;
   orderId: string;
@@ -27,7 +27,7 @@ export interface MappedOrder {
   values: OrderValues;
 }
 
-/** One column, or one column of one line (`lines[2].price`), and what it holds. */
+/** One column, or one column of a line (`lines[2].price`), with its value. */
 export interface ColumnChange {
   column: string;
   was: string | null;
@@ -36,7 +36,7 @@ export interface ColumnChange {
 
 export type RemapPlan =
   | { kind: "same" }
-  /** The present mapping cannot read the payload: the columns stay as they are. */
+  /** The present mapping cannot read the payload: the columns stay. */
   | { kind: "unreadable"; reason: Message }
   | {
       kind: "changed";
@@ -58,10 +58,10 @@ const COLUMNS = {
 } as const;
 const LINE_COLUMNS = ["sku", "name", "quantity", "price"] as const;
 
-/** What the present mapping makes of a stored payload. */
+/** Compares the columns with those that the present mapping derives from the payload. */
 export function planRemap(order: MappedOrder, rules: OrderRules): RemapPlan {
   const bytes = Buffer.from(order.payload, "utf8");
-  // Columns that were derived from the whole payload are worth more than new ones from a damaged one.
+  // Columns derived from an intact payload are better than new ones from a damaged one.
   if (!hash("sha256", bytes, "buffer").equals(order.payloadHash)) {
     return { kind: "unreadable", reason: m.orders.payloadDamaged };
   }
@@ -77,7 +77,7 @@ export function planRemap(order: MappedOrder, rules: OrderRules): RemapPlan {
   return compareColumns(order, read.values, rules);
 }
 
-/** Records of every source are whole orders once they are stored. */
+/** Stored records of every source are whole orders. */
 function mappingOf(source: OrderSource, rules: OrderRules): OrderMapping {
   return source === "update" ? { ...rules.update, required: rules.batch.required } : rules[source];
 }
@@ -129,11 +129,11 @@ function flagText(flag: boolean): string {
   return flag ? "1" : "0";
 }
 
-/** Beyond it an event names the columns only; the payload holds the values. */
+/** Longer events name the columns only; the payload has the values. */
 const CHANGES_TEXT_MAX = 64 * 1024;
 const NAMED_MAX = 1_000;
 
-/** The changes in the form of `order_events.changes`. */
+/** The changes as JSON for `order_events.changes`. */
 export function changesText(changes: readonly ColumnChange[]): string {
   const full = JSON.stringify(Object.fromEntries(changes.map(({ column, was, is }) => [column, { was, is }])));
   if (full.length <= CHANGES_TEXT_MAX) return full;

@@ -1,7 +1,7 @@
 /*
  * Derives columns and lines of all stored orders again from their payloads, after the mapping was corrected. Makes no
  * request. Reading and deciding hold no lock; each write is a transaction of its own, fenced by what was read, so that
- * a running daemon's newer content always stays. After a crash the rest is done by running it once more.
+ * newer content from a running daemon stays. After a crash it is run again and does the rest.
  */
 
 import type { Message } from "../messages/message.ts";
@@ -13,18 +13,18 @@ import type { OrderRules } from "./order-rules.ts";
 import { type ColumnChange, type MappedOrder, planRemap, type RemapPlan } from "./remap-order.ts";
 import { applyRemapped, isUnchanged, loadMappedAfter, loadMappedOrder } from "./remap-rows.ts";
 
-/** Orders in one transaction: some ten milliseconds of the write lock. */
+/** Orders per transaction: holds the write lock for some ten milliseconds. */
 const ORDERS_PER_COMMIT = 200;
-/** Between two transactions other writers get the lock for at least so long. */
+/** Pause between two transactions, in which other writers get the lock. */
 const GAP_MS = 20;
 const SHOWN_MAX = 5;
 
 export interface RemapReport {
   orders: number;
   changed: number;
-  /** Orders that the present mapping cannot read: left as they are. */
+  /** Orders that the present mapping cannot read; unchanged. */
   unreadable: number;
-  /** Quarantined records of orders that can be used now, and those that still cannot. */
+  /** Quarantined records that are usable now, and those that are not. */
   released: number;
   held: number;
   firstChanged: { orderId: string; number: string | null; changes: ColumnChange[] }[];
@@ -34,7 +34,7 @@ export interface RemapReport {
 export interface RemapOptions {
   rules: OrderRules;
   dryRun: boolean;
-  /** Tries the records in quarantine under the present mapping. */
+  /** Tries the quarantined records with the present mapping. */
   retryHeld: (signal: AbortSignal) => Promise<{ released: number; held: number }>;
   onProgress: (report: RemapReport) => void;
 }
@@ -62,7 +62,7 @@ export async function remapOrders(context: Context, options: RemapOptions, signa
   report.held += held;
   if (!options.dryRun) {
     await commit(context, signal, () => {
-      // A bridge that was started with yet another mapping meanwhile has stored orders of its own.
+      // A bridge that was started meanwhile with another mapping has stored its own orders.
       if (loadMappingInUse(store) === columnSignature) markRemapped(store, columnSignature);
     });
   }
@@ -97,7 +97,7 @@ async function remapStored(
   }
 }
 
-/** An order that was stored anew in between is looked at again inside the transaction: its new content counts. */
+/** An order that was stored in between is planned again inside the transaction. */
 function writeFenced(
   { store }: Context,
   { order, plan, rules, at }: { order: MappedOrder; plan: RemapPlan; rules: RemapOptions["rules"]; at: string },

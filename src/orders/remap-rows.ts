@@ -1,8 +1,7 @@
 /*
- * Stored orders as `remap` reads and rewrites them. A rewrite is fenced by the payload and the revision that were
- * read: what the daemon has stored in between is newer and stays. Each call runs inside the caller's transaction;
- * after a crash the orders of the last commit are remapped and the rest is not, which is where the next run goes on. SQL,
- * because every order is read and revisions are counted on.
+ * Stored orders as `remap` reads and rewrites them. A rewrite is fenced by the payload and the revision that were read:
+ * what the daemon has stored in between stays. Each call runs inside the caller's transaction; after a crash the next
+ * run continues after the last commit. SQL, because every order is read and revisions are incremented.
  */
 
 import { onlyRow } from "../database/only-row.ts";
@@ -20,7 +19,7 @@ const MAPPED = [
 ] as const;
 type Mapped = NamedRow<typeof orders, (typeof MAPPED)[number]>;
 
-/** The next orders in the order in which they came. */
+/** The next orders by key. */
 export function loadMappedAfter(store: Store, orderKey: number, limit: number): MappedOrder[] {
   const rows = select(store, orders, MAPPED, "WHERE order_key > ? ORDER BY order_key LIMIT ?").all(orderKey, limit);
   return rows.map((row) => mappedOrder(store, row));
@@ -47,7 +46,7 @@ function mappedOrder(store: Store, row: Mapped): MappedOrder {
   };
 }
 
-/** Whether the order is still what was read. */
+/** Whether the order is unchanged since it was read. */
 export function isUnchanged(store: Store, order: Pick<MappedOrder, "orderKey" | "revision" | "payloadHash">): boolean {
   return (
     store
@@ -56,7 +55,10 @@ export function isUnchanged(store: Store, order: Pick<MappedOrder, "orderKey" | 
   );
 }
 
-/** Replaces columns and lines; the payload stays. The ERP gets the order once more, because what it reads has changed. */
+/**
+ * Replaces columns and lines, not the payload. The order becomes pending for the ERP, because what the ERP reads has
+ * changed.
+ */
 export function applyRemapped(
   store: Store,
   order: MappedOrder,

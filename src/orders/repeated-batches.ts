@@ -4,33 +4,34 @@ import { contentDigest } from "../records/compare-snapshot.ts";
 import type { OrderMapping } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 
-/** Records that are remembered; of a batch with more nothing is. */
+/** Limit of remembered records; a larger batch is not remembered. */
 const RECORDS_MAX = 20_000;
-/** A queue that was restored, or a lease that ran out, brings a batch again under another name once. */
+/** A restored queue or an expired lease repeats a batch under another name once. */
 const TIMES_MAX = 2;
 
-/** A batch as it was read. */
+/** A parsed batch. */
 interface Read {
   bytes: Buffer;
   records: readonly AnswerRecord[];
 }
 
 /**
- * Batches that bring what others brought before, under a name of their own each time. They are counted in memory: a restart
- * costs two rows more for each, or three where the service writes its records in another order of keys each time.
+ * Detects batches that repeat the content of others, each under a new name, so that they do not fill the table. Counted
+ * in memory: a restart costs two more rows for each, or three where the service changes the order of keys in each
+ * answer.
  */
 export class RepeatedBatches {
   readonly #mapping: OrderMapping;
-  /** How many rows a record, as it was written or by what it says, stands in, and the first of them. */
+  /** By key of a record: in how many rows it is, and the first of them. */
   readonly #met = new Map<string, { times: number; batch: number }>();
-  /** Orders of which a record was written before. */
+  /** Orders of which a record was stored. */
   readonly #known = new Set<string>();
 
   constructor(mapping: OrderMapping) {
     this.#mapping = mapping;
   }
 
-  /** The row in which the batch stands already; undefined: it has something new, or is not repeated so often. */
+  /** Row id of the batch that has all these records; undefined where one is new, or not repeated often enough. */
   find({ bytes, records }: Read): number | undefined {
     if (records.length > RECORDS_MAX) return undefined;
     let batch: number | undefined;
@@ -42,7 +43,7 @@ export class RepeatedBatches {
     return batch;
   }
 
-  /** A batch was stored in a row of its own. */
+  /** To be called when the batch was stored in a row of its own. */
   note({ bytes, records }: Read, batch: number): void {
     if (records.length > RECORDS_MAX) return;
     const keys = records.flatMap((record) => this.#keysOf(bytes, record).map((key) => key()));
@@ -57,8 +58,9 @@ export class RepeatedBatches {
   }
 
   /**
-   * What a record says, and its time, are looked at only where one of its order was written before. A record may say something else at each
-   * hand-out, such as when that was: of an order at the same time it is the same. What differs is stored, and journaled, all the same.
+   * Keys that identify a record: its text, its content, and its order with the timestamp. The last two are computed
+   * only for orders already known. A record may differ in each delivery, for example by the delivery's time: with the
+   * same order and timestamp it counts as repeated. What differs is stored and journaled anyway.
    */
   #keysOf(bytes: Buffer, record: AnswerRecord): (() => string)[] {
     const written = () => record.hash.toString("latin1");

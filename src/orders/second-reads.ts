@@ -1,8 +1,8 @@
 /*
- * Orders that were read before the unit of their timestamp was over. A change after that, within the same second, minute or day, has the same
- * timestamp, and the changes may list it in the same words: the order is read again, later and later, and once more when the unit is over.
- * Each is a row (`repeat_reads`) from the transaction that stores what was read until the last of these reads is requested. All times are
- * the service's.
+ * Reads orders again that were read before the unit of their timestamp (a second, minute or day) was over. A later
+ * change within the unit has the same timestamp and may be listed identically. So the order is read again at growing
+ * intervals, and once more when the unit is over. A row of `repeat_reads` exists from the transaction that stores the
+ * order until the last of these reads is queued. All times are the service's.
  */
 import { endOfUnitNs, parseTimestamp, type Timestamp } from "../answers/timestamp.ts";
 import { onlyValue } from "../database/only-row.ts";
@@ -13,32 +13,34 @@ import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadNewestTimestamps } from "./order-rows.ts";
 
-/** The clock that writes timestamps and the one that writes `Date` may be two. */
+/** Tolerance: timestamps and `Date` may come from two clocks. */
 const GRACE_MS = 1_000;
-/** Reads in one pass: the others follow in the next. */
+/** Limit per pass; the others follow in the next. */
 const READS_PER_PASS = 100;
-/** Of these, reads while the unit is not over. */
+/** Of these, reads within the unit. */
 const EARLY_PER_PASS = 20;
-/** Services that drop old orders keep them for longer. */
+/** So long after the unit the last read is still made: services keep orders longer than this. */
 const LATE_MS = 15 * 60_000;
-/** A day is over for all its orders at once. */
+/** The same where the unit was long: a day ends for all its orders at once, so these reads take longer. */
 const LATE_AFTER_EARLY_MS = 2 * 3_600_000;
-/** No unit ends later: such a time is no time, or the service's clock was set back. */
+/** A later due time is wrong: the timestamp is no time, or the service's clock was set back. */
 const DUE_WITHIN_MS = 25 * 3_600_000;
 const DAY_MS = 86_400_000;
 const MINUTE_NS = 60n * 1_000_000_000n;
-/** Timestamps that show the step in which they go: of the newest orders. */
+/** The precision of timestamps is derived from so many of the newest orders. */
 const SHOWN_BY = 20;
-/** Waits between the reads while the unit is not over. */
+/** Waits between reads within the unit. */
 const WAITS_MS = [1, 2, 5, 10, 30].map((minutes) => minutes * 60_000);
 const WAIT_LAST_MS = 3_600_000;
-/** Where many orders wait, each waits so much longer for each: 300 reads an hour of those that changed lately, and as many of the others. */
+/**
+ * Each waiting order lengthens the wait: at most 300 reads an hour of recently changed orders, and 300 of the others.
+ */
 const SPACING_MS = 12_000;
 
 /**
- * When an order is read next.
- * @param step how often it was read so
- * @param waiting how many orders wait at such a step
+ * Returns when an order is read next (ms since 1970).
+ * @param step how many reads within the unit were made
+ * @param waiting how many orders wait at this kind of step
  */
 export function planSecondRead(order: { step: number; waiting: number; nowMs: number; endMs: number }): number {
   const { step, waiting, nowMs, endMs } = order;
@@ -47,8 +49,9 @@ export function planSecondRead(order: { step: number; waiting: number; nowMs: nu
 }
 
 /**
- * Inside the transaction that stores what was asked for at `askedAt` and has this timestamp. Returns whether it is read again.
- * @param order `isNews`: it has changed, and may change again soon.
+ * To be called inside the transaction that stores an answer requested at `askedAt`. Returns whether the order will be
+ * read again.
+ * @param order `isNews`: it has changed, and may soon change again
  */
 export function queueSecondRead(
   store: Store,
@@ -75,14 +78,15 @@ export function queueSecondRead(
   return changes > 0;
 }
 
-/** When no later change can have the same timestamp any more, as far as the newest orders show; undefined below a second. */
+/** From when on no change can have this timestamp, judged by the newest orders; undefined for units below a second. */
 export function endOfStepNs(store: Store, timestamp: Timestamp, timezone: string): bigint | undefined {
   return endOfUnitNs(timestamp, loadOthers(store, timestamp, timezone));
 }
 
 /**
- * None where the timestamp itself goes in steps of less than a minute. Where most are full minutes, those that are not show nothing: of times to
- * the second one in sixty is a full minute, and a single order may bear a wrong time, or one from elsewhere.
+ * Timestamps of other orders, to find the precision; none where the timestamp itself has seconds. If most are full
+ * minutes, the others are left out: a single order may have a wrong time or one from elsewhere, but of times with
+ * seconds only one in sixty is a full minute.
  */
 function loadOthers(store: Store, { instantNs }: Timestamp, timezone: string): Timestamp[] {
   if (instantNs % MINUTE_NS !== 0n) return [];
@@ -94,7 +98,7 @@ function loadOthers(store: Store, { instantNs }: Timestamp, timezone: string): T
   return full.length + 1 > others.length - full.length ? full : others;
 }
 
-/** Orders at an early step, or at the last one, where each hour is one. */
+/** Number of orders at early steps, or at the last one, where the wait is an hour. */
 function countAt(store: Store, step: number): number {
   const isEarly = Number(step < WAITS_MS.length);
   return onlyValue(store, `SELECT count(*) FROM repeat_reads WHERE (step < ${WAITS_MS.length}) = ?`, isEarly);
@@ -104,11 +108,14 @@ interface SecondRead {
   orderId: string;
   step: number;
   endMs: number;
-  /** `early`: the unit is not over; `late`: too late, and left to the comparison, because the service may have forgotten the order. */
+  /**
+   * `early`: within the unit. `late`: too late for a read, because the service may have dropped the order; the
+   * comparison finds the change.
+   */
   kind: "early" | "last" | "late";
 }
 
-/** Orders whose time has come. */
+/** Orders that are due. */
 export function loadSecondReads(store: Store, serviceNow: string): SecondRead[] {
   const nowMs = Date.parse(serviceNow);
   const due = store
@@ -127,7 +134,7 @@ export function loadSecondReads(store: Store, serviceNow: string): SecondRead[] 
   });
 }
 
-/** Inside a transaction. */
+/** To be called inside a transaction. */
 export function requestSecondRead(
   store: Store,
   { orderId, step, endMs, kind }: SecondRead,

@@ -1,4 +1,4 @@
-/* Everything that is stored about one order, for `erp-bridge order`: read-only, on any connection, beside a daemon. */
+/* Reads everything stored about one order, for `erp-bridge order`. Read-only; also beside a running daemon. */
 
 import { onlyRow } from "../database/only-row.ts";
 import { findRow, select } from "../database/queries.ts";
@@ -14,10 +14,10 @@ import {
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-/** The newest events; an order that changed more often has a history of its own in `order_events`. */
+/** The newest events; `order_events` has the rest. */
 const EVENTS_MAX = 500;
 
-/** Ids of the orders that this id or number names. */
+/** Ids of the orders with this id or number. */
 export function findOrders(store: Store, name: string, limit: number): string[] {
   const byId = select(store, orders, ["orderId"], "WHERE order_id = ?").all(name.toLowerCase());
   const found =
@@ -64,10 +64,10 @@ export function loadOrderStory(store: Store, orderId: string) {
   };
 }
 
-/** The batch that was stored in the same moment as an event that came from one: orders and batch share their time. */
+/** The batch that an event came from: both have the time of their transaction. */
 function batchOf(store: Store, at: string) {
   const found = select(store, batches, BATCH, "WHERE received_at = ? AND state <> 'unread' LIMIT 2").all(at);
-  // Two batches of one moment cannot be distinguished any more.
+  // Two batches of the same time cannot be distinguished.
   if (found.length > 1) return [];
   /** `batchId`: a JSON literal. */
   return found.map(({ serviceBatchId: batchId, lastError, ...batch }) => ({

@@ -6,7 +6,7 @@ import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import type { OrderStory, StoryEvent } from "./story-rows.ts";
 
-/** One thing that happened, or, without a time, how it stands now. */
+/** One event, or, without a time, a present state. */
 export interface StoryLine {
   at: string | null;
   what:
@@ -33,7 +33,7 @@ const FROM: Record<StoryEvent["source"], Message> = {
 };
 const CHANGES_SHOWN = 6;
 
-/** The story in the order of time; things of one moment in the order in which they happen. */
+/** The story in the order of time; events of one moment in the order in which they happen. */
 export function tellOrder(story: OrderStory): StoryLine[] {
   const lines = [
     ...story.batches.map(batchLine),
@@ -97,7 +97,7 @@ function changesOf(text: string | null): (string | Message)[] {
   return count > 0 ? [...shown, m.config.more({ count })] : shown;
 }
 
-/** A value as it was sent: a number by its literal, which `JSON.parse` would round. */
+/** The original literal, because `JSON.parse` would round numbers. */
 function literalOf(bytes: Buffer, change: Span, key: string): string | undefined {
   const found = memberOf(bytes, change, key);
   if (found === undefined || kindOf(bytes, found) === "null") return undefined;
@@ -159,7 +159,7 @@ function value(of: unknown): string | Message {
   return shortWords(typeof of === "string" ? of : JSON.stringify(of));
 }
 
-/** Times are ISO texts of one form; the ERP may have written anything, or nothing, into its own column. */
+/** Compares ISO times as text; the ERP may have written anything, or nothing, into its own column. */
 function compareTimes(a: string | null, b: string | null): number {
   const [left, right] = [a ?? "", b ?? ""];
   return left < right ? -1 : left > right ? 1 : 0;

@@ -1,14 +1,15 @@
 /*
- * The views that carry the columns of `orders.extra` and `orders.line_extra`. Made again where their text is not what the
- * configuration asks for (`own-objects.ts`). They run in the ERP's own SQLite, from 3.38 on, and never round a number: `->>` would, so a number is read as its literal.
+ * The views with the columns of `orders.extra` and `orders.line_extra`. They are recreated when their SQL differs from
+ * the configuration (`own-objects.ts`). They run in the ERP's own SQLite, 3.38 or newer. Numbers are read as literals,
+ * because `->>` would round them.
  */
 
 import { quoteName } from "../database/quote-name.ts";
 
-/** Column names and their paths, in the order in which they stand in the configuration. */
+/** Column names and paths, in the order of the configuration. */
 export type ExtraColumns = Readonly<Record<string, string>>;
 
-/** Their texts, by their names. */
+/** SQL of the views, by name. */
 export function wideViewsOf({
   extra,
   line_extra: line,
@@ -26,7 +27,7 @@ SELECT order_id, number, status, is_cancelled, is_open, service_created_at, serv
 FROM orders`;
 }
 
-/** A line has its own columns first, then those of its order under the names that are still free. */
+/** The line's own columns, then those of its order whose names are free. */
 function orderLinesWideSql(order: ExtraColumns, line: ExtraColumns): string {
   const taken = new Set([...LINE_COLUMNS, ...Object.keys(line).map((name) => name.toLowerCase())]);
   const free = Object.fromEntries(Object.entries(order).filter(([name]) => !taken.has(name.toLowerCase())));
@@ -37,8 +38,9 @@ FROM order_line_rows l JOIN orders o ON o.order_key = l.order_key`;
 }
 
 /**
- * NULL where the text is not wholly a number that a REAL can hold: CAST alone would make 1 of "1 234,56". A comparison with a REAL converts
- * only a text that is a number, and any other text is larger than all numbers.
+ * A REAL; NULL where the text is not completely a number within range, because CAST alone would read "1 234,56" as 1.
+ * SQLite converts a text in a comparison with a REAL only if it is a number, and sorts any other text after all
+ * numbers.
  */
 function numberOf(column: string): string {
   return `CASE WHEN ${column} BETWEEN CAST(-1e308 AS REAL) AND CAST(1e308 AS REAL) THEN CAST(${column} AS REAL) END`;
@@ -52,7 +54,10 @@ function columnsOf(payload: string, extra: ExtraColumns): string {
     .join("");
 }
 
-/** Text as it is, a number as its literal, a list or an object as JSON; NULL where nothing stands or the payload is damaged. */
+/**
+ * Text as it is, a number as its literal, a list or an object as JSON; NULL where there is none or the payload is
+ * damaged.
+ */
 function valueSql(payload: string, path: string): string {
   return (
     `CASE WHEN json_valid(${payload}) THEN CASE json_type(${payload}, ${path}) WHEN 'text' THEN ${payload} ->> ${path} ` +
