@@ -120,8 +120,8 @@ const TEXTS: Readonly<Record<string, string>> = {
     "Тела ответов не показаны: если изменение равно GET /orders/{order_id} этого заказа, whole экономит по запросу на каждое.",
   "The format of since is not shown: ask the service, or let erp-bridge probe compare the answers; a form that is not understood may answer everything, or nothing.":
     "Вид since не показан: спросите сервис или сравните ответы через erp-bridge probe; на непонятый вид сервис может отдать всё или ничего.",
-  "Whether changes appear in the order of their timestamps is not shown: raise it if the sweep keeps finding changes.":
-    "Идут ли изменения в порядке времени, не показано: увеличьте, если взгляд назад постоянно что-то находит.",
+  "Whether changes appear in the order of their timestamps is not shown: raise it if the wide re-poll keeps finding changes.":
+    "Идут ли изменения в порядке времени, не показано: увеличьте, если повторный опрос за прошлое постоянно что-то находит.",
   "Response bodies are not shown: look for a cursor beside the list of changes.":
     "Тела ответов не показаны: поищите указатель рядом со списком изменений.",
   "Response bodies are not shown: the error of the first read names the keys seen.":

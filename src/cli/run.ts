@@ -112,7 +112,7 @@ async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAcco
       hint: m.daemon.ownAccounts,
     });
   }
-  if (lock.state === "unknown") log.debug({}, "Whether another program works for this account cannot be told.");
+  if (lock.state === "unknown") log.debug({}, "It is unknown whether another program works for this account.");
   return { of: accountOf(config), release: lock.release };
 }
 

@@ -159,7 +159,7 @@ export const updates = section(m.keys.updates, {
   overlap: key(
     duration("0s", "30d").prefault("10m"),
     m.keys.updatesOverlap,
-    "Whether changes appear in the order of their timestamps is not shown: raise it if the sweep keeps finding changes.",
+    "Whether changes appear in the order of their timestamps is not shown: raise it if the wide re-poll keeps finding changes.",
   ),
   sweep: section(m.keys.updatesSweep, {
     schedule: key(schedule().prefault("17 3 * * *"), m.keys.updatesSweepSchedule),

@@ -149,7 +149,7 @@ describe("probe", () => {
     await withChanges(deaf);
     const second = await deaf.probe();
     expect(second.of("since")).toMatchObject({ state: "needs you" });
-    expect(second.of("since").facts.join()).toContain("iso: not heeded, tomorrow brings changes too");
+    expect(second.of("since").facts.join()).toContain("iso: ignored, tomorrow brings changes too");
   });
 
   it("is no matter of credentials where the service refuses the form of since", async () => {

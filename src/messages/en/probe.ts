@@ -14,10 +14,10 @@ export const probe = {
   emptyObject: "an empty object",
   askingImports: "imports: a body without its array",
   nothingAccepted: ({ feed, status, shape }: { feed: string; status: number; shape: Said }) =>
-    `${feed}: a body without its array is accepted with ${status} and ${shape}: a refusal cannot be told by its status`,
+    `${feed}: a body without its array is accepted with ${status} and ${shape}: the status code does not show a refusal`,
   mayEmpty: ({ body, path }: { body: string; path: string }) =>
     `Send ${body} to ${path}? A service that takes each request for the whole table would empty the stock on the site.`,
-  emptyNotSent: "the empty array was not sent: nobody said yes to it",
+  emptyNotSent: "the empty array was not sent: it was not approved",
   emptyArray: ({ body }: { body: string }) => `the empty array ${body}`,
   lookAtStock: "look at the site: if its stock is gone now, write imports.stocks.scope: whole",
   noStock: "no stock was sent yet: put one article into the table stock, then erp-bridge sync stocks",
@@ -25,7 +25,7 @@ export const probe = {
     "one record was not sent: a bridge is running, and the record could arrive after a newer one; stop it first",
   maySendOne: ({ record }: { record: string }) =>
     `Send one record that the service has taken before (${record}) again? A service that takes each request for the whole table would drop all others.`,
-  oneNotSent: "one record was not sent: nobody said yes to it",
+  oneNotSent: "one record was not sent: it was not approved",
   oneRecord: "one record",
   recordTaken: "a record made by imports.stocks.record is taken",
   lookAtArticle: "look at the site: if only this one article is left there, write imports.stocks.scope: whole",
@@ -59,7 +59,7 @@ export const probe = {
   unknownRefused: ({ status, words }: { status: number; words: string }) =>
     `an unknown order is answered with ${status}: ${words}`,
   unknownAnswered: ({ status, shape }: { status: number; shape: Said }) =>
-    `an unknown order is answered with ${status} and ${shape}: deleted orders cannot be told by it`,
+    `an unknown order is answered with ${status} and ${shape}: such an answer does not show that an order was deleted`,
   batchUnrecognised: ({ shape }: { shape: Said }) => `a kept batch is ${shape}: no list of orders was recognised`,
   batchOrders: ({ path }: { path: string }) => `a kept batch keeps its orders under ${path}`,
   batchId: ({ path }: { path: string }) => `and its own id under ${path}`,
@@ -85,7 +85,7 @@ export const probe = {
     `GET /orders/updates refuses a since that is no time with ${status}: ${words}`,
   formRefused: ({ form }: { form: string }) => `${form}: refused`,
   formUnderstood: ({ form }: { form: string }) => `${form}: understood (the past brings changes, tomorrow brings none)`,
-  formIgnored: ({ form }: { form: string }) => `${form}: not heeded, tomorrow brings changes too`,
+  formIgnored: ({ form }: { form: string }) => `${form}: ignored, tomorrow brings changes too`,
   noFormProved: "no form could be proved: change an order on the site and run probe again",
   sinceShouldBe: ({ form }: { form: string }) => `updates.since should be ${form}`,
   changesUnrecognised: ({ shape }: { shape: Said }) =>
@@ -101,7 +101,7 @@ export const probe = {
   oldestFirst: "changes come oldest first",
   unordered: "changes do not come in the order of their timestamps",
   boundaryUnknown: ({ form }: { form: string }) =>
-    `whether ${form} includes its own moment cannot be told: timestamps are finer`,
+    `whether ${form} includes a change of exactly that time is unknown: timestamps are finer`,
   inclusive: "a change with exactly the timestamp of since is in the answer (inclusive)",
   exclusive: "a change with exactly the timestamp of since is left out (exclusive); the bridge allows for it",
   areaHeld: ({ reason, area }: { reason: string; area: string }) =>
@@ -112,7 +112,7 @@ export const probe = {
   proposed: ({ lines, command }: { lines: string; command: string }) =>
     `Proposed for the configuration:\n\n${lines}\n\n→ ${command}`,
   yours: ({ lines }: { lines: string }) =>
-    `Yours to decide, because no answer can tell; put in what is right:\n\n${lines}`,
+    `Yours to decide, because no answer shows it; put in what is right:\n\n${lines}`,
   written: ({ file }: { file: string }) => `Written into ${file}:`,
   kept: ({ kept }: { kept: string }) => `As it was before: ${kept}`,
   daemonReads: "The daemon reads it now. Kept batches are stored and confirmed at its next pass.",

@@ -25,7 +25,7 @@ export const updates = {
   servedByName: ({ count }: { count: number }) =>
     `The changes of the time in which records named no order were served again, each with its order: ${counted(count, "quarantined record")} released.`,
   timeRefused: "The service refuses the time from which changes are asked for; the next request asks from a later one.",
-  wideUnfinished: "The sweep was too wide for one pass; it goes on after the next one.",
+  wideUnfinished: "The wide re-poll did not fit into one pass; it continues after the next one.",
   moreWait: "More changes wait than one pass may read; the next one goes on from there.",
   fromFuture: "Changes carry timestamps from the service's future; the watermark leaves them out.",
   otherForm: ({ form }: { form: string }) =>
