@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { refuse, saying, text, worded } from "./kinds.ts";
+import { checked, refuse, saying, text, worded } from "./kinds.ts";
 
 /**
  * Addresses of the service and of the program's own listener. No value may redirect a request to a host other than the
@@ -48,18 +48,15 @@ export function baseUrl() {
 
 /** An address of the administrator's own; it is sent only facts about the bridge itself. May hold a token. */
 export function outsideUrl() {
-  const schema = text(2000).refine(
-    (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
-    saying(m.config.notHttpAddress),
-  );
+  const isHttp = (value: string) => /^https?:$/.test(parseUrl(value)?.protocol ?? "");
+  const schema = checked(2000, z.refine(isHttp, saying(m.config.notHttpAddress)));
   return worded(schema, m.kinds.httpAddress, "token-url");
 }
 
 /** `env`, or the address of a proxy, which may hold credentials; null means no proxy. */
 export function proxy() {
-  const schema = text(500)
-    .refine((value) => value === "env" || /^https?:$/.test(parseUrl(value)?.protocol ?? ""), saying(m.config.notProxy))
-    .nullable();
+  const isProxy = (value: string) => value === "env" || /^https?:$/.test(parseUrl(value)?.protocol ?? "");
+  const schema = checked(500, z.refine(isProxy, saying(m.config.notProxy))).nullable();
   return worded(schema, m.kinds.proxy, "token-url");
 }
 
@@ -78,10 +75,13 @@ function requestPathProblem(value: string): Message | null {
 
 /** A path below `base_url`. Each of `placeholders` must occur exactly once. */
 export function requestPath(placeholders: readonly string[] = []) {
-  const schema = text(500).superRefine((value, context) => {
-    const problem = requestPathProblem(value) ?? placeholderProblem(value, placeholders);
-    if (problem !== null) refuse(context, { what: problem });
-  });
+  const schema = checked(
+    500,
+    z.superRefine((value, context) => {
+      const problem = requestPathProblem(value) ?? placeholderProblem(value, placeholders);
+      if (problem !== null) refuse(context, { what: problem });
+    }),
+  );
   return worded(schema, m.kinds.requestPath);
 }
 

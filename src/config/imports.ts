@@ -7,6 +7,7 @@ import { imageKeys, refuseImages } from "./images.ts";
 import type { Json, Template } from "./kinds.ts";
 import {
   answerPath,
+  describe,
   duration,
   expression,
   integer,
@@ -140,7 +141,7 @@ function feed(defaults: FeedDefaults) {
     .strictObject({ ...requestKeys(defaults), ...outcomeKeys(defaults) })
     .superRefine((value, context) => refuseFeed(defaults.name, value, context))
     .prefault({} as never);
-  return schema.meta({ ...sectionMeta(defaults.meaning) });
+  return describe(schema, sectionMeta(defaults.meaning));
 }
 
 /** The feed whose rows may name files. */
@@ -152,7 +153,7 @@ function imageFeed(defaults: FeedDefaults) {
       refuseImages(value, context, defaults.record);
     })
     .prefault({} as never);
-  return schema.meta({ ...sectionMeta(defaults.meaning) });
+  return describe(schema, sectionMeta(defaults.meaning));
 }
 
 /** Refuses keys that do not go together. */

@@ -27,8 +27,13 @@ export interface KeyMeta {
 
 /** Gives a key its meaning and, where its default assumes something about the service, how to find out. */
 export function key<S extends z.ZodType>(schema: S, meaning: Message, assumption?: string): S {
-  const meta: KeyMeta = { ...meaningMeta(meaning), ...(assumption === undefined ? {} : { assumption }) };
-  return schema.meta({ ...meta });
+  return describe(schema, { ...meaningMeta(meaning), ...(assumption === undefined ? {} : { assumption }) });
+}
+
+/** Adds to the metadata of a schema, in place: zod's `meta` copies the schema. So each schema must belong to one key alone. */
+export function describe<S extends z.ZodType>(schema: S, meta: KeyMeta): S {
+  z.globalRegistry.add(schema, { ...z.globalRegistry.get(schema), ...meta });
+  return schema;
 }
 
 function meaningMeta(meaning: Message): KeyMeta {
@@ -41,16 +46,12 @@ export function sectionMeta(meaning: Message): KeyMeta {
 
 /** A group of keys. Absent or empty, it stands for its defaults. */
 export function section<S extends z.ZodRawShape>(meaning: Message, shape: S) {
-  return z
-    .strictObject(shape)
-    .prefault({} as never)
-    .meta({ ...sectionMeta(meaning) });
+  return describe(z.strictObject(shape).prefault({} as never), sectionMeta(meaning));
 }
 
 export function worded<S extends z.ZodType>(schema: S, wording: Message, kind?: Kind): S {
   // `kind` is set even where it is undefined: otherwise the kind of the inner schema would apply.
-  const meta: KeyMeta = { wording, kind };
-  return schema.meta({ ...meta });
+  return describe(schema, { wording, kind });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the expression is there to refuse
@@ -61,12 +62,15 @@ function hasControl(text: string): boolean {
   return CONTROL.test(text) || !text.isWellFormed();
 }
 
+const noControl = z.refine<string>((value) => !hasControl(value), saying(m.config.controlCharacter));
+
+/** Text in which `checks` find nothing. All in one call: each `refine` copies what it is called on. */
+export function checked(max: number, ...checks: z.core.$ZodCheck<string>[]) {
+  return z.string().check(z.minLength(1), z.maxLength(max), noControl, ...checks);
+}
+
 export function text(max = 500, wording?: Message) {
-  const schema = z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((value) => !hasControl(value), saying(m.config.controlCharacter));
+  const schema = checked(max);
   return wording === undefined ? worded(schema, m.kinds.textUpTo({ max }), "text") : worded(schema, wording);
 }
 
@@ -81,10 +85,12 @@ export function isName(value: string): boolean {
 
 /** A path in the file system. */
 export function place(wording: Message) {
-  const schema = text(1000)
-    .refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), saying(m.config.notPlace))
-    .refine((value) => !/^~(\/|$)/.test(value), saying(m.config.homePlace))
-    .refine((value) => !/^([A-Za-z]:)?\\/.test(value), saying(m.config.windowsPlace));
+  const schema = checked(
+    1000,
+    z.refine((value) => !value.startsWith(":memory:") && !value.startsWith("file:"), saying(m.config.notPlace)),
+    z.refine((value) => !/^~(\/|$)/.test(value), saying(m.config.homePlace)),
+    z.refine((value) => !/^([A-Za-z]:)?\\/.test(value), saying(m.config.windowsPlace)),
+  );
   return worded(schema, wording);
 }
 
@@ -119,11 +125,11 @@ export function oneOf<const V extends readonly [string, ...string[]]>(values: V)
 }
 
 export function integer(min: number, max: number) {
-  return worded(z.int().min(min).max(max), m.kinds.wholeNumber({ min, max }));
+  return worded(z.int().check(z.gte(min), z.lte(max)), m.kinds.wholeNumber({ min, max }));
 }
 
 export function decimal(min: number, max: number) {
-  return worded(z.number().min(min).max(max), m.kinds.numberFromTo({ min, max }));
+  return worded(z.number().check(z.gte(min), z.lte(max)), m.kinds.numberFromTo({ min, max }));
 }
 
 /** Milliseconds, written with a unit. */
@@ -166,9 +172,8 @@ function limited(
 
 /** Cron with five or six fields, in `timezone`. */
 export function schedule() {
-  const schema = text(200).refine((value) => /^\S+( +\S+){4,5}$/.test(value) && isCron(value), {
-    ...saying(m.config.notSchedule),
-  });
+  const isSchedule = (value: string) => /^\S+( +\S+){4,5}$/.test(value) && isCron(value);
+  const schema = checked(200, z.refine(isSchedule, saying(m.config.notSchedule)));
   return worded(schema, m.kinds.schedule);
 }
 
@@ -182,7 +187,7 @@ function isTimezone(value: string): boolean {
 }
 
 export function timezone() {
-  const schema = text(60).refine(isTimezone, saying(m.config.notTimezone));
+  const schema = checked(60, z.refine(isTimezone, saying(m.config.notTimezone)));
   return worded(schema, m.kinds.timezone);
 }
 
@@ -206,25 +211,33 @@ export function saying(what: Message): { error: string; params: { what: Message 
 
 /** A path into an answer, in the notation of SQLite's JSON functions. */
 export function answerPath() {
-  const schema = text(500).superRefine((value, context) => {
-    const detail = pathProblem(value);
-    if (detail !== null) refuse(context, { what: m.config.notAnswerPath, detail });
-  });
+  const schema = checked(
+    500,
+    z.superRefine((value, context) => {
+      const detail = pathProblem(value);
+      if (detail !== null) refuse(context, { what: m.config.notAnswerPath, detail });
+    }),
+  );
   return worded(schema, m.kinds.answerPath);
 }
 
 /** Arithmetic over columns. */
 export function expression() {
-  const schema = text(500).superRefine((value, context) => {
-    const detail = expressionProblem(value);
-    if (detail !== null) refuse(context, { what: m.config.notCalculation, detail });
-  });
+  const schema = checked(
+    500,
+    z.superRefine((value, context) => {
+      const detail = expressionProblem(value);
+      if (detail !== null) refuse(context, { what: m.config.notCalculation, detail });
+    }),
+  );
   return worded(schema, m.kinds.calculation);
 }
 
+const jsonObject = z.record(z.string(), z.json());
+
 /** A JSON object whose texts may name values in braces; `names` limits which. */
 export function template(names?: readonly string[]) {
-  const schema = z.record(z.string(), z.json()).superRefine((value, context) => {
+  const schema = jsonObject.superRefine((value, context) => {
     for (const [path, part] of textsOf(value)) {
       const detail = templateProblem(part, names);
       if (detail !== null) refuse(context, { what: m.config.notTemplate, detail, path });
