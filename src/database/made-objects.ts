@@ -65,9 +65,10 @@ export function namesMadeBy(statements: readonly string[]): string[] {
 export function objectsMadeBy(statements: readonly string[], encoding: Encoding = "UTF-8"): Map<string, MadeObject> {
   const lasting = new Map<string, MadeObject>();
   for (const { verb, ...object } of statements.filter((each) => isFor(encoding, each)).flatMap(changeIn)) {
-    for (const [name, { table }] of lasting)
-      if (name === object.name || (object.type === "table" && table === object.name)) lasting.delete(name);
+    lasting.delete(object.name);
     if (verb === "CREATE") lasting.set(object.name, object);
+    else if (object.type === "table")
+      for (const [name, { table }] of lasting) if (table === object.name) lasting.delete(name);
   }
   return lasting;
 }
