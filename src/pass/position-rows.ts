@@ -7,7 +7,7 @@ import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { columnList, deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
-import { orders, owedReads, type seenChanges, watermarks } from "../database/schema.ts";
+import { orders, owedReads, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 /** Name of the watermark of `updates`. */
@@ -142,11 +142,14 @@ export function postponeRead(
   updateRows(store, owedReads, { orderId }, { ...wait, lastError: error });
 }
 
-/** The changes seen of these orders, in the format of `pass/seen-changes.ts`; orders without any are left out. */
-export function loadSeenChanges(store: Store, orderIds: readonly string[]): NamedRow<typeof seenChanges>[] {
+/**
+ * The changes seen of these orders, in the format that `pass/seen-changes.ts` reads; orders without any are left out. In hexadecimal,
+ * because every pass loads this for every change of its pages, and a Buffer for each takes twice as long.
+ */
+export function loadSeenChanges(store: Store, orderIds: readonly string[]): { orderId: string; seen: string }[] {
   return store
-    .prepare<NamedRow<typeof seenChanges>>(
-      `SELECT order_id AS orderId, seen FROM json_each(?) AS asked CROSS JOIN seen_changes ON order_id = asked.value`,
+    .prepare<{ orderId: string; seen: string }>(
+      `SELECT order_id AS orderId, lower(hex(seen)) AS seen FROM json_each(?) AS asked CROSS JOIN seen_changes ON order_id = asked.value`,
     )
     .all(JSON.stringify(orderIds));
 }

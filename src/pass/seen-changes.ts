@@ -16,16 +16,19 @@ import { readTimestamp } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { loadSeenChanges } from "./position-rows.ts";
 
-/** A record of a change, reduced to 16 bytes as latin1 text: its timestamp, then a digest of its content. */
+/** A record of a change, reduced to 16 bytes in hexadecimal: its timestamp, then a digest of its content. */
 export type ChangeKey = string;
 
-const KEY_CHARS = 16;
-const STAMP_CHARS = 8;
+const KEY_BYTES = 16;
+const STAMP_BYTES = 8;
+const KEY_CHARS = 2 * KEY_BYTES;
+const STAMP_CHARS = 2 * STAMP_BYTES;
 /** What 64 bits hold: 2262-04-11. */
 const LAST_STAMP_NS = 2n ** 63n - 1n;
 const SECOND_NS = 1_000_000_000n;
-const NO_STAMP = "\0".repeat(STAMP_CHARS);
-const NEVER = "\xff".repeat(STAMP_CHARS);
+const NO_STAMP = "0".repeat(STAMP_CHARS);
+/** Sorts behind every timestamp. */
+const NEVER = "f".repeat(STAMP_CHARS);
 /** No order changes so often within a day; one that does costs some needless reads and never a missed one. */
 const KEYS_MAX = 64;
 
@@ -34,10 +37,10 @@ const KEYS_MAX = 64;
  * @param nth which of several equal records of one answer, from 0: a state that comes back looks the same again.
  */
 export function changeKey(timestampNs: bigint | undefined, content: Buffer, nth: number): ChangeKey {
-  const bytes = Buffer.alloc(KEY_CHARS);
+  const bytes = Buffer.alloc(KEY_BYTES);
   bytes.writeBigInt64BE(timestampNs === undefined ? 0n : clampTimestamp(timestampNs));
-  bytes.writeBigUInt64BE(BigInt.asUintN(64, content.readBigUInt64BE() + BigInt(nth)), STAMP_CHARS);
-  return bytes.toString("latin1");
+  bytes.writeBigUInt64BE(BigInt.asUintN(64, content.readBigUInt64BE() + BigInt(nth)), STAMP_BYTES);
+  return bytes.toString("hex");
 }
 
 /** 0 is kept for "no timestamp". An instant before 1970 is as good as the first, and one beyond 2262 as the last. */
@@ -47,21 +50,20 @@ function clampTimestamp(timestampNs: bigint): bigint {
 }
 
 /** What was remembered, oldest first; the last one is the record that any later telling must still hold. */
-export function readSeen(bytes: Buffer | undefined): ChangeKey[] {
-  const text = bytes?.toString("latin1") ?? "";
-  return Array.from({ length: Math.floor(text.length / KEY_CHARS) }, (_, at) =>
-    text.slice(at * KEY_CHARS, (at + 1) * KEY_CHARS),
-  );
+export function readSeen(text: string): ChangeKey[] {
+  const seen: ChangeKey[] = [];
+  for (let end = KEY_CHARS; end <= text.length; end += KEY_CHARS) seen.push(text.slice(end - KEY_CHARS, end));
+  return seen;
 }
 
 export function writeSeen(seen: readonly ChangeKey[]): Buffer {
-  return Buffer.from(seen.join(""), "latin1");
+  return Buffer.from(seen.join(""), "hex");
 }
 
 /** Whether a change of this second was listed before: the answers of two endpoints may cut a time to different lengths. */
 function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
   return seen.some((key) => {
-    const toldNs = Buffer.from(timestampOf(key), "latin1").readBigInt64BE();
+    const toldNs = BigInt(`0x${timestampOf(key)}`);
     return toldNs > timestampNs - SECOND_NS && toldNs < timestampNs + SECOND_NS;
   });
 }
@@ -103,9 +105,10 @@ export function rememberChanges(
   return [...kept, ...told].slice(-KEYS_MAX);
 }
 
-/** Compares as the moment does at which the record leaves the window. */
+/** When a record leaves the window: by its timestamp, or never. */
 function leavingOf(key: ChangeKey): string {
-  return timestampOf(key) === NO_STAMP ? NEVER : timestampOf(key);
+  const timestamp = timestampOf(key);
+  return timestamp === NO_STAMP ? NEVER : timestamp;
 }
 
 /** Compares as the instant does: the bytes are big-endian and never negative. */

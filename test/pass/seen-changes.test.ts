@@ -92,10 +92,10 @@ describe("changes that were told before", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.option(fc.nat(), { nil: undefined }), fc.string(), fc.nat(300))), (parts) => {
         const keys = parts.map(([timestamp, content, nth]) => key(timestamp, content, nth));
-        expect(readSeen(writeSeen(keys))).toEqual(keys);
+        expect(readSeen(writeSeen(keys).toString("hex"))).toEqual(keys);
       }),
     );
-    expect(readSeen(undefined)).toEqual([]);
+    expect(readSeen("")).toEqual([]);
   });
 
   it("are never missed and settle, in any log of changes with timestamps of their own, late ones too", () => {
