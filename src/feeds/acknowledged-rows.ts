@@ -1,6 +1,6 @@
 /*
- * What a feed's acknowledgements say as a whole: which keys are stored, and which acknowledgements count. An epoch
- * that has passed, or none, says what was on the site and not what is: such rows go again.
+ * A feed's acknowledgements as a whole: which keys are stored, and which acknowledgements are valid. One of a past or
+ * invalid epoch shows what was on the site, not what is there now: its row is sent again.
  */
 
 import type { FeedName } from "../config/feed-names.ts";
@@ -10,13 +10,13 @@ import { m } from "../messages/messages.ts";
 import type { FeedRules } from "./feed.ts";
 import { INVALID_EPOCH, keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
 
-/** Whether there is any row of the feed, also of keys that are gone. */
+/** Whether any row of the feed is stored, including deleted ones. */
 export function hasAnyKeys(store: Store, rules: FeedRules): boolean {
   const isIn = (table: string) => store.prepare(`SELECT 1 FROM ${table} WHERE feed_id = ? LIMIT 1`).get(rules.feedId);
   return isIn("feed_sent") !== undefined || isIn("feed_outbox") !== undefined;
 }
 
-/** Whether any key is known as present, or as gone by an acknowledgement that does not count. */
+/** Whether any key is stored as present, or as deleted with an invalid acknowledgement. */
 export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
       WHERE s.feed_id = @feed AND (s.gone = 0 OR s.epoch <> f.epoch))
@@ -24,7 +24,7 @@ export function hasKnownKeys(store: Store, rules: FeedRules): boolean {
   return store.prepare<number>(sql).pluck().get({ feed: rules.feedId }) === 1;
 }
 
-/** Of these keys those that do not wait as gone. */
+/** These keys without those whose deletion waits in the outbox. */
 export function withoutGone(store: Store, rules: FeedRules, keys: readonly string[][]): string[][] {
   if (keys.length === 0) return [];
   const gone = store
@@ -39,8 +39,8 @@ export function withoutGone(store: Store, rules: FeedRules, keys: readonly strin
 }
 
 /**
- * What the service acknowledged is not known any more. A new epoch takes every acknowledgement for what was on the site, not for
- * what is: each row goes again with its newest value, rows that are gone go as gone.
+ * Begins a new epoch, which invalidates all acknowledgements: each row is sent again with its newest value, deleted rows
+ * as deleted.
  * @param because for the log
  */
 export function beginEpoch(store: Store, name: FeedName, because: Message): void {
@@ -49,22 +49,22 @@ export function beginEpoch(store: Store, name: FeedName, because: Message): void
     .run(store.textOf(because), name);
 }
 
-/** A request of the whole table was refused or not answered, and may have replaced the site's: all of it goes again. */
+/** A request with the whole table was refused or not answered, and may have replaced the site's table: all rows are sent again. */
 export function doubtTable(store: Store, rules: FeedRules): void {
   const isAnyCurrent = store
     .prepare(
       "SELECT 1 FROM feeds f JOIN feed_sent s ON s.feed_id = f.feed_id AND s.epoch = f.epoch WHERE f.feed_id = ? LIMIT 1",
     )
     .get(rules.feedId);
-  // Otherwise whatever may go waits already.
+  // Otherwise all rows that may be sent are waiting already.
   if (isAnyCurrent !== undefined) beginEpoch(store, rules.name, m.feeds.tableOpen);
   store.prepare("UPDATE feeds SET open_tables = 0 WHERE feed_id = ?").run(rules.feedId);
 }
 
 /**
- * Acknowledgements of these feeds since then do not count any more: their rows go once more, with their newest
- * values, rows that are gone as gone. The passes of the feeds mark them: see {@link markInvalidated}.
- * @param invalid.since by this machine's clock; `""`: all of them. After `at` it is of a clock that was set back, and all are meant.
+ * Invalidates acknowledgements of these feeds since a time: their rows are sent again with their newest values, deleted
+ * rows as deleted. The passes of the feeds mark them: see {@link markInvalidated}.
+ * @param invalid.since by this machine's clock; `""`: all. A time after `at` means that the clock was set back: all as well.
  * @param invalid.because for the log
  */
 export function invalidateAcknowledged(
@@ -79,12 +79,12 @@ export function invalidateAcknowledged(
   for (const name of names) invalidate.run({ name, since: since > at ? "" : since, because: store.textOf(because) });
 }
 
-/** The feeds whose rows go to one path. */
+/** The feeds whose rows are sent to this path. */
 export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
   return store.prepare<FeedName>("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path);
 }
 
-/** Marks some of the acknowledgements that do not count, those after a key. Returns the last key that was looked at; undefined: all are marked. */
+/** Marks the next invalid acknowledgements after a key. Returns the last key examined; undefined once all are marked. */
 export function markInvalidated(
   store: Store,
   rules: FeedRules,

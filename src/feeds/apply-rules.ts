@@ -1,6 +1,6 @@
 /*
- * A feed under other rules than those that it was filled with. What held it, and what was held against its rows, was said
- * of the old ones. Each step may be repeated: the rules are saved last.
+ * Applies changed rules to a feed: holds, refusals and set-aside rows of the former rules are removed, and all rows are
+ * compared. Each step may be repeated, because the rules are saved last.
  */
 import { levelsOfSignature, type RecordPlace } from "../config/feed-level.ts";
 import { m } from "../messages/messages.ts";
@@ -16,7 +16,7 @@ import { endRekey } from "./rekey-feed.ts";
 
 /** Rows marked in one transaction. */
 const ROWS_PER_COMMIT = 1_000;
-/** No template is changed so often that older places matter. */
+/** Templates are rarely changed, so older places do not matter. */
 const FORMER_LEVELS_MAX = 20;
 
 export async function applyRules(
@@ -27,7 +27,7 @@ export async function applyRules(
 ): Promise<void> {
   const { store, log } = context;
   if (isFilledUnder(feed, rules)) {
-    // A database of an earlier version: how rows went until now is how they go.
+    // A database of an earlier version, which did not store how rows are sent.
     if (feed.sentHow === null) await commit(context, signal, () => saveSentHow(store, rules));
     return;
   }
@@ -35,7 +35,7 @@ export async function applyRules(
   const former = formerKeyOf(feed.template, feed.keyColumns);
   const isRenamed = former !== undefined && feed.keyColumns !== JSON.stringify(rules.keys);
   const from = isRenamed ? await endRekey(context, rules, former, signal) : undefined;
-  // A row that waits is planned anew where another row must go before it.
+  // Waiting rows are planned again, because another row may have to be sent before them.
   if (feed.sentHow !== null && feed.sentHow !== sentHow(rules)) {
     let afterId = 0;
     await commitUntilDone(context, signal, () => {
@@ -59,7 +59,7 @@ export async function applyRules(
   log.info({ feed: rules.name, because }, m.feeds.comparesAll({ name: rules.name }));
 }
 
-/** Whether what the feed has sent and has in its outbox was decided under these rules. */
+/** Whether the feed's acknowledgements and outbox are of these rules. */
 function isFilledUnder(feed: FeedRow, rules: FeedRules): boolean {
   return (
     feed.template === rules.signature &&
@@ -69,7 +69,7 @@ function isFilledUnder(feed: FeedRow, rules: FeedRules): boolean {
   );
 }
 
-/** Where the level stood under the templates until now: a deleted row may have been sent with any of them. */
+/** Places of the level in records of former templates: a deleted row may have been sent with any of them. */
 function formerLevels(feed: FeedRow, rules: FeedRules): RecordPlace[] {
   const before = feed.formerLevels === null ? [] : (JSON.parse(feed.formerLevels) as RecordPlace[]);
   const last = feed.template === null ? [] : levelsOfSignature(rules.name, feed.template);

@@ -1,7 +1,7 @@
 /*
- * Compares a whole table, whose changes triggers note, with what was acknowledged: at first use, by night, and under
- * other rules. Reads in steps without the write lock; what differs is read once more under it and absorbed. What changes
- * meanwhile is noted by the triggers, and after a crash everything is compared anew.
+ * Compares a whole table, whose changes triggers record, with the acknowledged rows: at first use, at night, and after a
+ * change of the rules. Reads in steps without the write lock; rows that differ are read again under it and absorbed.
+ * Changes during the comparison are recorded by the triggers; after a crash the comparison starts again.
  */
 import {
   absorb,
@@ -26,10 +26,10 @@ import {
 } from "./feed-source.ts";
 import { KeySet } from "./key-set.ts";
 
-/** Of a page in which more rows differ the whole is read again; single rows are found by their keys. */
+/** Where more rows of a page differ, the whole page is read again; fewer are read by key. */
 const SINGLE_ROWS_MAX = KEYS_PER_COMMIT / 10;
 
-/** A page's rows that stand for their key as far as is known, and the keys of all others. */
+/** A page's rows whose keys occurred only once so far, and the keys of all others. */
 interface SplitPage extends SourcePage {
   found: (FoundKey & { values: KeyValues })[];
   others: KeyValues[];
@@ -43,13 +43,13 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
   const unnamed: Buffer[] = [];
   const present = new KeySet();
   const isFirst = !hasAnyKeys(store, rules);
-  // Nothing is looked up then, so that twice as many rows take as long.
+  // Without lookups of known keys twice as many rows take the same time.
   const rowsMax = isFirst ? 2 * KEYS_PER_COMMIT : KEYS_PER_COMMIT;
   const read = (after: PageEnd | undefined) => splitPage(rules, loadSourcePage(store, rules, after, rowsMax), present);
-  const takeUp = async (keys: readonly KeyValues[]) => {
+  const absorbAll = async (keys: readonly KeyValues[]) => {
     if (keys.length > 0) await absorbKeys(context, rules, pass, { keys, unnamed });
   };
-  const takeUpPage = async (after: PageEnd | undefined) => {
+  const absorbPage = async (after: PageEnd | undefined) => {
     let page = NO_PAGE;
     const load = () => {
       page = read(after);
@@ -59,21 +59,21 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
     await absorb(context, rules, pass, { load, rowsOf, isFirst });
     return page;
   };
-  // At first use everything goes, and there is nothing that could be missing.
+  // At first use all rows are sent, and none can be missing from the source.
   const isFilled = hasKnownKeys(store, rules);
   files?.listNone();
   for (let after: PageEnd | undefined; ; ) {
-    let page = isFilled || files !== undefined ? read(after) : await takeUpPage(after);
+    let page = isFilled || files !== undefined ? read(after) : await absorbPage(after);
     const { end } = page;
     if (end === undefined) break;
     await files?.lookAt(page.rows, signal);
     files?.list(page.rows);
     if (isFilled) {
       const changed = keysToTakeUp(store, rules, page.found);
-      if (changed.length > SINGLE_ROWS_MAX) page = await takeUpPage(after);
+      if (changed.length > SINGLE_ROWS_MAX) page = await absorbPage(after);
       else page.others.push(...changed.map(({ values }) => values));
-    } else if (files !== undefined) page = await takeUpPage(after);
-    await takeUp(page.others);
+    } else if (files !== undefined) page = await absorbPage(after);
+    await absorbAll(page.others);
     for (const { key } of page.found) present.add(key);
     count(pass, "compared", page.rows.length);
     after = page.end ?? end;
@@ -81,7 +81,7 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
   }
   if (isFilled) {
     for (const absent of absentKeys(store, rules, { present, isFull: true })) {
-      await takeUp(keysToTakeUp(store, rules, absent).map(({ key }) => key));
+      await absorbAll(keysToTakeUp(store, rules, absent).map(({ key }) => key));
       await clock.sleep(0, signal);
     }
   }
@@ -90,7 +90,7 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
   await files?.forgetOthers(signal);
 }
 
-/** A key that came before stands for two rows, and neither may be sent: it is looked up. */
+/** A key that occurred before may be of two rows, neither of which may be sent: it is looked up. */
 function splitPage(rules: FeedRules, page: SourcePage, present: KeySet): SplitPage {
   const split: SplitPage = { ...page, found: [], others: [] };
   const here = new KeySet();

@@ -1,4 +1,7 @@
-/* Finds out what counts of an acceptance say that are smaller than what was sent: of some, that they were left out; of none, perhaps that nothing has changed. */
+/*
+ * Finds out the meaning of counts that are smaller than the request: records may have been skipped, or, where the count
+ * is 0, nothing may have changed.
+ */
 
 import type { AnswerForms } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
@@ -13,7 +16,7 @@ import type { OutboxRow } from "./feed-outbox.ts";
 import { loadKeyState } from "./feed-rows.ts";
 import type { Counted, Entry, Refused, SendPass, Short } from "./send-pass.ts";
 
-/** Sends a record that was accepted once more. */
+/** Sends an accepted record again. */
 type Ask = (entry: Entry, signal: AbortSignal) => Promise<ServiceAnswer | Refused>;
 
 export class CountProbe {
@@ -30,8 +33,8 @@ export class CountProbe {
   }
 
   /**
-   * What says that the service has taken fewer records than were sent, where it has said so in this pass. Some count only what was
-   * changed by them: then both halves of such a request together are counted less when they go again.
+   * The count which shows that the service accepted fewer records than were sent. Some services count only changes: then
+   * both halves of such a request, sent again, together have a smaller count than the whole.
    */
   async findShort(pass: SendPass, rows: readonly OutboxRow[], { counts, size }: Counted): Promise<Short | undefined> {
     const divided = pass.divided.get(partKeyOf(rows));
@@ -51,8 +54,9 @@ export class CountProbe {
   }
 
   /**
-   * Whether a count of none says that these records have changed nothing. A record that was accepted in this pass shows what is counted:
-   * it goes once more. Where there is none, records may be the same whose request was not answered, or that were acknowledged so.
+   * Whether a count of 0 means that these records have changed nothing. To find out what is counted, a record accepted in
+   * this pass is sent again. Where there is none, records count as unchanged whose earlier request was not answered, or
+   * that were acknowledged with the same value.
    */
   async isSame(pass: SendPass, rows: readonly OutboxRow[], { name }: CountedOtherwise): Promise<boolean> {
     const { store } = this.#context;
@@ -72,7 +76,7 @@ export class CountProbe {
     return !isPartOfShort(pass, rows) && rows.every(isAlready);
   }
 
-  /** What that name counts where a record goes that the service has. Undefined where it does not say. */
+  /** The count for a record that the service already has; undefined where the answer has no such count. */
   async #countAgain(entry: Entry, name: string, signal: AbortSignal): Promise<number | undefined> {
     const rules = this.#rules;
     if (this.#context.files !== undefined || rules.scope === "whole") return undefined;
@@ -90,12 +94,12 @@ export class CountProbe {
   }
 }
 
-/** Of a request with these the service has counted a part. */
+/** Whether the service has counted only a part of a request with these rows. */
 function isPartOfShort({ short }: SendPass, rows: readonly OutboxRow[]): boolean {
   return rows.length > 0 && rows.every(({ id }) => short.has(id));
 }
 
-/** The halves of a divided request are named by these. */
+/** Identifies the halves of a divided request. */
 export function partKeyOf(rows: readonly OutboxRow[]): string {
   return `${rows[0]?.id} ${rows.length}`;
 }

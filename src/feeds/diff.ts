@@ -1,7 +1,7 @@
 /*
- * What rows of a feed's source come to against what was acknowledged and what waits. One comparison serves changed
- * keys, the full comparison of a table and sources without triggers. It reads and writes nothing else: the caller
- * stores the differences in a transaction that compares once more.
+ * Compares rows of a feed's source with the acknowledged and waiting ones. The same comparison serves changed keys, full
+ * comparisons and sources without triggers. It does not write: the caller stores the differences in a transaction that
+ * compares again.
  */
 
 import { hash } from "node:crypto";
@@ -19,14 +19,14 @@ import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
 import { isOtherArticle, textAt } from "./record-identity.ts";
 
-/** Where the keys stand that were sent, or wait to be. */
+/** Tables with the keys that were sent or wait to be sent. */
 export const KNOWN = ["feed_sent", "feed_outbox"] as const;
-/** Known keys that are looked for among those of the source at once. */
+/** Known keys per read that are searched for among those of the source. */
 const KNOWN_PER_READ = 1_000;
 
 const UNKNOWN: FeedKeyState = { sent: undefined, outbox: undefined };
 
-/** A key as text, and the rows that the source has of it: none where it is gone, two where it is not unique. */
+/** A key as text, and its rows in the source: none where it was deleted, two where it is not unique. */
 export interface FoundKey {
   readonly key: readonly string[];
   readonly rows: readonly SourceRow[];
@@ -36,14 +36,14 @@ export interface Difference<F extends FoundKey> {
   found: F;
   plan: RowPlan;
   known: FeedKeyState;
-  /** Records that are on the site, or may be, and name another article than the row does now. */
+  /** Records that are or may be on the site, and name another article than the row does now. */
   former: readonly string[];
 }
 
 /**
- * The keys that are not acknowledged, or do not wait, exactly as they were found, each with what comes of it. `unseen`
- * are rows whose file was not looked at.
- * @param isFirst nothing is known of any key
+ * The keys whose found rows differ from the acknowledged or waiting ones, each with its plan. `unseen`: rows whose image
+ * file was not examined yet.
+ * @param isFirst no key is stored yet
  */
 export function diffKeys<F extends FoundKey>(
   store: Store,
@@ -77,8 +77,9 @@ export function diffKeys<F extends FoundKey>(
 }
 
 /**
- * What was acknowledged of another article than the row names now is no evidence about that one. A table that is sent whole just
- * leaves it out, and so does one whose absent rows send nothing, unless other rows may name the article.
+ * Separates acknowledged records of another article than the row names now: they are no evidence about the new article. A
+ * table that is sent whole just omits them, as does one whose deleted rows send nothing, unless other rows may name the
+ * article.
  */
 function setApart(
   rules: FeedRules,
@@ -97,7 +98,7 @@ function setApart(
   return { known: sent === undefined ? known : { ...known, sent: undefined }, former };
 }
 
-/** Whether the row names the article of a record, as far as it says so: one that cannot be sent may name its article all the same. */
+/** A function that tests whether the row names the article of a record, also for a row that cannot be rendered. */
 function namesArticle(
   rules: FeedRules,
   local: LocalRow,
@@ -111,7 +112,7 @@ function namesArticle(
     rules.identity.every((steps, at) => said[at] === "" || said[at] === (textAt(record, steps) ?? said[at]));
 }
 
-/** The found keys that have to be absorbed: nothing would come of the others. */
+/** The found keys that have to be absorbed: the others would change nothing. */
 export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
   const { differences, unseen } = diffKeys(store, rules, found);
   const changed = differences.filter(({ found: { key, rows }, plan, known }) =>
@@ -122,7 +123,7 @@ export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules,
   return [...changed.map((one) => one.found), ...unseen];
 }
 
-/** What the source's rows of one key come to: the record to send, or why there is none. */
+/** Evaluates the source's rows of one key: the record to send, or why there is none. */
 export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRow[]): LocalRow | { kind: "unseen" } {
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
@@ -134,8 +135,8 @@ export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRo
 }
 
 /**
- * Keys that are stored as present and that are not among those of the source, in steps. `isFull`: with those that
- * wait as gone already, which may have been rendered under other rules.
+ * Keys that are stored as present and missing from the source, in steps. `isFull`: including those whose deletion already
+ * waits, which may have been rendered under other rules.
  */
 export function* absentKeys(
   store: Store,
@@ -154,7 +155,7 @@ export function* absentKeys(
   }
 }
 
-/** A row that cannot be rendered: whether exactly that is in quarantine. Released, it is held again. */
+/** Whether a row that cannot be rendered is in quarantine with this content. A released row is quarantined again. */
 export function isHeld(
   store: Store,
   rules: FeedRules,
@@ -166,7 +167,7 @@ export function isHeld(
   return decided !== undefined && decided !== "released";
 }
 
-/** Rows as they are shown in quarantine. */
+/** Rows as JSON for quarantine, and a digest of it. */
 export function payloadOf(rows: readonly SourceRow[]): { payload: string; digest: Buffer } {
   const plain = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plainValue(value)])),

@@ -1,7 +1,7 @@
 /*
- * Finds what changed in a feed's source: keeps the triggers on a table of this database, the view that shows what is on
- * the site, and the hold that says what is wrong with the source. A table that was dropped, renamed or made again shows
- * in the state of the schema; after a crash everything is looked at anew.
+ * Finds changes in a feed's source. Maintains the triggers on a table of this database, the view of what is on the site,
+ * and the hold that describes a problem with the source. A table that was dropped, renamed or recreated changes the schema
+ * version; after a crash everything is checked again.
  */
 import { schemaVersion } from "../database/own-objects.ts";
 import type { Message } from "../messages/message.ts";
@@ -32,28 +32,28 @@ import { recheckRefused } from "./images/recheck-refused.ts";
 import { rekeyFeed, settleFormer } from "./rekey-feed.ts";
 import { ScanSource } from "./scan-source.ts";
 
-/** How long what was read through counts as seen while its backlog drains. */
+/** How long a source without triggers is not read again while its backlog is sent. */
 const SCANNED_FOR_MS = 60_000;
-/** Rows are looked at before they go, however long that look takes. */
+/** Deletions are checked this long before they are due. */
 const SPARED_AHEAD_MS = 60_000;
 
 export class FeedChanges {
   readonly #context: FeedContext;
   readonly #rules: FeedRules;
   readonly #scan: ScanSource;
-  /** The state of the schema that was last looked at; another one may lack the table or the triggers. */
+  /** The schema version at the last check; a later one may lack the table or the triggers. */
   #schemaVersion: number | undefined;
   #kind: SourceKind = "tracked";
   #isEmpty = false;
-  /** The last pass could not settle what the triggers had noted. */
+  /** The last pass could not process all dirty keys. */
   #isStuck = false;
-  /** Monotonic time until which a pass that goes on with a backlog need not read everything through again. */
+  /** Monotonic time until which a pass with a backlog does not read the source again. */
   #scannedUntilMs = 0;
-  /** Where the look at the files of refused rows goes on. */
+  /** Where the check of the files of refused rows continues. */
   #refusedAfter = 0;
-  /** Rows that wait have been given what the site has of their articles since the last change. */
+  /** Waiting rows have received what other rows left of their articles, since the last change. */
   #isHandedOver = false;
-  /** Rows that were away by then have been looked at before the guard counted them. */
+  /** Rows deleted until this time were checked before the guard counted them. */
   #sparedUpToMs = Number.MIN_SAFE_INTEGER;
 
   constructor(context: FeedContext, rules: FeedRules) {
@@ -63,13 +63,13 @@ export class FeedChanges {
   }
 
   /**
-   * Notices a source that was dropped, renamed or made again, and rules that were changed.
+   * Detects a source that was dropped, renamed or recreated, and changed rules.
    * @throws BridgeError `table_missing`
    */
   async arm(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const rules = this.#rules;
-    // Read before anything else is: what the ERP changes from here on, between the transactions too, is looked at again.
+    // Read first, so that changes of the ERP from here on, even between the transactions, are checked again.
     const version = schemaVersion(this.#context.store);
     if (version === this.#schemaVersion) return;
     await applyRules(this.#context, rules, loadFeed(store, rules.name), signal);
@@ -89,13 +89,13 @@ export class FeedChanges {
     this.#schemaVersion = version;
   }
 
-  /** Brings the outbox up to date. @param only the one key that is looked at */
+  /** Brings the outbox up to date. @param only limits it to one key */
   async absorb(pass: FeedPass, only?: readonly string[]): Promise<void> {
     const wasHandedOver = this.#isHandedOver;
     this.#isHandedOver = false;
     if (only === undefined) await this.#absorbAll(pass);
     else await this.#absorbOne(pass, only);
-    // Rows that are gone are not counted as changed where they send nothing.
+    // Deleted rows that send nothing are not counted as changed.
     const { leavesArticles, keepsShared } = this.#rules;
     const isDue = !wasHandedOver || keepsShared || (pass.counts["changed"] ?? 0) > 0;
     if (isDue && (leavesArticles || keepsShared) && hasLeft(this.#context.store, this.#rules))
@@ -106,8 +106,8 @@ export class FeedChanges {
   }
 
   /**
-   * Rows that go away in this pass, after whatever wait: another row that names the article may have been sent since they were looked at.
-   * One that is not sent yet goes after them.
+   * Checks deletions that become due in this pass: another row that names the article may have been sent since the last
+   * check. A row that is not sent yet is sent after them.
    */
   async spareGoing({ nowMs, awayBeforeMs, dropRound }: SendLimits, signal: AbortSignal): Promise<void> {
     if (!this.#rules.sharesArticles) return;
@@ -116,7 +116,7 @@ export class FeedChanges {
     await spareNamed(this.#context, this.#rules, due, signal);
   }
 
-  /** Sources without triggers are read again by the next pass, whatever it was that ended this one. */
+  /** Makes the next pass read a source without triggers again. */
   forgetScan(): void {
     this.#scannedUntilMs = 0;
   }
@@ -138,7 +138,7 @@ export class FeedChanges {
     await this.#hold(m.common.sentences({ parts: hint === undefined ? [text] : [text, hint] }), signal);
   }
 
-  /** @throws BridgeError where the same keys would be read in every pass. What they stand for has been read all the same. */
+  /** @throws BridgeError where the same keys stay dirty in every pass. Their rows have been read nevertheless. */
   refuseStuck(): void {
     if (this.#isStuck) throw new BridgeError("internal", m.feeds.keysStayDirty({ name: this.#rules.name }));
   }
@@ -165,7 +165,7 @@ export class FeedChanges {
     await absorbKeys(this.#context, this.#rules, pass, { keys: [key], unnamed: [] });
   }
 
-  /** Each row is looked at once before the guard counts it, while it waits after each full comparison, and by {@link spareGoing} when it goes. */
+  /** Checks each deleted row once before the guard counts it, again after each full comparison, and in {@link spareGoing}. */
   async #spareNamed({ signal }: FeedPass): Promise<void> {
     const { deleteAfterMs } = this.#rules;
     const upToMs = this.#context.clock.monotonicMs() - deleteAfterMs + Math.min(deleteAfterMs, SPARED_AHEAD_MS);
@@ -173,7 +173,7 @@ export class FeedChanges {
     this.#sparedUpToMs = upToMs;
   }
 
-  /** A table whose triggers note changed keys. */
+  /** Absorbs a table whose triggers record changed keys. */
   async #absorbTable(pass: FeedPass): Promise<void> {
     const { store, files } = this.#context;
     const rules = this.#rules;
@@ -187,7 +187,7 @@ export class FeedChanges {
     this.#isEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
   }
 
-  /** Rows whose changes are not noted by triggers. While a backlog drains they are read once in a while, not before every request. */
+  /** Absorbs a source without triggers. While a backlog is sent it is read from time to time, not before every request. */
   async #readThrough(pass: FeedPass): Promise<void> {
     const { store, clock } = this.#context;
     if (this.#scannedUntilMs > clock.monotonicMs()) return;
@@ -206,7 +206,7 @@ export class FeedChanges {
     this.#sparedUpToMs = Number.MIN_SAFE_INTEGER;
   }
 
-  /** The feed waits for a person; the hold has the reason. */
+  /** Holds the feed until a person corrects its source. */
   async #hold(detail: Message, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const { name } = this.#rules;

@@ -1,7 +1,7 @@
 /*
- * What waits to be sent to the service, from the moment before a request leaves until its outcome is known. A row in flight is
- * committed as such before its request leaves; after a crash it is therefore sent again with its newest value, never
- * forgotten. Acknowledgements are fenced by the value that was sent.
+ * The outbox: rows that wait to be sent, or whose request has no known outcome. A row is committed as in flight before its
+ * request is sent, so after a crash it is sent again with its newest value. Acknowledgements are fenced by the value that
+ * was sent.
  */
 
 import { onlyRow } from "../database/only-row.ts";
@@ -16,31 +16,31 @@ export interface OutboxRow {
   key: string[];
   record: string;
   gone: boolean;
-  /** A person let it go to zero or away. */
+  /** A person has approved that it goes to zero or is deleted. */
   approved: boolean;
   flightRecord: string | null;
   flightUntilMs: number | null;
-  /** The key of the row that must be on the site before this one. */
+  /** Key of the row that must be on the site before this one. */
   parent: string | null;
   /** How often it was refused since it last changed or was quarantined. */
   tries: number;
-  /** It was quarantined, and is tried again at a person's request. */
+  /** It was quarantined, and a person has requested another try. */
   wasProven: boolean;
   /** It is in quarantine. */
   isRefused: boolean;
 }
 
-/** Which rows may go now. */
+/** Which rows may be sent now. */
 export interface SendLimits {
-  /** Monotonic now: rows whose outcome is unknown stay until their time. */
+  /** Monotonic time: rows in flight stay until their `flightUntilMs`. */
   nowMs: number;
-  /** Monotonic time before which a row must have been away. */
+  /** Monotonic time before which a row must have been deleted. */
   awayBeforeMs: number;
-  /** Rows that go to zero or away may go up to this round. */
+  /** Rows that go to zero or are deleted may be sent up to this approval round. */
   dropRound: number;
 }
 
-/** No wait of a refused row is longer. */
+/** Longest wait of a refused row. */
 const RETRY_LONGEST_MS = 12 * 3_600_000;
 const RETRY_SOON_MS = 3_600_000;
 
@@ -68,7 +68,7 @@ function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
   };
 }
 
-/** Gives the rows that the rest of a statement names, in which each is `x` and the feed `@feed`. */
+/** Returns a function that loads rows for the rest of a statement, in which a row is `x` and the feed `@feed`. */
 export function loadRows(store: Store, rules: FeedRules, values: object): (rest: string) => OutboxRow[] {
   return (rest) =>
     store
@@ -77,7 +77,7 @@ export function loadRows(store: Store, rules: FeedRules, values: object): (rest:
       .map((row) => outboxRow(rules, row));
 }
 
-/** Changes some of the rows that a condition names, at most `@limit`. Returns how many: call it until it is none. */
+/** Updates at most `@limit` rows that satisfy a condition. Returns how many; to be repeated until 0. */
 export function changeSome(
   store: Store,
   set: string,
@@ -90,12 +90,12 @@ export function changeSome(
 
 const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
   AND (retry_ms IS NULL OR retry_ms <= @nowMs)`;
-/** That row is on the site, as far as is known. */
+/** SQL: whether that row is known to be on the site. */
 const isPresent = (row: string) => `EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
   WHERE s.feed_id = ${row}.feed_id AND ${sameKey("s", row)} AND s.gone = 0 AND s.epoch = f.epoch)`;
 /**
- * The row that must be on the site before this one is there, or does not wait itself. What takes an article off sale that may be on the
- * site needs none.
+ * SQL: whether the parent row is on the site, or is not waiting itself. A row that takes an article off sale needs no
+ * parent if the article may be on the site.
  */
 const PARENT_IS_THERE = `(x.parent IS NULL OR x.drop_round IS NOT NULL
   OR (x.priority = 0 AND (x.doubt_record IS NOT NULL OR ${isPresent("x")}))
@@ -103,14 +103,14 @@ const PARENT_IS_THERE = `(x.parent IS NULL OR x.drop_round IS NOT NULL
     AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
     AND coalesce(p.refusal, 'proven') = 'proven' AND p.id <> x.id AND NOT ${isPresent("p")}))`;
 
-/** Rows that may go now: to zero or away first, then other zeros, decreases and the rest; a row after its parent. */
+/** Rows that may be sent now: drops to zero and deletions first, then other zeros, decreases and the rest; parents first. */
 export function loadSendable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
-  // A table that is sent whole holds every row, parents and children.
+  // A table that is sent whole contains all rows, parents and children.
   if (rules.parent === null || rules.scope === "whole")
     return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
   const ready = loadWaiting(store, rules, limits, { limit, mayGo: `${MAY_GO} AND ${PARENT_IS_THERE}` });
   if (ready.length > 0 || hasInFlight(store, rules, limits.nowMs)) return ready;
-  // Only rows that are their own ancestors, or stand below such rows, are left: the service may judge them.
+  // Only rows in a cycle of parents, or below one, are left: they are sent, and the service decides.
   return loadWaiting(store, rules, limits, { limit, mayGo: MAY_GO });
 }
 
@@ -132,7 +132,7 @@ function loadWaiting(
   return [...drops, ...others];
 }
 
-/** The row that would go last: one from elsewhere, to find out whether the service takes anything at all. */
+/** The row that would be sent last, as a control: whether the service accepts anything at all. */
 export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
   const [row] = loadRows(store, rules, { ...limits })(
     `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO}
@@ -141,7 +141,7 @@ export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLim
   return row;
 }
 
-/** The row of one key, where it may go now. */
+/** The row of one key, if it may be sent now. */
 export function loadSendableRow(
   store: Store,
   rules: FeedRules,
@@ -155,7 +155,7 @@ export function loadSendableRow(
   );
 }
 
-/** Quarantined rows that go to zero or away and whose time has come: they are counted by the guard before they go. */
+/** Quarantined rows that go to zero or are deleted and are due for a retry: the guard counts them before they are sent. */
 export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number, limit: number): OutboxRow[] {
   return loadRows(store, rules, { nowMs, limit })(
     `INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs
@@ -163,7 +163,7 @@ export function loadRetryableDrops(store: Store, rules: FeedRules, nowMs: number
   );
 }
 
-/** Quarantined rows whose time has come to be tried again by themselves, those that wait longest first. */
+/** Quarantined rows that are due for an automatic retry, the longest waiting first. */
 export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits, limit: number): OutboxRow[] {
   return loadRows(store, rules, { ...limits, limit })(
     `INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'refused' AND retry_ms <= @nowMs
@@ -171,7 +171,7 @@ export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits
   );
 }
 
-/** Rows that are set aside with nothing accepted since, up to `limit`. */
+/** Number of rows that are set aside with nothing accepted since, up to `limit`. */
 export function countUnproven(store: Store, rules: FeedRules, limit: number): number {
   const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
     WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' LIMIT ?)`;
@@ -180,7 +180,7 @@ export function countUnproven(store: Store, rules: FeedRules, limit: number): nu
 
 // ------------------------------------------------------------------------------------------------------ in flight
 
-/** Before the request leaves: with what is sent, whatever the row holds by then. */
+/** Marks rows as in flight before their request, with the records that are sent, even if the rows have changed since. */
 export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" | "record">[]): void {
   store
     .prepare(
@@ -190,7 +190,7 @@ export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" |
     .run(JSON.stringify(rows.map(({ id, record }) => [id, record])));
 }
 
-/** The same in the transaction that has loaded the rows, at half the cost. */
+/** The same inside the transaction that has loaded the rows, at half the cost. */
 export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[]): void {
   store
     .prepare(
@@ -199,7 +199,7 @@ export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[])
     .run(idsOf(rows));
 }
 
-/** The service did not act on the request: the rows are as they were before it. */
+/** Restores the rows' state before a request on which the service did not act. */
 export function unmarkInFlight(
   store: Store,
   rows: readonly Pick<OutboxRow, "id" | "flightRecord" | "flightUntilMs">[],
@@ -213,7 +213,7 @@ export function unmarkInFlight(
     .run(JSON.stringify(rows.map(({ id, flightRecord, flightUntilMs }) => [id, flightRecord, flightUntilMs])));
 }
 
-/** The request is over and the service may have acted: the newest values go again, no sooner than `untilMs`. */
+/** For a request after which the service may have acted: the newest values are sent again, not before `untilMs`. */
 export function saveFlightEnd(store: Store, rows: readonly Pick<OutboxRow, "id">[], untilMs: number): void {
   store
     .prepare(
@@ -228,8 +228,8 @@ function idsOf(rows: readonly Pick<OutboxRow, "id">[]): string {
 }
 
 /**
- * Rows whose request is not awaited any more, because the process that sent it died, and times of a clock that has
- * begun anew with the machine: counted from now. Returns how many rows changed: call it until none does.
+ * Sets times relative to now: of rows in flight whose process has died, and of a monotonic clock before a restart of the
+ * machine. Returns the number of changed rows; to be repeated until 0.
  */
 export function resetClocks(
   store: Store,
@@ -245,7 +245,7 @@ export function resetClocks(
        AND (doubt_until_ms IS NULL OR doubt_until_ms > @until)`,
     { feed, until: flightUntilMs, limit },
   );
-  // Later than any wait that is ever asked for: of a clock that ran before this one.
+  // Later than the longest wait: a time of the clock before a restart.
   const retries = changeSome(
     store,
     "retry_ms = @soon",
@@ -256,12 +256,12 @@ export function resetClocks(
   return flights + retries + changeSome(store, "away_since_ms = @nowMs", gone, { feed, nowMs, limit });
 }
 
-/** Whether a row waits for the end of a request whose outcome is unknown. */
+/** Whether a request with unknown outcome may still be in progress. */
 export function hasInFlight(store: Store, rules: FeedRules, nowMs: number): boolean {
   return isAny(store, `${UNKNOWN_OUTCOME} AND (doubt_until_ms IS NULL OR doubt_until_ms > ?)`, [rules.feedId, nowMs]);
 }
 
-/** Whether the outcome of a request is unknown in which a row was that waits to be sent. */
+/** Whether a waiting row was in a request with unknown outcome. */
 export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
   return isAny(store, `${UNKNOWN_OUTCOME} AND state <> 'refused'`, [rules.feedId]);
 }
@@ -273,8 +273,8 @@ function isAny(store: Store, from: string, values: readonly number[]): boolean {
 }
 
 /**
- * The service has what these rows were in flight with. Returns the ids of those that were live on the site before. One
- * statement for all rows: each row's text stays in SQLite.
+ * Stores the records that these rows were in flight with as acknowledged. Returns the ids of rows that were live on the
+ * site before. One statement for all rows, so that records are not copied out of SQLite.
  */
 export function saveAcknowledged(
   store: Store,
@@ -306,7 +306,7 @@ export function saveAcknowledged(
          gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
     )
     .run({ feed: rules.feedId, sent, at });
-  // Fenced by the value that was sent: a newer one goes on waiting.
+  // Fenced by the value that was sent: a row with a newer value keeps waiting.
   const { changes } = store
     .prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?)) AND record = doubt_record")
     .run(sent);
@@ -337,12 +337,12 @@ export function saveAcceptance(
   store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(rules.feedId, accepted.dropsSince);
 }
 
-/** The records that the site keeps, for a service that takes the whole table in each request. */
+/** All acknowledged records, for a service that is sent the whole table. */
 export function loadPresent(store: Store, rules: FeedRules): KeyedRecord[] {
   return loadRecords(store, rules, "record FROM feed_sent WHERE feed_id = ? AND gone = 0");
 }
 
-/** What rows may have put on the site whose request left without an answer, or with one that is no acceptance (`isAnswered`). */
+/** Records in flight of requests without an answer, or with an answer that is no acceptance (`isAnswered`). */
 export function loadUnknown(store: Store, rules: FeedRules, { isAnswered }: { isAnswered: boolean }): KeyedRecord[] {
   const until = `doubt_until_ms IS ${isAnswered ? "" : "NOT "}0`;
   return loadRecords(store, rules, `doubt_record AS record ${UNKNOWN_OUTCOME} AND ${until}`);
@@ -362,16 +362,16 @@ function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[
     .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
 
-/** The next keys that are stored as present, or whose acknowledgement as gone does not count, after `after`, in steps: acknowledged ones, or those of the outbox. */
+/** The next keys after `after` in one of the tables that are stored as present, or as deleted with an invalid acknowledgement. */
 export function loadKnownKeys(
   store: Store,
   rules: FeedRules,
   options: { table: "feed_sent" | "feed_outbox"; after: readonly string[] | undefined; limit: number },
 ): string[][] {
   const beyond = options.after === undefined ? "" : "AND (k0, k1, k2, k3) > (?, ?, ?, ?)";
-  // What waits as gone is planned anew with the rest: it may have been rendered under other rules.
+  // Waiting deletions are planned again as well: they may have been rendered under other rules.
   const goneMax = options.table === "feed_sent" ? 0 : 1;
-  // What was acknowledged as gone elsewhere goes there as gone; a table that is sent whole says it by absence.
+  // Deletions acknowledged at another address are sent again; a table that is sent whole expresses them by absence.
   const isLost =
     options.table === "feed_outbox"
       ? "0"

@@ -1,6 +1,7 @@
 /*
- * Names what a feed has sent and has waiting by other key columns. Rows are moved aside under their new names, some at a time,
- * and then back: no new name collides with an old one, and after a crash the same steps go on from where they were.
+ * Renames a feed's acknowledged and waiting rows after a change of the key columns. Rows are moved, some at a time, to a
+ * temporary feed id under their new keys, and then back: so new keys do not collide with old ones, and after a crash the
+ * same steps continue.
  */
 
 import { onlyRow } from "../database/only-row.ts";
@@ -11,7 +12,7 @@ import { type FormerKey, formerName, type Naming } from "./former-key.ts";
 import type { Rename } from "./former-names.ts";
 import { deleteFormer, listFormerRows, saveFormer, saveFormerState, saveTried } from "./former-rows.ts";
 
-/** `isMoved`: every row has its new name, and goes back to its place. */
+/** `isMoved`: all rows have their new keys, and are being moved back. */
 export interface Rekey {
   from: FormerKey;
   isMoved: boolean;
@@ -39,7 +40,7 @@ interface SentRow {
   gone: number;
   live: number;
   epoch: number;
-  /** Whether its acknowledgement counts still. */
+  /** Whether its acknowledgement is valid. */
   isKnown: number;
 }
 
@@ -47,7 +48,7 @@ const IS_KNOWN = `(SELECT f.epoch = feed_sent.epoch AND f.open_tables = 0 AND (f
   FROM feeds f WHERE f.feed_id = abs(feed_sent.feed_id))`;
 const SENT = `k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch, ${IS_KNOWN} AS isKnown`;
 
-/** Of the rows that are moved: how they were named, and when that is. */
+/** Parameters of a step: `from`: the former key of the moved rows; `at`: the current time. */
 export interface RenameStep {
   rename: Rename;
   from: FormerKey;
@@ -55,7 +56,7 @@ export interface RenameStep {
   limit: number;
 }
 
-/** Moves some acknowledged rows aside, or among those of a former key. Returns how many. */
+/** Moves some acknowledged rows aside, or to `feed_former` where they have no new key. Returns how many. */
 export function moveSent(store: Store, rules: FeedRules, step: RenameStep): number {
   const rows = store
     .prepare<SentRow>(`SELECT ${SENT} FROM feed_sent WHERE feed_id = ? LIMIT ?`)
@@ -72,7 +73,7 @@ export function moveSent(store: Store, rules: FeedRules, step: RenameStep): numb
   return rows.length;
 }
 
-/** An acknowledged row among those of its former key. One that is gone is forgotten where that is known. */
+/** Stores an acknowledged row under its former key. A validly acknowledged deletion is dropped. */
 function saveUnnamed(
   store: Store,
   rules: FeedRules,
@@ -83,7 +84,7 @@ function saveUnnamed(
   else if (gone === 0) saveFormer(store, rules, { ...row, record, sentAt, live });
 }
 
-/** Names rows that no former change of key could name, some of those after `after`. Returns the last of them; undefined: there is none. */
+/** Tries to rename the next rows after `after` that earlier changes of the key could not. Returns the last; undefined: none left. */
 export function moveFormer(
   store: Store,
   rules: FeedRules,
@@ -92,7 +93,7 @@ export function moveFormer(
   const rows = listFormerRows(store, rules, step);
   for (const row of rows) {
     const naming = nameRow(store, rules, row, step);
-    // What a person said of it stands, unless the source has it.
+    // The decision of a person is kept, unless the source has the row.
     if (row.state === "kept" && !(naming.kind === "named" && naming.isPresent)) continue;
     if (naming.kind === "named") {
       deleteFormer(store, rules, step.from, row.key);
@@ -102,7 +103,7 @@ export function moveFormer(
   return rows.at(-1)?.keyText;
 }
 
-/** A source that the bridge sends whole, or whose absent rows send nothing, needs no decision by a person. */
+/** A table that is sent whole, or whose deleted rows send nothing, needs no decision by a person. */
 function nameRow(
   store: Store,
   rules: FeedRules,
@@ -129,7 +130,7 @@ function putAside(
   key: readonly string[],
   row: Pick<SentRow, "record" | "sentAt" | "gone" | "live" | "epoch">,
 ): void {
-  // Of two rows that are one now, of which one is gone, the other counts.
+  // Where two rows become one and one of them is deleted, the other is kept.
   const { changes } = store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -145,7 +146,7 @@ function countLive(store: Store, rules: FeedRules, change: number): void {
   store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(change, rules.feedId);
 }
 
-/** The same for the outbox: only what may be on the site without an acknowledgement is kept, the rest is found anew. */
+/** The same for the outbox: only rows in flight are kept; the others are found again by the comparison. */
 export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): number {
   const rows = store
     .prepare<{
@@ -168,14 +169,14 @@ export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): nu
     const naming = row.flight === null ? undefined : step.rename(key, row.flight);
     if (naming?.kind === "named") keep.run(-rules.feedId, ...paddedKey(naming.key), row.id);
     else drop.run(row.id);
-    // Its request may have been taken.
+    // Its request may have been accepted.
     if (row.flight === null || naming === undefined || naming.kind === "named") continue;
     saveTried(store, rules, { ...step, key, record: row.flight, sentAt: step.at, state: naming.kind });
   }
   return rows.length;
 }
 
-/** Moves some rows back to their place. Returns how many. */
+/** Moves some rows back to the feed's own id. Returns how many. */
 export function moveBack(store: Store, rules: FeedRules, limit: number): number {
   const move = (table: string) =>
     store
@@ -187,13 +188,13 @@ export function moveBack(store: Store, rules: FeedRules, limit: number): number 
   return move("feed_sent") + move("feed_outbox");
 }
 
-/** Nothing that stands under the former names is looked at again. */
+/** Drops dirty keys and quarantined records under the former keys. */
 export function forgetFormerNames(store: Store, rules: FeedRules): void {
   store.prepare("DELETE FROM feed_dirty WHERE feed_id = ?").run(rules.feedId);
   store.prepare("UPDATE quarantine SET state = 'released' WHERE kind = ? AND state = 'held'").run(rules.name);
 }
 
-/** A second change before the first was done: what is aside is named once more with the rows of former keys. */
+/** For a second change before the first was complete: rows moved aside become rows of a former key, to be renamed again. */
 export function leaveMoved(
   store: Store,
   rules: FeedRules,

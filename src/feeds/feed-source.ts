@@ -1,7 +1,6 @@
 /*
- * The ERP's side of a feed: its table, read as it is, and the keys that are dirty. Reading takes no lock
- * that is waited for; a crash between reading and writing loses nothing, because a dirty key is deleted only in the
- * transaction that dealt with it.
+ * The ERP's side of a feed: its table and the dirty keys. Reading waits for no lock. A crash between reading and writing
+ * loses nothing, because a dirty key is deleted only in the transaction that has processed it.
  */
 
 import { onlyRow } from "../database/only-row.ts";
@@ -11,7 +10,7 @@ import { type StoredText, storedText } from "../database/stored-text.ts";
 import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow, type SourceRules } from "./feed.ts";
 import { paddedKey } from "./feed-rows.ts";
 
-/** Text that no JavaScript string can carry (not UTF-8, or half a surrogate pair): a key of it finds its row again only by its bytes. */
+/** Text that a JavaScript string cannot represent (invalid UTF-8, or half a surrogate pair): such a key is looked up by bytes. */
 export class RawText {
   readonly bytes: Buffer;
 
@@ -20,19 +19,19 @@ export class RawText {
   }
 }
 
-/** Native key values of a row, as the table holds them. */
+/** Key values of a row, with their types in the table. */
 export type KeyValues = readonly (ColumnValue | RawText)[];
 
-/** Rows that the forms of a key may stand for; more are read where they are there. */
+/** First limit of rows whose key equals one of the forms of a text; more are read if there are more. */
 const LOOKALIKES = 20;
 
-/** A key as text; undefined where nothing can be called by it. */
+/** A key as text; undefined where a value cannot be a key, such as NULL. */
 export function textsOf(values: KeyValues): string[] | undefined {
   const texts = values.map((value) => (value instanceof RawText ? undefined : keyText(value)));
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-/** Dirty keys, as the triggers noted them. */
+/** Dirty keys, as recorded by the triggers. */
 export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): KeyValues[] {
   const columns = ["k0", "k1", "k2", "k3"].slice(0, rules.keys.length);
   return readValues(store, columns, {
@@ -41,14 +40,14 @@ export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): Ke
   });
 }
 
-/** The row is to be read again, as if the ERP had written it. */
+/** Marks the row to be read again, as if the ERP had written it. */
 export function markKeyDirty(store: Store, rules: FeedRules, key: readonly string[]): void {
   store
     .prepare("INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
     .run(rules.feedId, ...paddedKey(key));
 }
 
-/** The key is dealt with. Returns how many keys that were: 0 where it was not dirty. */
+/** Removes a processed key. Returns the number of removed keys: 0 where it was not dirty. */
 export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): number {
   const parts = [...key, "", "", "", ""].slice(0, 4);
   const where = parts.map((value, index) => `k${index} = ${markOf(value)}`).join(" AND ");
@@ -62,8 +61,8 @@ export function countSourceRows(store: Store, rules: FeedRules, limit: number): 
 }
 
 /**
- * The rows of one key; two mean that the table does not keep its key unique. A key is its text: `1`, `1.0` and `'1'` are
- * one, `a` and `A` are two, whatever types and collations the columns have.
+ * The rows of one key; two mean that the key is not unique in the table. Keys are compared as text: `1`, `1.0` and `'1'`
+ * are equal, `a` and `A` are not, whatever types and collations the columns have.
  */
 export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): SourceRow[] {
   const from = quoteName(rules.table);
@@ -83,14 +82,14 @@ export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): 
   });
 }
 
-/** What to look for where a key is given as text. */
+/** The search for a key given as text. */
 export interface KeySearch {
   where: string;
   values: readonly ColumnValue[];
   limit: number;
 }
 
-/** The rows whose key has this text, whatever types and collations the columns have: `1`, `1.0` and `'1'` are one, `a` and `A` are two. */
+/** The rows whose key has this text, compared as in {@link loadSourceRows}. */
 export function findRows(
   rules: SourceRules,
   key: readonly string[],
@@ -103,20 +102,20 @@ export function findRows(
   for (let limit = LOOKALIKES; ; limit *= 10) {
     const rows = read({ where, values: forms.flat(), limit });
     const same = rows.filter((row) => keyTexts(rules, row)?.every((text, index) => text === key[index]));
-    // Rows under another form of the key may stand before the ones that are meant.
+    // Rows with another form of the key may precede the matching ones.
     if (same.length > 1 || rows.length < limit) return same;
   }
 }
 
 /**
- * A key column as it is looked up and indexed: by its bytes. An ERP may have replaced NOCASE by one that folds more letters, and an index
- * in the order of that one hides rows from a program that has SQLite's own.
+ * A key column for lookups and indexes, compared by bytes. An ERP may have replaced NOCASE by a collation that folds more
+ * letters; a program with SQLite's own NOCASE would miss rows in an index with that order.
  */
 export function keyColumn(name: string): string {
   return `${quoteName(name)} COLLATE BINARY`;
 }
 
-/** The values that a column may hold under one text: one or three, so that statements are few. */
+/** The values of a column that have this text: one or three, so that there are few different statements. */
 function formsOf(text: string): ColumnValue[] {
   const number = text.trim() === "" ? Number.NaN : Number(text);
   if (!Number.isFinite(number)) return [text];
@@ -125,7 +124,7 @@ function formsOf(text: string): ColumnValue[] {
   return [text, isStored ? integer : text, keyText(number) === text ? number : text];
 }
 
-/** Where a reading of a table goes on: the values of what orders it, after which the next row comes. */
+/** Where reading a table continues: the values of the ordering columns in the last row. */
 export type PageEnd = KeyValues;
 
 export interface SourcePage {
@@ -137,8 +136,8 @@ export interface SourcePage {
 }
 
 /**
- * The next rows in the order in which the table itself is kept, after `after`, and their keys. Neither depends on an
- * index of the key or on what its collation takes for the same. Rows with a NULL in the key are not among them.
+ * The next rows after `after`, in the table's storage order, and their keys. This needs no index on the key and does not
+ * depend on its collation. Rows with a NULL in the key are excluded.
  */
 export function loadSourcePage(store: Store, rules: FeedRules, after: PageEnd | undefined, limit: number): SourcePage {
   const order = orderOf(store, rules);
@@ -163,7 +162,7 @@ export function loadSourcePage(store: Store, rules: FeedRules, after: PageEnd | 
   };
 }
 
-/** What a table is kept by, and unique by: its rowid, or its primary key. */
+/** The unique storage order of a table: its rowid, or its primary key. */
 function orderOf(store: Store, rules: FeedRules): { name: string; collation: string }[] {
   const columns = store
     .prepare<{ name: string }>("SELECT name FROM pragma_table_xinfo(?)")
@@ -181,7 +180,7 @@ function orderOf(store: Store, rules: FeedRules): { name: string; collation: str
     return isFollowed(store, rules, plain) ? plain : primary.map(({ name }) => byBytes(name));
   }
   if (rowid !== undefined) return [{ name: rowid, collation: "" }];
-  // All three names are taken: the key it is, as far as it distinguishes rows.
+  // All three names of the rowid are columns: the feed's key is used, as far as it distinguishes rows.
   return rules.keys.map(byBytes);
 }
 
@@ -190,13 +189,14 @@ function byBytes(name: string): { name: string; collation: string } {
 }
 
 /**
- * Whether SQLite goes on in this order from where a page ended. With its collation written out it reads from the first
- * row on for every page, even where the column has that collation; without, another collation than the key's would do so.
+ * Whether SQLite continues in this order by a search from the end of a page. With an explicit collation it scans from the
+ * first row for every page, even where the column has that collation; without, it does so where the collation differs from
+ * the key's.
  */
 function isFollowed(store: Store, rules: FeedRules, order: readonly { name: string }[]): boolean {
   const columns = order.map(({ name }) => quoteName(name)).join(", ");
   const marks = order.map(() => "?").join(", ");
-  // Prepared anew each time, as in feed-triggers.ts.
+  // Not cached, as in feed-triggers.ts.
   const plan = store.db
     .prepare<unknown[], { detail: string }>(
       `EXPLAIN QUERY PLAN SELECT 1 FROM ${quoteName(rules.table)} WHERE (${columns}) > (${marks}) ORDER BY ${columns}`,
@@ -205,7 +205,7 @@ function isFollowed(store: Store, rules: FeedRules, order: readonly { name: stri
   return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }
 
-/** Rows that no key can name. */
+/** Rows with NULL in the key. */
 export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): SourceRow[] {
   const where = rules.keys.map((column) => `${quoteName(column)} IS NULL`).join(" OR ");
   return readRows(store, rules.columns, {
@@ -214,7 +214,7 @@ export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): 
   });
 }
 
-/** Reads rows, integers as bigint. Text that no string carries comes as a Buffer, so that nothing is sent that the ERP did not write. */
+/** Reads rows, integers as bigint. Text that a string cannot represent is a Buffer, so that no altered text is sent. */
 function readRows(store: Store, columns: readonly string[], query: SourceQuery): SourceRow[] {
   return readValues(store, columns, query).map((values) => rowOf(columns, values));
 }
@@ -224,7 +224,7 @@ interface SourceQuery {
   values: readonly (ColumnValue | number)[];
 }
 
-/** The same, the values of each row in order; text that no string carries comes as {@link RawText}. */
+/** The same, with the values of each row in order; text that a string cannot represent is {@link RawText}. */
 function readValues(store: Store, columns: readonly string[], query: SourceQuery): KeyValues[] {
   const read = (list: string) =>
     store
@@ -237,7 +237,7 @@ function readValues(store: Store, columns: readonly string[], query: SourceQuery
   return plain.some((values) => values.some(texts.mayDiffer)) ? withRawText(read, columns, texts) : plain;
 }
 
-/** The same rows once more, each value with its bytes: in one statement, so that both are of one moment. */
+/** Reads the rows again, each value with its bytes: in one statement, so that both are of the same snapshot. */
 function withRawText(
   read: (list: string) => ColumnValue[][],
   columns: readonly string[],
@@ -254,7 +254,7 @@ function withRawText(
   );
 }
 
-/** The columns of a row by their names; more values than columns are left out. */
+/** A row by column names; surplus values are ignored. */
 export function rowOf(columns: readonly string[], values: KeyValues): SourceRow {
   const row: Record<string, ColumnValue> = {};
   columns.forEach((column, index) => {

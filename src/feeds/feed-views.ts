@@ -1,7 +1,7 @@
 /*
- * The views in which the ERP reads what is on the site (`stock_sent` and its like). Their first columns are the feed's
- * own key, so each is made again when the feed's key changes. Looking one key up costs one step in the primary key of
- * what was acknowledged and one in the outbox; they work with SQLite 3.38, which has no full join.
+ * The views of what is on the site, for the ERP (`stock_sent` and similar). Their first columns are the feed's key, so a
+ * view is recreated when the key changes. Looking up a key takes one search in the primary key of `feed_sent` and one in
+ * the outbox; the views work with SQLite 3.38, which has no full join.
  */
 
 import type { FeedName } from "../config/feed-names.ts";
@@ -17,7 +17,7 @@ export const SENT_VIEWS: Record<FeedName, string> = {
   images: "images_sent",
 };
 
-/** One key as the feed's view shows it. */
+/** A row of the feed's view. */
 export interface KeyShown {
   state: string;
   sent: string | null;
@@ -25,7 +25,7 @@ export interface KeyShown {
   lastError: string | null;
 }
 
-/** Whether what was acknowledged stands under other columns: the key was changed in the configuration, and no pass has taken it over. */
+/** Whether the view has other key columns: the key was changed in the configuration, and no pass has applied that yet. */
 export function hasOtherKey(store: Store, { name, keys }: Pick<FeedRules, "name" | "keys">): boolean {
   const columns = store.prepare<string>("SELECT name FROM pragma_table_info(?)").pluck().all(SENT_VIEWS[name]);
   return columns.length > 0 && !keys.every((key) => columns.includes(key));
@@ -41,7 +41,7 @@ export function loadSentRow(store: Store, rules: FeedRules, key: readonly string
     .get(...key);
 }
 
-/** Makes the feed's view where it is missing or names other columns. True where it did: a table of the ERP's may have its name. */
+/** Creates the feed's view where it is missing or differs. Returns whether it did; it fails where a table of the ERP's has its name. */
 export function saveSentView(store: Store, rules: Pick<FeedRules, "name" | "keys">): boolean {
   if (isSentViewCurrent(store, rules)) return false;
   const name = SENT_VIEWS[rules.name];
@@ -55,7 +55,7 @@ export function isSentViewCurrent(store: Store, rules: Pick<FeedRules, "name" | 
   return standing?.sql === sentViewSql(rules.name, rules.keys);
 }
 
-/** The text of the view, to the letter as it stands in the migration for the feeds' own tables. */
+/** The SQL of the view, identical to the migration's for the default keys. */
 export function sentViewSql(name: FeedName, keys: readonly string[]): string {
   const id = FEED_IDS[name];
   const names = (alias: string) => keys.map((column, index) => `${alias}.k${index} AS ${quoteName(column)}`).join(", ");
@@ -74,7 +74,7 @@ FROM feed_outbox o
 WHERE o.feed_id = ${id} AND NOT EXISTS (SELECT 1 FROM feed_sent s WHERE s.feed_id = ${id} AND ${sameKey("s", "o")})`;
 }
 
-/** A key as a trigger noted it: as the table holds it, text or integer. The plus keeps the column's affinity out of it. */
+/** Matches a key as recorded by a trigger, text or integer. The plus removes the column's affinity. */
 function dirtyKey(keys: readonly string[]): string {
   return [0, 1, 2, 3]
     .map((index) =>

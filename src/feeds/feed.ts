@@ -20,12 +20,12 @@ import type { ResultPaths } from "../service/import-result.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
 import { identityOf, isOneRowEach } from "./record-identity.ts";
 
-/** Numbers of the feeds in the database; also the order in which a backlog drains. */
+/** Ids of the feeds in the database; also the order in which backlogs are sent. */
 export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
-/** The bridge's own tables, whose key columns are text by contract, whatever an ERP that made them again declared. */
+/** The bridge's own tables, whose key columns are treated as text, even if an ERP has recreated them with other types. */
 const OWN_TABLES = new Set(["stock", "prices", "products", "images"]);
 
-/** One feed of the configuration, in its own names; durations in milliseconds. Only images have the settings of files. */
+/** A feed of the configuration, with its names; durations in milliseconds. Only images have the settings of files. */
 export interface FeedSettings extends Partial<ImageSettings> {
   path: string;
   property: string;
@@ -50,45 +50,45 @@ export interface FeedRules {
   path: string;
   property: string;
   table: string;
-  /** A SELECT that gives the rows, in place of the table. */
+  /** A SELECT that returns the rows, instead of the table. */
   query: string | null;
-  /** Another SQLite file that holds them; null: the bridge's own. */
+  /** Another SQLite file with the rows; null: the bridge's own database. */
   file: string | null;
   keys: readonly string[];
   /** The column that names the row which must be on the site before this one. */
   parent: string | null;
-  /** Columns that a record is made of, the key's included. */
+  /** Columns used in a record, including the key's. */
   columns: readonly string[];
   available: Expression | null;
   record: Template;
-  /** The properties of a record by which the service has the article; none where that is not known. */
+  /** The properties of a record by which the service identifies the article; empty where unknown. */
   identity: readonly (readonly string[])[];
-  /** No key column stands in a record: only by what names the article can an answer mean one. */
+  /** No key column is part of a record: answers can name records only by the article. */
   isKeyUntold: boolean;
-  /** What a row has sent of an article that it names no longer is kept apart: the article goes away by itself, or other rows may name it. */
+  /** What a row has sent of an article that it no longer names is stored separately: the article is deleted, or another row names it. */
   leavesArticles: boolean;
-  /** Two rows of the source may name the same article, and the one that is gone then sends nothing. */
+  /** Two rows of the source may name the same article; deleting one of them then sends nothing. */
   sharesArticles: boolean;
-  /** The same where a deleted row sends nothing at all: the site keeps what was sent last, also while another row names the article. */
+  /** The same where deleted rows never send anything: the site keeps the last record, even if another row names the article. */
   keepsShared: boolean;
   /** What a deleted row sends; null: nothing. */
   deletion: Deletion | null;
-  /** Where a record says how much can be sold; none where it has no such number. */
+  /** Places of the available quantity in a record; empty where it has none. */
   levels: readonly RecordPlace[];
   scope: "changed" | "whole";
   chunk: number;
   deleteAfterMs: number;
   guard: { percent: number; overMs: number; from: number };
   result: ResultPaths | null;
-  /** How images are found and sent; null for every other feed. */
+  /** How images are read and sent; null for other feeds. */
   images: ImageRules | null;
-  /** Changes whenever records would be rendered differently: everything is then compared anew. */
+  /** Differs whenever records would be rendered differently: all rows are then compared. */
   signature: string;
-  /** Changes whenever records go elsewhere: what was acknowledged before then says nothing. */
+  /** Differs whenever records are sent elsewhere: earlier acknowledgements are then invalid. */
   address: string;
 }
 
-/** What is needed to read the rows of a feed. */
+/** The rules needed to read the rows of a feed. */
 export type SourceRules = Pick<FeedRules, "name" | "table" | "query" | "file" | "columns" | "keys">;
 
 export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
@@ -120,7 +120,7 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
   });
   const namesArticles = identity.length > 0 && settings.scope !== "whole";
   const isShared = namesArticles && !isOneRowEach({ keys: settings.key, identity, record });
-  // Of an article's images each is on the site, whatever else names it.
+  // Images of one article are separate on the site, so rows do not share them.
   const keepsShared = isShared && levels.deletion === null && images === null;
   return {
     feedId: FEED_IDS[name],
@@ -131,7 +131,7 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     query: settings.query,
     file: settings.file,
     keys: settings.key,
-    // A record that does not name its parent does not need it there.
+    // A record that does not contain its parent does not depend on it.
     parent: settings.parent !== null && named.includes(settings.parent) ? settings.parent : null,
     columns: [...new Set([...settings.key, ...named, ...(available?.columns ?? [])])],
     available,
@@ -143,7 +143,7 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     keepsShared,
     ...levels,
     scope: settings.scope,
-    // A form holds one record and its file.
+    // A form has one record and its file.
     chunk: images?.send === "multipart" ? 1 : settings.chunk,
     deleteAfterMs: settings.delete_after,
     guard: { percent: settings.guard.percent, overMs: settings.guard.over, from: settings.guard.from },
@@ -173,13 +173,13 @@ function imageSettingsOf(settings: FeedSettings): ImageSettings | null {
   return { source, send, folder, bytes_max, types, multipart };
 }
 
-/** What better-sqlite3 gives for a column, integers as bigint. */
+/** A value as better-sqlite3 returns it, integers as bigint. */
 export type ColumnValue = string | number | bigint | Buffer | null;
 export type SourceRow = Readonly<Record<string, ColumnValue>>;
 
 /**
- * The name under which a row stands in `quarantine`: its key columns joined by `/`, empty ones at the end left out.
- * Keys that would be read wrongly that way are written as a JSON array, so that no two keys share a name.
+ * The reference of a row in `quarantine`: its key columns joined by `/`, without trailing empty ones. Keys that would be
+ * ambiguous are written as a JSON array, so that no two keys have the same reference.
  */
 export function referenceOf(key: readonly string[]): string {
   const last = key.findLastIndex((part) => part !== "");
@@ -187,7 +187,7 @@ export function referenceOf(key: readonly string[]): string {
   return isPlain ? key.slice(0, last + 1).join("/") : JSON.stringify(key);
 }
 
-/** The key that a reference names; see {@link referenceOf}. Parts that it leaves out are empty. */
+/** The key of a reference; see {@link referenceOf}. Omitted parts are empty. */
 export function keyOfReference(rules: Pick<FeedRules, "keys">, reference: string): string[] {
   const listed = listIn(reference);
   if (listed !== undefined && referenceOf(listed) === reference) return listed;
@@ -196,8 +196,8 @@ export function keyOfReference(rules: Pick<FeedRules, "keys">, reference: string
 }
 
 /**
- * Every key that a text may name, without regard to which there are: a JSON array, or parts that are joined by `/` and may
- * hold it themselves; parts that are left out are empty.
+ * All keys that a text may mean, whether they exist or not: a JSON array, or parts joined by `/` that may contain `/`
+ * themselves; omitted parts are empty.
  */
 export function keyReadings(rules: Pick<FeedRules, "keys">, text: string): string[][] {
   const listed = listIn(text);
@@ -207,7 +207,7 @@ export function keyReadings(rules: Pick<FeedRules, "keys">, text: string): strin
   return [...new Map(all.map((key) => [JSON.stringify(key), key])).values()];
 }
 
-/** Parts put together to at most `columns` neighbours, in every way. */
+/** All ways to join adjacent parts into at most `columns` groups. */
 function groupings(parts: readonly string[], columns: number): string[][] {
   if (columns === 1) return [[parts.join("/")]];
   return parts.flatMap((_, index) => {
@@ -227,20 +227,20 @@ function listIn(reference: string): string[] | undefined {
   }
 }
 
-/** What a feed's rows come from, in words. */
+/** Describes the source of a feed's rows. */
 export function sourceOf(rules: Pick<FeedRules, "name" | "table" | "query" | "file">): Message {
   const what = rules.query === null ? m.feeds.table({ table: rules.table }) : m.feeds.query({ name: rules.name });
   return rules.file === null ? what : m.feeds.sourceOfFile({ source: what, file: rules.file });
 }
 
-/** The key of the row that must be on the site before this one; null where there is none. */
+/** Key of the row that must be on the site before this one; null where there is none. */
 export function parentOf(rules: FeedRules, row: SourceRow | undefined): string | null {
   if (rules.parent === null || row === undefined) return null;
   const parent = keyText(row[rules.parent] ?? null) ?? "";
   return parent === "" ? null : parent;
 }
 
-/** The key of a row as text, in the order of the key columns; undefined where a column cannot name anything. */
+/** The key of a row as text, in the order of the key columns; undefined where a value cannot be part of a key. */
 export function keyTexts(rules: Pick<FeedRules, "keys">, row: SourceRow): string[] | undefined {
   const texts = rules.keys.map((column) => keyText(row[column] ?? null));
   return texts.every((text) => text !== undefined) ? texts : undefined;
@@ -253,7 +253,7 @@ export function keyText(value: ColumnValue): string | undefined {
   return undefined;
 }
 
-/** One row as the record that is sent: JSON text, numbers with the digits that the ERP wrote. */
+/** Renders a row as the record to send: JSON text, numbers with the digits that the ERP wrote. */
 export function renderRow(rules: FeedRules, row: SourceRow): { record: string } | { reason: Message } {
   const isOwnTable = OWN_TABLES.has(rules.table.toLowerCase());
   try {
@@ -277,7 +277,7 @@ export function renderRow(rules: FeedRules, row: SourceRow): { record: string } 
   }
 }
 
-/** SQLite refuses deeper JSON, and so does the comparison with what was acknowledged. */
+/** SQLite refuses deeper JSON, as does the comparison with acknowledged records. */
 function isTooDeep(record: string): boolean {
   if (record.length <= DEPTH_MAX) return false;
   const bytes = Buffer.from(record, "utf8");
@@ -297,8 +297,8 @@ function templateValue(name: string, value: ColumnValue): TemplateValue {
 }
 
 /**
- * What can be sold, exactly. Never below zero: a service that refused a negative number would keep showing the old
- * one and sell what is not there. A NULL in any column but the first counts as 0, as a LEFT JOIN leaves it.
+ * The available quantity, exact. Never negative: a service that refused a negative number would keep the old one and sell
+ * what is not in stock. A NULL in any column but the first counts as 0, as from a LEFT JOIN.
  */
 function availableOf(expression: Expression, row: SourceRow): string {
   const [first] = expression.columns;
@@ -317,9 +317,9 @@ function availableOf(expression: Expression, row: SourceRow): string {
 }
 
 /**
- * What a deleted row sends: the last record, taken off sale; undefined where nothing is sent. A service that is sent
- * the whole table learns it by absence.
- * @param former where the level stood in records of earlier templates
+ * The record that a deleted row sends: the last one, changed to be off sale; undefined where nothing is sent. For a table
+ * that is sent whole, the last record unchanged: absence from the table deletes the row.
+ * @param former places of the level in records of earlier templates
  */
 export function renderDeletion(
   rules: FeedRules,
@@ -330,13 +330,13 @@ export function renderDeletion(
   return rules.deletion === null ? undefined : applyDeletion(rules.deletion, last, former);
 }
 
-/** Whether two records say the same, numbers compared by value: `10`, `10.0` and `1e1` are one stock. */
+/** Whether two records are equal, with numbers compared by value: `10`, `10.0` and `1e1` are equal. */
 export function isSameRecord(a: string, b: string): boolean {
   if (a === b) return true;
   return diffJson(a, b).every(({ was, is }) => was !== null && is !== null && sameNumber(was, is));
 }
 
-/** The number that can be sold according to a record, as its literal; undefined where the record names none. */
+/** The available quantity in a record, as its literal; undefined where the record has none. */
 export function levelOf(rules: FeedRules, record: string): string | undefined {
   return highestLevel(rules.levels, record);
 }

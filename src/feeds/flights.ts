@@ -1,8 +1,8 @@
 /*
- * Rows of a feed from the moment before their request until its outcome is committed. A row is committed as in flight
- * before its request leaves, with those of the next requests: after a crash it goes again with its newest value, no
- * sooner than that request could still arrive. Acceptances are committed with the next rows that are marked, and a
- * second after the first of them at the latest: until then a crash repeats them.
+ * Tracks rows from before their request until its outcome is committed. A row is committed as in flight before its request
+ * is sent, together with those of the next requests: after a crash it is sent again with its newest value, not before the
+ * earlier request can no longer arrive. Acceptances are committed together with the next marks, at most a second after the
+ * first of them: a crash until then sends these rows again.
  */
 import { commit, commitEnd } from "../pass/commit.ts";
 import type { FeedContext } from "./absorb-feed.ts";
@@ -11,29 +11,29 @@ import { markInFlight, markLoaded, type OutboxRow, saveFlightEnd, unmarkInFlight
 /** Rows marked or acknowledged in one transaction: some tens of milliseconds of the write lock. */
 export const ROWS_PER_COMMIT = 2_000;
 const COMMIT_WITHIN_MS = 1_000;
-/** The marks of a slow service's requests are looked at again before the next one leaves. */
+/** Marks older than this are secured again before a request is sent. */
 const SECURED_FOR_MS = 1_000;
 
-/** `save`: inside the transaction, for all rows or a part of them; `also`: what is saved once beside them. */
+/** `save`: called in a transaction for all rows or a part of them; `also`: called once beside them. */
 export interface Acceptance {
   rows: readonly OutboxRow[];
   save: (rows: readonly OutboxRow[]) => void;
   also: () => void;
 }
 
-/** What became of a request without an acceptance. `over`: the service may have acted, and nothing is on its way any more. */
+/** The end of a request without an acceptance. `nothing`: no effect; `over`: it may have had an effect, and is complete; `unknown`. */
 export type FlightEnd = "nothing" | "over" | "unknown";
 
 export class Flights {
   readonly #context: FeedContext;
   readonly #timeoutMs: number;
-  /** Marked, and their request has not begun. */
+  /** Rows that are marked and whose request has not begun. */
   readonly #ahead = new Map<number, OutboxRow>();
   #accepted: Acceptance[] = [];
   #acceptedAtMs = 0;
   #securedAtMs = 0;
 
-  /** @param timeoutMs of a request: until then one without an answer may still have an effect */
+  /** @param timeoutMs deadline of a request: until then an unanswered one may still have an effect */
   constructor(context: FeedContext, timeoutMs: number) {
     this.#context = context;
     this.#timeoutMs = timeoutMs;
@@ -43,7 +43,7 @@ export class Flights {
     return this.#ahead.size > 0;
   }
 
-  /** Commits what was accepted and marks the rows that are sent next. */
+  /** Commits acceptances and marks the rows that are sent next. */
   async take(load: () => OutboxRow[], signal: AbortSignal): Promise<OutboxRow[]> {
     const { store } = this.#context;
     const rows = await commitEnd(this.#context, signal, () => {
@@ -61,22 +61,22 @@ export class Flights {
     return rows;
   }
 
-  /** Before a request leaves: whatever happens to it, these rows will be sent again unless an answer settles them. */
+  /** To be called before a request: from now on these rows are sent again unless an answer settles them. */
   async begin(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const unmarked = rows.filter(({ id }) => !this.#ahead.delete(id));
-    // An acceptance is of what its row is marked with, and counts before the row is marked with anything else.
+    // An acceptance is of the marked record, so it is committed before the row is marked with another one.
     if (unmarked.length > 0) await this.flush(signal);
     for (const some of inSteps(unmarked)) await commit(this.#context, signal, () => markInFlight(store, some));
     if (unmarked.length > 0) this.#secure();
   }
 
-  /** As the request leaves, which may be long after its rows were marked. */
+  /** To be called just before the request is sent, which may be long after its rows were marked. */
   secureMarks(): void {
     if (this.#context.clock.monotonicMs() - this.#securedAtMs > SECURED_FOR_MS) this.#secure();
   }
 
-  /** The request has ended without an acceptance. */
+  /** To be called where a request has ended without an acceptance. */
   async end(rows: readonly OutboxRow[], how: FlightEnd, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const untilMs = how === "unknown" ? clock.monotonicMs() + this.#timeoutMs : 0;
@@ -89,7 +89,7 @@ export class Flights {
     }
   }
 
-  /** @param mayWait whether it is committed with others; else before this returns */
+  /** @param mayWait whether it may be committed later with others; else it is committed before this returns */
   async accept(accepted: Acceptance, mayWait: boolean, signal: AbortSignal): Promise<void> {
     const nowMs = this.#context.clock.monotonicMs();
     if (this.#accepted.length === 0) this.#acceptedAtMs = nowMs;
@@ -111,7 +111,7 @@ export class Flights {
     if (this.#accepted.length > 0) await this.take(() => [], signal);
   }
 
-  /** The pass is over: rows that were marked and not sent are as they were before. */
+  /** Ends the pass: unmarks rows that were not sent. */
   async finish(signal: AbortSignal): Promise<void> {
     const left = [...this.#ahead.values()];
     this.#ahead.clear();

@@ -5,16 +5,16 @@ import { placesOf } from "../config/feed-level.ts";
 import { type FeedRules, keyText, type SourceRow } from "./feed.ts";
 import { nodeAt, textAt } from "./record-identity.ts";
 
-/** The rules that a feed's rows were named and rendered under. */
+/** The rules under which a feed's rows were keyed and rendered. */
 export interface FormerKey {
   keys: readonly string[];
-  /** The record's template, as the configuration had it. */
+  /** The record's template, as in the configuration. */
   record: unknown;
-  /** The keys are not columns but the properties by which the service has the article; the template has each at its place. */
+  /** The keys are not columns, but the properties that identify the article; the template has each at its place. */
   of?: "record";
 }
 
-/** What names the article of a record: its row is there still, and its new record names another one. */
+/** The article of a record as a former key: for a row that still exists, and whose new record names another article. */
 export function recordKeyOf(
   { identity }: Pick<FeedRules, "identity">,
   record: string,
@@ -29,7 +29,7 @@ function withText(made: object, [step = "", ...rest]: readonly string[], text: s
   return { ...made, [step]: rest.length === 0 ? text : withText(inner, rest, text) };
 }
 
-/** The key in the signature of former rules; see `FeedRules.signature`. */
+/** The key and template of former rules; see `FeedRules.signature`. */
 export function formerKeyOf(signature: string | null, keyColumns: string | null): FormerKey | undefined {
   if (keyColumns === null) return undefined;
   const [, , , record] = JSON.parse(signature ?? "[]") as [string, string[], string | null, unknown];
@@ -37,31 +37,32 @@ export function formerKeyOf(signature: string | null, keyColumns: string | null)
 }
 
 /**
- * What became of a row that was sent under a former key. `named`: it is this row of the present key, which the source may have or
- * not. `away`: nothing of the source is its article. `waiting`: that is not known, and a person decides.
+ * The result for a row that was sent under a former key. `named`: its present key, which the source may or may not have.
+ * `away`: the source does not have its article. `waiting`: unknown, a person decides. `else`: the result where another row
+ * already has the key.
  */
 export type Naming =
   | {
       kind: "named";
       key: readonly string[];
-      isPresent: boolean /** Where another row has that name already. */;
+      isPresent: boolean;
       else: "away" | "waiting";
     }
   | { kind: "away" }
   | { kind: "waiting" };
 
-/** What is known of one such row. */
+/** Facts about one such row. */
 export interface NameFacts {
-  /** The row of the source whose record says of the former key what was sent. */
+  /** The row of the source whose record has the former key's values of the sent record. */
   byRecord: readonly string[] | undefined;
   /** The row of the source that has the former key in its columns. */
   bySource: readonly string[] | undefined;
-  /** What the present template, read backwards, makes of the record that was sent. */
+  /** The key derived from the sent record by the present template. */
   byTemplate: readonly string[] | undefined;
   isPresent: (key: readonly string[]) => boolean;
-  /** Whether the record of a row of this name could be the one that was sent. */
+  /** Whether the row with this key could have sent the record. */
   agrees: (key: readonly string[]) => boolean;
-  /** Whether records of the present template say at all what the former key said. */
+  /** Whether records of the present template contain the former key's values. */
   canCompare: boolean;
 }
 
@@ -82,12 +83,12 @@ export function planName({ byRecord, bySource, byTemplate, isPresent, agrees, ca
   return agrees(key) ? { kind: "named", key, isPresent: false, else: otherwise } : { kind: otherwise };
 }
 
-/** Reads names out of records and rows, for rows that were sent under `from`. */
+/** Derives keys from records and rows, for rows that were sent under `from`. */
 export class KeyReader {
   readonly #rules: Pick<FeedRules, "keys" | "record">;
   /**
-   * Where the template of before has each of its key's columns, by itself or with text around it. Where it has one nowhere, what
-   * names the article under the template of now; undefined where that is not known either.
+   * The place of each key column in the former template, alone or inside a text. Where one is missing, the properties that
+   * identify the article in the present template; undefined where these are unknown.
    */
   readonly #places: readonly (readonly PathStep[])[] | undefined;
   readonly #nodes: readonly (TemplateNode | undefined)[];
@@ -108,12 +109,12 @@ export class KeyReader {
     });
   }
 
-  /** What the record says of the former key: that by which the service has the article. */
+  /** The former key's values in a record, by which the service identifies the article. */
   saidBy(record: string): string[] | undefined {
     return this.#places?.map((steps) => textAt(record, steps) ?? "");
   }
 
-  /** What the record of a row of the source says of it; undefined where that is not known before it is rendered. */
+  /** The same values for the record of a row of the source; undefined where they depend on rendering. */
   saidOf(row: SourceRow): string[] | undefined {
     if (this.#places === undefined) return undefined;
     const said = this.#nodes.map((node) => (node === undefined ? "" : writtenBy(node, row)));
@@ -134,7 +135,7 @@ export class KeyReader {
     });
   }
 
-  /** Whether a row of the source that says this is known to be another article than that of the record. */
+  /** Whether a row of the source with these values is known to be another article than that of the record. */
   isOther(saidOfRow: readonly string[], record: string): boolean {
     const said = this.saidBy(record);
     return (
@@ -147,7 +148,7 @@ export class KeyReader {
   }
 }
 
-/** What a row is called where nothing names it under the present key: its former name, which no row of a source has. */
+/** The key of a row without a present key: its former key as JSON, which no row of a source has. */
 export function formerName({ keys }: FormerKey, key: readonly string[]): string {
   return JSON.stringify(Object.fromEntries(keys.map((column, index) => [column, key[index] ?? ""])));
 }
@@ -156,7 +157,7 @@ function placeOf(root: TemplateNode, column: string): readonly PathStep[] | unde
   return placesOf(root, [column]).find(({ before, after }) => before === "" && after === "")?.steps;
 }
 
-/** The text of a value as {@link textAt} reads it of the record; undefined where the columns at hand do not make it. */
+/** The text of a value as {@link textAt} reads it from the record; undefined where the row lacks a column for it. */
 function writtenBy(node: TemplateNode, row: SourceRow): string | undefined {
   if (node.kind === "json") return normalizeDecimal(node.text) ?? "";
   if (node.kind !== "text") return undefined;

@@ -1,6 +1,5 @@
 /*
- * What rows that were sent under a former key are called now. The source is read once, and what it says stands in temporary
- * tables while the rows are named.
+ * Finds the present keys of rows that were sent under a former key. The source is read once into temporary tables.
  */
 import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -13,11 +12,11 @@ import { openRows, proveSource, type SourceRows } from "./source-rows.ts";
 
 const ROWS_PER_READ = 500;
 
-/** Of a former key, and the record that was acknowledged under it. */
+/** Maps a former key, with the record acknowledged under it. */
 export type Rename = (key: readonly string[], record: string) => Naming;
 
 /**
- * Reads the source and hands over what names rows that were sent under `from`.
+ * Reads the source and runs `work` with a function that renames rows sent under `from`.
  * @throws BridgeError where the source cannot be read
  */
 export async function withNames(
@@ -52,7 +51,7 @@ export async function withNames(
       if (isSameKey) return { kind: "named", key, isPresent: present.has(key), else: "waiting" };
       const said = reader.saidBy(record);
       const there = from.of === "record" ? undefined : bySource.find(key);
-      // The column may mean something else there: a row that is known to be another article decides nothing.
+      // The column may now have another meaning: a row that is known to be another article is ignored.
       const isOther = there?.said !== undefined && reader.isOther(there.said, record);
       return planName({
         byRecord: said && byRecord.find([JSON.stringify(said)], { isFirst: true })?.present.slice(0, parts),
@@ -74,7 +73,7 @@ function keyOf(columns: readonly string[], row: SourceRow): string[] | undefined
   return key.every((part) => part !== undefined) ? key : undefined;
 }
 
-/** All rows in steps, with the former columns where the source still has them. */
+/** Reads all rows in steps, with the former columns if the source still has them. */
 async function* readSource(
   context: JobContext,
   rules: FeedRules,
@@ -97,7 +96,7 @@ async function* readSource(
   }
 }
 
-/** Former names and present ones, side by side, as the source has them; in a temporary table. */
+/** A temporary table that maps former keys to present ones, as the source has them. */
 class NameList {
   readonly #store: Store;
   readonly #table: string;
@@ -130,7 +129,7 @@ class NameList {
     })();
   }
 
-  /** What the row of a former name is called now, where the source has exactly one, or with `isFirst` one of them. */
+  /** The present key for a former one, where the source has exactly one row, or with `isFirst` the first of several. */
   find(former: readonly string[], { isFirst = false } = {}): Omit<NamePair, "former"> | undefined {
     const row = this.#store
       .prepare<[string, string, string, string, string | null]>(
@@ -147,6 +146,6 @@ class NameList {
 interface NamePair {
   former: readonly string[] | undefined;
   present: readonly string[];
-  /** What the row's record says of the former key. */
+  /** The former key's values in the row's record. */
   said: readonly string[] | undefined;
 }

@@ -1,6 +1,6 @@
 /*
- * What the service acknowledged under a former key and nothing names under the present one. It is on the site, so no such
- * row is ever deleted here but in the transaction that gives it a name, or puts what takes it off sale in the outbox.
+ * Rows that were acknowledged under a former key and have no present key. They are on the site, so each is deleted only in
+ * the transaction that assigns it a key, or adds the record that takes it off sale to the outbox.
  */
 import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
@@ -10,26 +10,26 @@ import { INVALID_EPOCH, paddedKey, UNSHOWN } from "./feed-rows.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
-/** `waiting`: a person decides. `away`: its article is not in the source, and it goes after `delete_after`. `gone`, `kept`: a person has decided. */
+/** `waiting`: a person decides. `away`: its article is not in the source, and is deleted after `delete_after`. `gone`, `kept`: decided by a person. */
 export type FormerState = "waiting" | "away" | "gone" | "kept";
 
 export interface FormerRow {
   key: readonly string[];
-  /** As it is kept. */
+  /** `key` as stored: JSON. */
   keyText: string;
   record: string;
   sentAt: string;
   live: number;
   since: string;
   state: FormerState;
-  /** JSON: the key of the row that is gone and has kept what it sent; null where the row is there, or has kept nothing. */
+  /** JSON: the key of a deleted row whose acknowledgement is still stored; null where the row exists, or has none. */
   rowKey: string | null;
 }
 
-/** What the site has of a row that goes. */
+/** What a row leaves on the site. */
 export type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
 
-/** Of several rows that have left one article the one counts that was sent last. */
+/** Where several rows have left one article, the record sent last is kept. */
 export function saveFormer(
   store: Store,
   rules: FeedRules,
@@ -51,8 +51,8 @@ export function saveFormer(
 }
 
 /**
- * What a request may have put on the site without an acceptance: it counts as on sale whatever it says, so that what takes it off sale
- * is sent and never taken for acknowledged. What was acknowledged beside it stays as the record.
+ * Stores what an unanswered request may have put on the site. It counts as on sale whatever its content, so that the record
+ * that takes it off sale is really sent. An acknowledged record of the same article is kept.
  */
 export function saveTried(
   store: Store,
@@ -67,7 +67,7 @@ export function saveTried(
     .run(row.sentAt, rules.feedId, JSON.stringify(row.from), JSON.stringify(row.key));
 }
 
-/** Records of articles that their row names no longer: it has gone from them. What was acknowledged is the row's no more. */
+/** For records of articles that their row no longer names: moves the acknowledgement from the row to the article. */
 export function leaveArticles(
   store: Store,
   rules: FeedRules,
@@ -88,7 +88,7 @@ export function leaveArticles(
   }
 }
 
-/** Of rows that are to be acknowledged: the records in place of which they come, where these name another article. */
+/** For rows about to be acknowledged: stores the records that they replace, where these name another article. */
 export function leaveReplaced(
   store: Store,
   rules: FeedRules,
@@ -100,12 +100,12 @@ export function leaveReplaced(
     if (isOtherArticle(rules.identity, before, record)) saveLeft(store, rules, { ...row, record: before, at });
 }
 
-/** What a request of unknown outcome may have put on the site, for another row that names the article: it counts as sent when the request is over. */
+/** Stores a record of a request with unknown outcome, for another row that names the article. Counts as sent at the request's end. */
 export function leaveFlight(store: Store, rules: FeedRules, { record, at }: { record: string; at: string }): void {
   saveTried(store, rules, { record, sentAt: at, at, ...recordKeyOf(rules, record), state: "away" });
 }
 
-/** What the site keeps of a row that is gone and sends nothing, for another row that names the article. */
+/** Stores what the site keeps of a deleted row that sends nothing, for another row that names the article. */
 export function leaveKept(
   store: Store,
   rules: FeedRules,
@@ -121,7 +121,7 @@ export function leaveKept(
   if (sent !== undefined) {
     const own = { record: sent.record, rowKey: JSON.stringify(key) };
     const other = loadLeft(store, rules, sent.record);
-    // Of several rows that are gone one has the article.
+    // Only one of several deleted rows keeps the article.
     if (other !== undefined && other.rowKey !== own.rowKey)
       forgetKept(store, rules, [other.sentAt < sent.sentAt ? other : own]);
     saveLeft(store, rules, { ...sent, ...own, at });
@@ -129,7 +129,7 @@ export function leaveKept(
   if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at });
 }
 
-/** What rows that are gone have left of the article of a record. */
+/** What deleted rows have left of a record's article. */
 function loadLeft(
   store: Store,
   rules: FeedRules,
@@ -144,8 +144,8 @@ function loadLeft(
 }
 
 /**
- * Rows that are gone and whose articles are another row's now, which has what was sent of them: nothing is kept of these, or what is kept
- * would grow by the whole table with each time that the ERP fills it with other ids.
+ * Deletes the acknowledgements of deleted rows whose articles now belong to another row. Otherwise `feed_sent` would grow
+ * by the whole table each time that the ERP refills it with other ids.
  */
 export function forgetKept(
   store: Store,
@@ -168,7 +168,7 @@ export function forgetKept(
     store.prepare("UPDATE feeds SET live_count = max(0, live_count - ?) WHERE feed_id = ?").run(changes, rules.feedId);
 }
 
-/** What the site has of a row that goes, for another row that names the article. */
+/** Stores what a row leaves on the site, for another row that names the article. */
 export function saveLeft(
   store: Store,
   rules: FeedRules,
@@ -194,7 +194,7 @@ export function deleteFormer(store: Store, rules: FeedRules, from: FormerKey, ke
     .run(rules.feedId, JSON.stringify(from), JSON.stringify(key));
 }
 
-/** The rules under which rows of the feed were sent that have no name. */
+/** The former keys of the feed's rows that have no present key. */
 export function listFormerKeys(store: Store, feedId: number): FormerKey[] {
   return store
     .prepare<string>("SELECT DISTINCT former FROM feed_former WHERE feed_id = ? ORDER BY former")
@@ -203,7 +203,7 @@ export function listFormerKeys(store: Store, feedId: number): FormerKey[] {
     .map((text) => JSON.parse(text) as FormerKey);
 }
 
-/** The next rows of one former key, after the one that is kept as `after`. */
+/** The next rows of one former key, after the stored key text `after`. */
 export function listFormerRows(
   store: Store,
   rules: Pick<FeedRules, "feedId">,
@@ -218,7 +218,7 @@ export function listFormerRows(
     .map((row) => ({ ...row, key: JSON.parse(row.keyText) as string[] }));
 }
 
-/** Whether a row of a former key is to go: a person said so, or it has been away for long enough. */
+/** Whether a row of a former key is to be deleted: by a decision of a person, or after it was away for long enough. */
 export function isDue({ state, since }: Pick<FormerRow, "state" | "since">, awayBefore: string): boolean {
   return state === "gone" || (state === "away" && since <= awayBefore);
 }
@@ -229,7 +229,7 @@ export function hasDueFormer(store: Store, rules: FeedRules, awayBefore: string)
   return onlyRow(store.prepare<{ due: number }>(sql).get({ feed: rules.feedId, awayBefore })).due === 1;
 }
 
-/** A row that nothing names goes away: under its former name, which no row of the source has. What may be on sale goes by a request. */
+/** Queues the deletion of a row without a present key, under {@link formerName}. A request is sent only if it may be on sale. */
 export function queueFormer(
   store: Store,
   rules: FeedRules,
@@ -248,7 +248,7 @@ export function queueFormer(
     .run(...key, row.record, row.sentAt, row.live, rules.feedId);
   if (changes > 0)
     store.prepare("UPDATE feeds SET live_count = live_count + ? WHERE feed_id = ?").run(row.live, rules.feedId);
-  // What a person has decided is covered by no other approval; it is counted as gone to zero all the same.
+  // A person's decision needs no further approval, but counts for the guard.
   const round = row.live === 0 ? "NULL" : row.state === "gone" ? "f.approved_round" : String(UNSHOWN);
   store
     .prepare(
@@ -258,14 +258,14 @@ export function queueFormer(
     .run(...key, row.deletion, row.nowMs - rules.deleteAfterMs, row.at, rules.feedId);
 }
 
-/** A person decides about the rows that wait. Returns how many. */
+/** Stores a person's decision about the waiting rows. Returns how many. */
 export function decideFormer(store: Store, name: FeedName, state: "gone" | "kept"): number {
   return store
     .prepare("UPDATE feed_former SET state = ? WHERE feed_id = ? AND state = 'waiting'")
     .run(state, FEED_IDS[name]).changes;
 }
 
-/** Every row of a feed's former keys, by its former name. */
+/** All rows of a feed's former keys, by {@link formerName}. */
 export function listFormer(store: Store, name: FeedName): { name: string; record: string; state: FormerState }[] {
   return listFormerKeys(store, FEED_IDS[name]).flatMap((from) =>
     listFormerRows(store, { feedId: FEED_IDS[name] }, { from, limit: -1 }).map(({ key, record, state }) => ({

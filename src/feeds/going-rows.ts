@@ -1,4 +1,4 @@
-/* Rows that go while another row of the source may name their article: those that are due, and those whose article a waiting row names. */
+/* Finds rows to be deleted whose article another row of the source may name: due ones, and ones whose article a waiting row names. */
 
 import type { Store } from "../database/store.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -11,10 +11,10 @@ import { articleInSql } from "./record-identity.ts";
 /** Rows that are listed in one step. */
 const ROWS_PER_LIST = 5_000;
 
-/** A row that waits to go away, and what it sends then; null where what the site has of it does not count. */
+/** A row whose deletion waits, and the record that it sends; null where its acknowledgement is invalid or its outcome unknown. */
 type GoneRow = Left & { id: number; deletion: string | null };
 
-/** Rows that are away since a span of time; with `limits` those alone that the guard lets go and that wait for nothing else beyond `byMs`. */
+/** Rows deleted within a time span; with `limits` only those that the guard allows and that can be sent before `byMs`. */
 export interface DueSpan {
   afterMs: number;
   upToMs: number;
@@ -24,7 +24,7 @@ export interface DueSpan {
 const GONE = `o.id, coalesce(s.record, o.doubt_record) AS record, s.sent_at AS sentAt, coalesce(s.live, 0) AS live,
   o.doubt_record AS flightRecord, o.doubt_until_ms AS flightUntilMs`;
 
-/** Rows that wait to go away and have become due. */
+/** Rows whose deletion waits and has become due. */
 export function loadDueGone(
   store: Store,
   rules: FeedRules,
@@ -44,13 +44,13 @@ export function loadDueGone(
     .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
 }
 
-/** Whether anything has left its row under the key that records name. */
+/** Whether any article is stored that its row no longer names. */
 export function hasFormer(store: Store, rules: FeedRules): boolean {
   const sql = "SELECT EXISTS (SELECT 1 FROM feed_former WHERE feed_id = ? AND former = ?)";
   return store.prepare<number>(sql).pluck().get(rules.feedId, formerOf(rules)) === 1;
 }
 
-/** The articles of rows that wait to be sent, each with the key of one of them; in a temporary table. */
+/** A temporary table of the articles of waiting rows, each with the key of one row. */
 export class WaitingArticles {
   readonly #store: Store;
   readonly #rules: FeedRules;
@@ -62,7 +62,7 @@ export class WaitingArticles {
     this.#table = `temp.waiting_${rules.name}`;
   }
 
-  /** All of them, in steps. */
+  /** Lists all articles, in steps. */
   async listAll(clock: Pick<Clock, "sleep">, signal: AbortSignal): Promise<void> {
     this.close();
     this.#store.db.exec(`CREATE TABLE ${this.#table} (article PRIMARY KEY, k0, k1, k2, k3) WITHOUT ROWID`);
@@ -73,7 +73,7 @@ export class WaitingArticles {
     this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#table}`);
   }
 
-  /** Lists some rows, those after `afterId`. Gives the last of them; undefined: there is none. */
+  /** Lists the next rows after `afterId`. Returns the last id; undefined where there is none. */
   #list(afterId: number): number | undefined {
     const { feedId, identity } = this.#rules;
     const last = this.#store
@@ -91,7 +91,7 @@ export class WaitingArticles {
     return last;
   }
 
-  /** Of these keys those of which something was sent, or may have been, and whose articles are listed. */
+  /** Those of these keys that have or may have been sent, and whose articles are listed. */
   namedOf<F extends { key: readonly string[] }>(found: readonly F[]): F[] {
     const named = this.#store
       .prepare<number>(
@@ -107,7 +107,7 @@ export class WaitingArticles {
     return found.filter((_, at) => places.has(at));
   }
 
-  /** Rows on sale that wait to go away and whose articles are listed. */
+  /** Rows on sale whose deletion waits and whose articles are listed. */
   loadGone(afterId: number, limit: number): (Handed & { id: number })[] {
     return this.#store
       .prepare<KeyedLeft & { id: number }>(
@@ -120,7 +120,7 @@ export class WaitingArticles {
       .map((row) => this.#handed(row));
   }
 
-  /** Articles that have left their row by then and are listed. */
+  /** Listed articles that their rows no longer named by then. */
   loadFormer(after: string, at: string, limit: number): (Handed & { keyText: string })[] {
     return this.#store
       .prepare<KeyedLeft & { keyText: string }>(

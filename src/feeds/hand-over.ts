@@ -1,4 +1,7 @@
-/* Gives what the site has of rows that go to the rows of the source that name their articles now: an ERP that fills its table anew gives other ids. */
+/*
+ * Transfers acknowledgements of deleted rows to the rows that now name their articles: an ERP that refills its table
+ * assigns other ids.
+ */
 import { commitUntilDone } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -19,7 +22,7 @@ export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
   return { at: isoTime(wallMs), atOf: (monotonicMs) => isoTime(wallMs + Math.max(0, monotonicMs - nowMs)) };
 }
 
-/** Rows that wait to be sent: before the guard counts what they take off sale, whatever key that was sent under. */
+/** Transfers to waiting rows, before the guard counts what they take off sale. */
 export async function handOverWaiting(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   if (!hasGoneWaiting(store, rules) && !hasFormer(store, rules)) return;
@@ -52,7 +55,7 @@ export async function handOverWaiting(context: JobContext, rules: FeedRules, sig
   }
 }
 
-/** Rows that are about to go away while another row of the source names their article: nothing is sent of them. */
+/** Cancels due deletions of rows whose article another row of the source names. */
 export async function spareNamed(
   context: JobContext,
   rules: FeedRules,
@@ -81,14 +84,14 @@ export async function spareNamed(
   });
 }
 
-/** What a row that goes leaves: where its request in flight was of another article than what the site has of it, that of the request. */
+/** What a deleted row leaves. Where its record in flight names another article than the acknowledged one, `other` is the latter. */
 function leftOf<R extends Left>(rules: FeedRules, row: R): R & { other?: LeftRow } {
   const { record, sentAt, live, flightRecord } = row;
   if (flightRecord === null || sentAt === null || !isOtherArticle(rules.identity, record, flightRecord)) return row;
   return { ...row, record: flightRecord, sentAt: null, live: 0, other: { record, sentAt, live } };
 }
 
-/** Nothing is sent of these rows. */
+/** Drops the deletions of these rows and transfers what they have left. */
 function giveGone(
   context: JobContext,
   rules: FeedRules,

@@ -1,7 +1,7 @@
 /*
- * What is on the site is known by article. What a row that goes has sent, or may have sent, is never forgotten here but in the transaction
- * that gives it to the row of the source that names the article now, whether that one was ever accepted or not: until it is, it goes away
- * with that row as if it had sent it, and the guard counts what that row takes off sale.
+ * The site identifies records by article. What a deleted row has or may have sent is removed only in the transaction that
+ * transfers it to the row that now names the article, whether that row was ever accepted or not: from then on that row's
+ * deletion includes it, and the guard counts what that row takes off sale.
  */
 
 import type { Store } from "../database/store.ts";
@@ -12,27 +12,27 @@ import { forgetKept, leaveFlight, saveLeft } from "./former-rows.ts";
 import { prioritize } from "./plan-feed.ts";
 import { isOtherArticle } from "./record-identity.ts";
 
-/** What the site has of an article by a row that goes. */
+/** What a deleted row leaves of an article on the site. */
 export interface Left {
   record: string;
   /** Null where no request with the record was accepted. */
   sentAt: string | null;
   live: number;
-  /** What a request of unknown outcome may put there, until then. */
+  /** Record of a request with unknown outcome, which may arrive until `flightUntilMs`. */
   flightRecord: string | null;
   flightUntilMs: number | null;
 }
 
-/** `key`: of the row that names the article; `rowKey`: JSON, of the one that is gone and has kept what it sent. */
+/** `key`: of the row that now names the article; `rowKey`: JSON, of the deleted row whose acknowledgement is still stored. */
 export type Handed = Left & { key: readonly string[]; rowKey?: string | null };
 
-/** The present time, and the time of a monotonic one. */
+/** The current time, and a function that converts a monotonic time. */
 export interface HandedAt {
   at: string;
   atOf: (monotonicMs: number) => string;
 }
 
-/** Of these rows nothing is in quarantine any more. */
+/** Releases these rows from quarantine. */
 function releaseGone(store: Store, rules: FeedRules, ids: readonly number[]): void {
   const refused = store
     .prepare<string[]>(
@@ -43,7 +43,7 @@ function releaseGone(store: Store, rules: FeedRules, ids: readonly number[]): vo
   for (const key of refused) releaseRow(store, rules.name, referenceOf(key.slice(0, rules.keys.length)));
 }
 
-/** Nothing is sent of rows that are gone. */
+/** Drops deleted rows without sending anything. */
 export function dropGone(store: Store, rules: FeedRules, ids: readonly number[]): void {
   if (ids.length === 0) return;
   releaseGone(store, rules, ids);
@@ -59,7 +59,7 @@ export function dropGone(store: Store, rules: FeedRules, ids: readonly number[])
   countLive(store, rules, -sent.filter((live) => live === 1).length);
 }
 
-/** The site has what a row that is gone would send. */
+/** Marks a deleted row as acknowledged, because the site already has the record that it would send. */
 export function settleGone(store: Store, rules: FeedRules, id: number): void {
   releaseGone(store, rules, [id]);
   store
@@ -71,7 +71,7 @@ export function settleGone(store: Store, rules: FeedRules, id: number): void {
   store.prepare("DELETE FROM feed_outbox WHERE id = ?").run(id);
 }
 
-/** The row that names an article, in what was sent (`record` null: never) and in what waits (`id` null: nothing). */
+/** The row that names an article, as acknowledged (`record` null: never) and as waiting (`id` null: not waiting). */
 interface Target {
   at: number;
   record: string | null;
@@ -85,9 +85,9 @@ interface Target {
 }
 
 /**
- * Gives what the site has to the rows that name the articles: as of an epoch that has passed, so that these go again. Of what was sent of
- * one article the site has the last; what the row itself has sent since stands. Equal times may be of one request. A time after
- * `at` is of a clock that was set back, and says nothing.
+ * Transfers what the site has to the rows that name the articles, with an invalid epoch, so that these rows are sent again.
+ * The record of an article that was sent last is on the site; one that the row itself has sent since is kept. Equal times
+ * may be of one request. A time after `at` is of a clock that was set back, and is ignored.
  */
 export function handOver(store: Store, rules: FeedRules, all: readonly Handed[], when: HandedAt): void {
   if (all.length === 0) return;
@@ -109,7 +109,7 @@ export function handOver(store: Store, rules: FeedRules, all: readonly Handed[],
       saveLeft(store, rules, { record: own.record, sentAt: own.sentAt, live: own.live, at: when.at });
     if (isTaken) given.push({ key, left, own });
     if (own.id === null) {
-      // What may still come counts as sent when the request is over.
+      // A request that may still arrive counts as sent at its end.
       if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at: when.atOf(flightUntilMs ?? 0) });
     } else queued.push([own.id, ...planOf(rules, own, { left, isTaken }), flightRecord, flightUntilMs ?? 0]);
   }
@@ -117,7 +117,7 @@ export function handOver(store: Store, rules: FeedRules, all: readonly Handed[],
   saveChanged(store, queued);
 }
 
-/** Of what several rows leave to one, what was sent last, and the request that may come last. */
+/** Where several rows leave records to one, keeps the record sent last, and the request that may arrive last. */
 function oneOfEach(all: readonly Handed[]): Handed[] {
   const byKey = new Map<string, Handed>();
   for (const one of all) {
@@ -154,7 +154,7 @@ function isLast(rules: FeedRules, own: Target, { record, sentAt }: Left, at: str
   return own.sentAt <= sentAt || own.sentAt > at;
 }
 
-/** Whether the row takes the article off sale by what waits, and how urgent that is. */
+/** Whether the waiting record takes the article off sale, and its priority. */
 function planOf(
   rules: FeedRules,
   { record, gone, live, queued, isQueuedGone, flightRecord }: Target,
@@ -169,7 +169,7 @@ function planOf(
   return [Number(isDrop), priority];
 }
 
-/** A row that does not wait is read again. */
+/** Stores transferred acknowledgements. A row that does not wait becomes dirty. */
 function saveGiven(
   store: Store,
   rules: FeedRules,
@@ -203,7 +203,7 @@ function saveGiven(
   );
 }
 
-/** Rows that wait: what takes an article off sale is counted by the guard, and waits until no request for it is under way any more. */
+/** Updates waiting rows: the guard counts drops, and a row waits until no request for its article may be in progress. */
 function saveChanged(store: Store, queued: readonly unknown[]): void {
   if (queued.length === 0) return;
   store

@@ -1,24 +1,24 @@
-/** Slots of a new set; their number is a power of two and doubles when half of them are taken. */
+/** Slots of a new set; their number is a power of two and doubles when half of them are used. */
 const SLOTS = 1_024;
-/** For so many keys room is made at once: 16 MB. */
+/** Maximum number of keys for which memory is allocated in advance: 16 MB. */
 const EXPECTED_MAX = 1_000_000;
 
 /**
- * Keys by a number of 53 bits that they hash to: a million of them in 16 MB. Two keys may be taken for one, about once in
- * 18,000 sets of a million: a key that is found there already must itself be compared before anything follows from it.
+ * A set of keys by 53-bit hashes: a million keys in 16 MB. In about one of 18,000 sets of a million keys two hashes are
+ * equal, so a key that is already in the set must itself be compared.
  */
 export class KeySet {
   /** 0: nothing. */
   #slots: Float64Array;
   #taken = 0;
 
-  /** @param expected so many keys at least, where that is known */
+  /** @param expected minimum number of keys, where it is known */
   constructor(expected = 0) {
     const slots = Math.min(expected, EXPECTED_MAX) * 2;
     this.#slots = new Float64Array(Math.max(SLOTS, 2 ** Math.ceil(Math.log2(slots + 2))));
   }
 
-  /** True where the key was not there. */
+  /** Returns whether the key was new. */
   add(key: readonly string[]): boolean {
     const hash = hashOf(key);
     const slot = this.#slotOf(hash);
@@ -34,7 +34,7 @@ export class KeySet {
     return this.#slots[this.#slotOf(hash)] === hash;
   }
 
-  /** Where the hash is, or would be. */
+  /** The slot of the hash, or the free one for it. */
   #slotOf(hash: number): number {
     const last = this.#slots.length - 1;
     let slot = hash & last;
@@ -50,8 +50,8 @@ export class KeySet {
 }
 
 /**
- * Two multiplicative hashes of 32 bits, each mixed with the other (Bryc's cyrb53). Empty parts at the end count for
- * nothing: a key of two columns is also kept in a table of four.
+ * Two multiplicative 32-bit hashes, each mixed with the other (Bryc's cyrb53). Trailing empty parts are ignored: a key of
+ * two columns is also stored padded to four.
  */
 function hashOf(key: readonly string[]): number {
   const last = key.findLastIndex((part) => part !== "");
@@ -59,7 +59,7 @@ function hashOf(key: readonly string[]): number {
   let b = 0x41c6ce57;
   for (let index = 0; index <= last; index++) {
     const part = key[index] ?? "";
-    // No unit of a text is as large: ends of parts cannot be taken for text.
+    // Larger than any UTF-16 unit, so that boundaries of parts differ from text.
     a = Math.imul(a ^ (0x10000 + part.length), 2654435761);
     b = Math.imul(b ^ (0x10000 + part.length), 1597334677);
     for (let at = 0; at < part.length; at++) {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 
-/** One part of a form: a field of text, or a file with its name and its media type. */
+/** One part of a form: a text field, or a file with its name and media type. */
 export interface FormPart {
   name: string;
   body: Buffer;
@@ -11,11 +11,11 @@ export interface FormPart {
 const LINE = "\r\n";
 
 /**
- * A form as `multipart/form-data` (RFC 7578), quoted as browsers do: in names only `"`, CR and LF are escaped, by
- * percent signs, and everything else is UTF-8.
+ * Encodes a form as `multipart/form-data` (RFC 7578), quoted as browsers do: in names only `"`, CR and LF are
+ * percent-encoded; everything else is UTF-8.
  *
- * @param identity text that differs from that of every other form, hashes of its files included: the boundary is made of
- *   it, so that no content can hold its own boundary, and the same form is always the same bytes.
+ * @param identity text unique to the form, including hashes of its files: the boundary is derived from it, so that no
+ *   content can contain its own boundary, and equal forms have equal bytes.
  */
 export function writeForm(parts: readonly FormPart[], identity: string): { contentType: string; body: Buffer } {
   const boundary = `erp-bridge-${hash("sha256", identity).slice(0, 40)}`;

@@ -3,20 +3,20 @@ import type { RecordPlace } from "../config/feed-level.ts";
 import type { Message } from "../messages/message.ts";
 import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "./feed.ts";
 
-/** What is known of one key of a feed. */
+/** The stored state of one key of a feed. */
 export interface FeedKeyState {
   sent: SentState | undefined;
   outbox: OutboxState | undefined;
-  /** Where the level stood in records of earlier templates. */
+  /** Places of the level in records of earlier templates. */
   formerLevels?: readonly RecordPlace[];
 }
 
 export interface SentState {
   record: string;
   gone: boolean;
-  /** Whether the site shows it as something to buy. */
+  /** Whether the article is on sale on the site. */
   live: boolean;
-  /** Acknowledged at the present address; false: it shows what was on the site, but not what is. */
+  /** Whether the acknowledgement is valid; otherwise it shows what was on the site, not what is there now. */
   current: boolean;
 }
 
@@ -25,32 +25,32 @@ export interface OutboxState {
   record: string;
   gone: boolean;
   state: "waiting" | "refused";
-  /** Sent once, outcome unknown: whatever is newest must be sent, even if it equals what was acknowledged. */
+  /** Record of a request with unknown outcome: the newest value must be sent even if it equals the acknowledged one. */
   flightRecord: string | null;
   lastError: string | null;
-  /** The key of the row that must be on the site before this one. */
+  /** Key of the row that must be on the site before this one. */
   parent?: string | null;
 }
 
-/** The ERP's row of that key now. */
+/** The ERP's current row with that key. */
 export type LocalRow = { kind: "row"; record: string } | { kind: "bad"; reason: Message } | { kind: "absent" };
 
 export type RowPlan =
   | { kind: "keep" }
-  /** The service has it: nothing is to be sent. */
+  /** The service already has it: the row leaves the outbox. */
   | { kind: "settled" }
   | { kind: "bad"; reason: Message }
   | { kind: "send"; record: string; gone: boolean; isDrop: boolean; priority: number };
 
-/** Zeros first, because they stop sales of what is not there; then decreases; then everything else. */
+/** Zeros first, because they stop sales of what is out of stock; then decreases; then everything else. */
 const PRIORITY = { zero: 0, decrease: 1, rest: 2 } as const;
 
-/** Decides what is sent for one key. Pure, so that the same rule serves changed keys, full comparisons and dry runs. */
+/** Decides what is sent for one key. Pure, and used for changed keys, full comparisons and dry runs. */
 export function planRow(rules: FeedRules, local: LocalRow, known: FeedKeyState): RowPlan {
   const { sent, outbox } = known;
   if (local.kind === "bad") return { kind: "bad", reason: local.reason };
   if (local.kind === "absent") return planAbsent(rules, known);
-  // Waiting already, or refused with exactly this content: only another one is tried again.
+  // Already waiting, or refused with exactly this content: only another content is tried again.
   if (outbox !== undefined && !outbox.gone && outbox.record === local.record) return { kind: "keep" };
   if (isSettled(known) && sent?.gone === false && isSameRecord(local.record, sent.record)) return nothingToSend(outbox);
   return { kind: "send", record: local.record, gone: false, ...prioritize(rules, local.record, known) };
@@ -62,14 +62,14 @@ function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   const record = last === undefined ? undefined : renderDeletion(rules, last, known.formerLevels);
   if (record === undefined) return nothingToSend(outbox);
   if (outbox?.gone && outbox.record === record) return { kind: "keep" };
-  // Where another row may name its article, that is found out when it is about to go.
+  // Whether another row names its article is checked when the deletion is due.
   const isOwn = rules.scope === "changed" && !rules.sharesArticles;
   const isSame = sent !== undefined && (sent.gone || (isOwn && isSameRecord(record, sent.record)));
   if (isSettled(known) && isSame) return nothingToSend(outbox);
   return { kind: "send", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
 }
 
-/** No outcome is unknown, and what was acknowledged still counts. */
+/** Whether no outcome is unknown and the acknowledgement is valid. */
 function isSettled({ sent, outbox }: FeedKeyState): boolean {
   return (outbox?.flightRecord ?? null) === null && sent?.current === true;
 }
@@ -78,7 +78,7 @@ function nothingToSend(outbox: OutboxState | undefined): RowPlan {
   return { kind: outbox === undefined ? "keep" : "settled" };
 }
 
-/** Whether a record takes off sale what the site has, and how urgent it is. */
+/** Whether a record takes an article off sale, and its priority. */
 export function prioritize(
   rules: FeedRules,
   record: string,
@@ -93,21 +93,21 @@ export function prioritize(
   return { isDrop: false, priority: isLess ? PRIORITY.decrease : PRIORITY.rest };
 }
 
-/** Of an article that the site may have: the record says what that of a deleted row would, as one that is switched off does. */
+/** Whether the record equals that of a deleted row, such as of a deactivated article, and the site may have the article. */
 function isOffSale(rules: FeedRules, record: string, { sent, outbox }: FeedKeyState): boolean {
   if (rules.scope === "whole" || (sent === undefined && (outbox?.flightRecord ?? null) === null)) return false;
   const deletion = renderDeletion(rules, record);
   return deletion !== undefined && isSameRecord(record, deletion);
 }
 
-/** Whether the site sells it, or may sell it because of a request whose answer never came. */
+/** Whether the site sells the article, or may sell it because of an unanswered request. */
 function isOnSite(rules: FeedRules, { sent, outbox }: FeedKeyState): boolean {
   if (sent?.live) return true;
   const doubt = outbox?.flightRecord ?? null;
   return doubt !== null && isLive(rules, { record: doubt, gone: false });
 }
 
-/** Whether a record is something to buy: not gone, and above zero where it has a number. */
+/** Whether a record is on sale: not deleted, and above zero where it has a quantity. */
 export function isLive(rules: FeedRules, sent: { record: string; gone: boolean }): boolean {
   if (sent.gone) return false;
   const level = parseDecimal(levelOf(rules, sent.record) ?? "");
@@ -115,7 +115,7 @@ export function isLive(rules: FeedRules, sent: { record: string; gone: boolean }
 }
 
 /**
- * Whether the rows that go to zero or away must wait for a person.
+ * Whether rows that go to zero or are deleted must wait for a person.
  * @param counts `pending`: such rows not approved; `recent`: such rows sent within `guard.over`; `live`: rows the site
  *   sells now.
  */

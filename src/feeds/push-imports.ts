@@ -1,7 +1,7 @@
 /*
- * Pushes changed rows of one feed. Keeps the guarantee that the newest local value wins: rows are committed as in
- * flight before their request leaves, and acknowledged only after the answer, fenced by the value that was sent. After
- * a crash in between they are sent again with their newest values, no sooner than the request could still arrive.
+ * Pushes changed rows of one feed. Guarantees that the newest local value wins: rows are committed as in flight before
+ * their request is sent, and acknowledged only after the answer, fenced by the value that was sent. After a crash in
+ * between they are sent again with their newest values, not before the earlier request can no longer arrive.
  */
 
 import type { FeedName } from "../config/feed-names.ts";
@@ -40,18 +40,18 @@ import type { SendOptions, SendPass } from "./send-pass.ts";
 import { SendRows } from "./send-rows.ts";
 import { sourceFault } from "./source-reader.ts";
 
-/** Requests in one pass; the next follows at once, and other feeds and a stop get their turn in between. */
+/** Requests per pass; the next pass follows at once, and other feeds or a stop can run in between. */
 const REQUESTS_PER_PASS = 20;
-/** Quarantined rows that are tried again at once, and how long until the next ones are. */
+/** Quarantined rows that are retried at a time, and the pause until the next ones. */
 const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
-/** Holds that stand for a lasting refusal by the service. */
+/** Reasons of holds for a lasting refusal by the service. */
 const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
-/** No row that goes to zero or away is held back. */
+/** As `dropRound`: no row is held back by the guard. */
 const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
 
 export interface PushOptions extends SendOptions {
-  /** Feeds whose backlog goes first: stock before prices before catalog before images. */
+  /** Feeds whose backlog is sent first: stock before prices before catalog before images. */
   earlier: readonly PushImports[];
 }
 
@@ -62,21 +62,21 @@ export class PushImports implements Job {
   readonly #options: PushOptions;
   readonly #sendRows: SendRows;
   readonly #changes: FeedChanges;
-  /** What another process or a failure left open has been counted from now. */
+  /** Times left by another process or a failure have been set relative to now. */
   #areClocksSet = false;
   /** The one row to send, at a person's request. */
   #only: readonly string[] | undefined;
-  /** What may go in this pass; fixed at its start, so that nothing becomes due behind the guard's back. */
+  /** What may be sent in this pass; fixed at its start, so that no row becomes due after the guard has counted. */
   #limits: SendLimits | undefined;
-  /** The last pass failed in a way that concerns this feed alone: others do not wait for it. */
+  /** The last pass failed in a way that concerns only this feed: others do not wait for it. */
   #hasFailed = false;
-  /** Files changed between their look and their request, and the rows of the last pass waited for another look. */
+  /** In the last pass files changed between their check and their request, and their rows waited for another check. */
   #isStale = false;
-  /** Monotonic time before which no quarantined row is tried again. */
+  /** Monotonic time before which no quarantined row is retried. */
   #retryAtMs = 0;
   /** How often this feed has had nothing left to send. */
   #drains = 0;
-  /** The drains of the earlier feeds when this one began to let them go first. */
+  /** `#drains` of the earlier feeds when this one began to wait for them. */
   #yieldedAt: readonly number[] | undefined;
 
   constructor(context: JobContext, options: PushOptions) {
@@ -89,14 +89,14 @@ export class PushImports implements Job {
     this.#changes = new FeedChanges(this.#context, options.rules);
   }
 
-  /** All rows are compared in the next pass: the backstop for changes that left no trace. */
+  /** Makes the next pass compare all rows: the fallback for changes that left no trace. */
   async requestCompare(because: Message, signal: AbortSignal): Promise<void> {
     await commit(this.#context, signal, () => requestCompare(this.#context.store, this.name, because));
   }
 
   /**
-   * Until the returned function is called, passes look at one row and send no other.
-   * @param reference the row's key, as it stands in `quarantine`: its columns joined by `/`
+   * Limits passes to one row until the returned function is called.
+   * @param reference the row's key as in `quarantine`: its columns joined by `/`
    */
   limitTo(reference: string): () => void {
     this.#only = keyOfReference(this.#options.rules, reference);
@@ -105,7 +105,7 @@ export class PushImports implements Job {
     };
   }
 
-  /** Everything that needs no service, also while a hold stands: one row a key says what waits. */
+  /** Everything that needs no request to the service; also runs while a hold stands, so that the outbox is up to date. */
   async prepare(
     signal: AbortSignal,
   ): Promise<{ counts: Record<string, number>; hasWork: boolean; isAwaiting?: boolean }> {
@@ -148,7 +148,7 @@ export class PushImports implements Job {
       this.#changes.forgetScan();
       const hold = planHold(error, this.name);
       this.#hasFailed = hold === undefined || hold.area === this.name;
-      // Its end may not have been written: the next pass counts whatever is open from then.
+      // The end of a request may not have been stored: the next pass sets times relative to then.
       this.#areClocksSet = false;
       if (!pass.trial.hasAccepted || signal.aborted) throw error;
       return { outcome: "done", counts: pass.counts, failure: asError(error) };
@@ -172,7 +172,7 @@ export class PushImports implements Job {
 
   // ---------------------------------------------------------------------------------------------------- what waits
 
-  /** Once in a process, and after a failure whose end could not be written. */
+  /** Once per process, and after each failure. */
   async #setClocks(signal: AbortSignal): Promise<void> {
     if (this.#areClocksSet) return;
     const { store, clock } = this.#context;
@@ -183,7 +183,7 @@ export class PushImports implements Job {
     this.#areClocksSet = true;
   }
 
-  /** Acknowledgements that do not count any more, before anything is compared with them. */
+  /** Marks invalid acknowledgements before any row is compared with them. */
   async #markInvalidated(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const { rules } = this.#options;
@@ -197,13 +197,13 @@ export class PushImports implements Job {
     });
   }
 
-  /** Rows that go to zero or away wait for a person where they are too many at once; the others go on. */
+  /** Rows that go to zero or are deleted wait for a person where they are too many at once; other rows are sent. */
   async #guard(signal: AbortSignal): Promise<SendLimits> {
     const { store, clock, log } = this.#context;
     const { rules } = this.#options;
     const feed = loadFeed(store, rules.name);
     const limits = this.#limitsNow(feed);
-    // While rows wait, the window does not move on: time alone must not let them through.
+    // While rows wait, the window does not move: they must not pass just because time passes.
     const windowStartMs = (feed.guardSince === null ? clock.nowMs() : Date.parse(feed.guardSince)) - rules.guard.overMs;
     const drops = countDrops(store, rules, { since: isoTime(windowStartMs), awayBeforeMs: limits.awayBeforeMs });
     const guarded = isGuarded(rules.guard, { ...drops, live: feed.liveCount });
@@ -226,7 +226,7 @@ export class PushImports implements Job {
         );
       }
     }
-    // After the number was written: an approval in between lets fewer rows go than it showed, never more.
+    // After the number was stored: an approval in between then covers fewer rows than were shown, never more.
     if (guarded) {
       const options = { awayBeforeMs: limits.awayBeforeMs, limit: ROWS_PER_COMMIT };
       await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
@@ -246,7 +246,7 @@ export class PushImports implements Job {
     }
   }
 
-  /** True where nothing that may go is left. */
+  /** Returns whether no row is left that may be sent. */
   async #send(pass: SendPass): Promise<boolean> {
     const { rules } = this.#options;
     const { files } = this.#context;
@@ -267,13 +267,13 @@ export class PushImports implements Job {
       this.#isStale = stale > 0;
       if (stale > 0) this.#changes.forgetScan();
       if (rows.length > 0) await this.#sendRows.send(pass, rows);
-      // Their rows are absorbed again at once; a file that never stays the same waits for the schedule.
+      // Their rows are absorbed again at once; a file that changes all the time waits for the schedule.
       if (stale > 0) return wasStale;
     }
     return false;
   }
 
-  /** The rows of the next requests, in flight already where nothing but their request is left to do. */
+  /** Loads the rows of the next requests, and marks them as in flight, except for images and whole tables. */
   async #take({ signal }: SendPass, chunk: number, requests: number): Promise<OutboxRow[]> {
     const { flights } = this.#sendRows.request;
     if (chunk < 0 || this.#context.files !== undefined) {
@@ -284,11 +284,11 @@ export class PushImports implements Job {
     return await flights.take(() => this.#nextRows(limit), signal);
   }
 
-  /** A row from the far end of what waits, to find out whether the service takes anything at all. */
+  /** A row from the end of the outbox, as a control: whether the service accepts anything at all. */
   async #controlRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
     const { store, files } = this.#context;
     const { rules } = this.#options;
-    // The files of the rows under way are in memory: another row's would take their place.
+    // The files of the rows being sent are in memory, and another row's would replace them.
     if (this.#only !== undefined || (files !== undefined && rules.chunk > 1)) return undefined;
     const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
     const row = loadLastSendable(store, rules, { ...limits, nowMs: this.#context.clock.monotonicMs() });
@@ -296,13 +296,13 @@ export class PushImports implements Job {
     return (await files.take([row], signal)).rows[0];
   }
 
-  /** Whether the service had said no to this feed, or to all. */
+  /** Whether the feed or the area is on hold because the service refuses requests. */
   #isHeld(): boolean {
     const { store } = this.#context;
     return this.areas.some((area) => loadHoldsOf(store, area).some(({ reason }) => SAID_NO.has(reason)));
   }
 
-  /** What was refused before the trouble ended may have been refused for it. */
+  /** Makes refused rows due at once: they may have been refused because of trouble that is now over. */
   async #wakeRefused(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
@@ -310,7 +310,7 @@ export class PushImports implements Job {
     this.#retryAtMs = 0;
   }
 
-  /** Quarantined rows that are tried again by themselves, where it is time for some. */
+  /** Quarantined rows that are due for an automatic retry. */
   #rowsToRetry(): OutboxRow[] {
     const { store, clock } = this.#context;
     const { rules } = this.#options;
@@ -344,7 +344,7 @@ export class PushImports implements Job {
     const { rows } = (await files?.take(next, pass.signal)) ?? { rows: next };
     this.#retryAtMs = clock.monotonicMs() + RETRY_PAUSE_MS;
     if (rows.length === 0) return;
-    // A service that has begun to take them gets the others soon.
+    // Where the service accepts some of them, the others are sent soon.
     const { request } = this.#sendRows;
     if ((await retryRefused(this.#context, rules, { request, pass, rows })) > 0) await this.#wakeRefused(pass.signal);
   }
@@ -360,15 +360,15 @@ export class PushImports implements Job {
     const { store, clock } = this.#context;
     const { rules } = this.#options;
     const limits = { ...(this.#limits ?? this.#limitsNow(loadFeed(store, rules.name))), nowMs: clock.monotonicMs() };
-    // A whole table carries every row, so none of them may go while an earlier request may still arrive.
+    // A whole table contains all rows, so it is not sent while an earlier request may still arrive.
     if (rules.scope === "whole" && hasInFlight(store, rules, limits.nowMs)) return [];
     if (this.#only !== undefined) return loadSendableRow(store, rules, limits, this.#only);
     return loadSendable(store, rules, limits, limit);
   }
 
   /**
-   * A backlog drains in the order of what costs most to have wrong. An earlier feed that fails or waits for a person is
-   * not waited for, nor is one that has drained since: a busy stock feed has something new at every pass.
+   * Backlogs are sent in the order of the damage that stale values do. This feed does not wait for an earlier one that
+   * fails or waits for a person, or that was empty since: a busy stock feed has new rows in every pass.
    */
   #mustYield(): boolean {
     if (this.#only !== undefined) return false;

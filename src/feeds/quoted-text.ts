@@ -1,14 +1,14 @@
 /*
- * Text in double quotes in views: `SELECT "main" AS warehouse`. SQLite takes a word in double quotes for text where no column has that name,
- * unless it is built without that, as the one here is; the ERP's may read such a view. Read are copies of the views, for the one connection
- * alone, in which exactly those words that SQLite refuses stand in single quotes. Where one word is a column in one place and
- * text in another, SQLite's own errors show which place it means.
+ * Views with text in double quotes: `SELECT "main" AS warehouse`. SQLite treats a word in double quotes as text where no
+ * column has that name, unless built without this feature, as it is here; the ERP's SQLite may accept such a view. So
+ * temporary copies of the views are read, private to the connection, with single quotes around exactly the words that
+ * SQLite rejects. Where a word is a column in one place and text in another, SQLite's errors show which place it means.
  */
 import type Database from "better-sqlite3";
 import { SQL_TOKENS } from "../config/source-text.ts";
 import { quoteName, refusedWord } from "../database/quote-name.ts";
 
-/** Each costs some statements for every time that its word occurs. */
+/** Each place costs some statements for every occurrence of its word. */
 const PLACES_MAX = 100;
 
 interface View {
@@ -21,13 +21,13 @@ interface Place {
   view: View;
   index: number;
   token: string;
-  /** A word that stands nowhere, to be put in its place. */
+  /** A unique word that temporarily replaces it. */
   mark: string;
 }
 
 /**
- * What `read` gives, which only prepares statements.
- * @throws what it throws, where that is anything else, or stands in no view
+ * Returns the result of `read`, which must only prepare statements.
+ * @throws other errors of `read`, and those for words that are in no view
  */
 export function readQuotedText<T>(db: Database.Database, read: () => T): T {
   let views: View[] | undefined;
@@ -45,7 +45,7 @@ export function readQuotedText<T>(db: Database.Database, read: () => T): T {
   }
 }
 
-/** All of them: a view that stands in the schema reads others that stand there, and no copies. */
+/** Copies all views: a view in the main schema would read other originals, not copies. */
 function listViews(db: Database.Database): View[] {
   const rows = db
     .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM main.sqlite_schema WHERE type = 'view'")
@@ -57,7 +57,7 @@ function listViews(db: Database.Database): View[] {
   return views;
 }
 
-/** The place at which the word is refused first: of those up to which nothing else is refused, the one that SQLite comes to last. */
+/** The place at which the word is first rejected: of those that SQLite reaches before any other error, the last. */
 function findPlace(
   db: Database.Database,
   views: readonly View[],

@@ -1,6 +1,6 @@
 /*
- * By what the service has an article: the properties of a record that name it. They are part of what was acknowledged: where
- * a row's new record names another article, the former one is on the site still and goes away as any row that is gone.
+ * The properties of a record by which the service identifies an article. Where a row's new record names another article,
+ * the former one is still on the site and is deleted like that of a deleted row.
  */
 import { Buffer } from "node:buffer";
 import { normalizeDecimal } from "../answers/decimal.ts";
@@ -9,18 +9,18 @@ import { elementsOf, kindOf, memberOf, type Span, stringOf, textOf } from "../an
 import { scanJson } from "../answers/scan-json.ts";
 import type { Template, TemplateNode } from "../answers/template.ts";
 
-/** What names an article in the service's own examples. */
+/** The property that identifies an article in the service's examples. */
 const ARTICLE = "sku";
 const BESIDES = ["warehouse", "price_type", "position"];
-/** Columns that say how much, for how much, and whether; of any feed. */
+/** Columns of quantities, prices and flags of any feed, which identify nothing. */
 const VALUES = ["available", "quantity", "reserved", "price", "old_price", "active"];
-/** Names of properties that go into templates and statements as they are. */
+/** Names of properties that need no quoting in templates and statements. */
 const PLAIN = /^[\p{L}\p{N}_-]+$/u;
 
 interface IdentityRules {
   keys: readonly string[];
   record: Template;
-  /** Columns of the number that can be sold. */
+  /** Columns of the available quantity. */
   levelColumns: readonly string[];
   resultKey: JsonPath | null;
 }
@@ -29,9 +29,9 @@ interface IdentityRules {
 type Place = readonly string[];
 
 /**
- * The properties that name the article: `sku`, with `warehouse`, `price_type` and `position` beside it; without a `sku` those that
- * the key columns make, and where not every one of them stands in the record, the one of `result.key`, or the only other one
- * that is made of columns and is no value. None where that is ambiguous.
+ * The properties that identify the article: `sku`, with `warehouse`, `price_type` and `position` beside it. Without `sku`
+ * those made of the key columns; where a key column is missing in the record, also the property of `result.key`, or the only
+ * other one made of columns that are no values. Empty where that is ambiguous.
  * @example
  * identityOf({ keys: ["id"], … }) // of { sku: "{article}", warehouse: "main", quantity: "{available}" }: [["sku"]]
  */
@@ -46,9 +46,9 @@ export function identityOf({ keys, record, levelColumns, resultKey }: IdentityRu
   const places = [...new Set(ofKeys)].flatMap((one) => (one === undefined ? [] : [one]));
   if (!ofKeys.includes(undefined)) return places.map(({ steps }) => steps);
   const last = resultKey?.steps.at(-1);
-  const told = typeof last === "string" ? at(last) : undefined;
+  const reported = typeof last === "string" ? at(last) : undefined;
   const others = named.filter(({ columns }) => !columns.some((column) => keys.includes(column)));
-  const other = told ?? (others.length === 1 ? others[0] : undefined);
+  const other = reported ?? (others.length === 1 ? others[0] : undefined);
   return other === undefined ? [] : [...places.filter((one) => one !== other), other].map(({ steps }) => steps);
 }
 
@@ -58,7 +58,7 @@ interface ArticleRules {
   record: Template;
 }
 
-/** Whether no two rows of the source can name the same article: what names it holds every column of the key. */
+/** Whether no two rows of the source can name the same article: its properties contain all key columns. */
 export function isOneRowEach({ keys, identity, record }: ArticleRules): boolean {
   const nodes = identity.map((steps) => nodeAt(record.root, steps));
   const holds = (node: TemplateNode | undefined, key: string) =>
@@ -69,11 +69,11 @@ export function isOneRowEach({ keys, identity, record }: ArticleRules): boolean 
 interface Named {
   steps: Place;
   columns: readonly string[];
-  /** It is the column and nothing else. */
+  /** Whether it is a single column without other text. */
   isPure: boolean;
 }
 
-/** Texts and numbers of the template that are made of columns other than values. */
+/** Texts and numbers of the template made of columns that are no values. */
 function namesIn(node: TemplateNode, values: ReadonlySet<string>, steps: Place = []): Named[] {
   if (node.kind === "object")
     return node.members.flatMap(({ key, value }) => (PLAIN.test(key) ? namesIn(value, values, [...steps, key]) : []));
@@ -86,7 +86,7 @@ function namesIn(node: TemplateNode, values: ReadonlySet<string>, steps: Place =
   return [{ steps, columns: [...new Set(parts.map(({ name }) => name))], isPure: node.parts.length === 1 }];
 }
 
-/** Whether two records name different articles. A property that one of them lacks decides nothing. */
+/** Whether two records name different articles. A property that one of them lacks is ignored. */
 export function isOtherArticle(identity: readonly Place[], a: string, b: string): boolean {
   return identity.some((steps) => {
     const [one, other] = [textAt(a, steps), textAt(b, steps)];
@@ -94,13 +94,13 @@ export function isOtherArticle(identity: readonly Place[], a: string, b: string)
   });
 }
 
-/** The same in SQL, for columns that hold a record each; true also for some that {@link isOtherArticle} denies. */
+/** The same in SQL, for two columns with records; also true for some records for which {@link isOtherArticle} is false. */
 export function isOtherInSql(identity: readonly Place[], a: string, b: string): string {
   const differ = identity.map((steps) => `(${jsonAt(a, steps)}) <> (${jsonAt(b, steps)})`);
   return differ.length === 0 ? "0" : `(${differ.join(" OR ")})`;
 }
 
-/** What names the article of a record, in SQL; NULL where a property is missing. Equal texts are of one article, others may be. */
+/** SQL for the article of a record; NULL where a property is missing. Equal texts mean one article; different ones may too. */
 export function articleInSql(identity: readonly Place[], record: string): string {
   return identity.map((steps) => `(${jsonAt(record, steps)})`).join(" || char(10) || ");
 }
@@ -109,7 +109,7 @@ function jsonAt(record: string, steps: Place): string {
   return [record, ...steps.map((step) => `'${step}'`)].join(" -> ");
 }
 
-/** What a template has at a place. */
+/** The node of a template at a place. */
 export function nodeAt(root: TemplateNode, steps: readonly PathStep[]): TemplateNode | undefined {
   return steps.reduce<TemplateNode | undefined>((node, step) => {
     if (node?.kind === "object") return node.members.find(({ key }) => key === step)?.value;
@@ -117,7 +117,7 @@ export function nodeAt(root: TemplateNode, steps: readonly PathStep[]): Template
   }, root);
 }
 
-/** A text or a number of the record, `""` for null; undefined where it says nothing there. */
+/** A text or number of the record, `""` for null; undefined where the place has none. */
 export function textAt(record: string, steps: readonly PathStep[]): string | undefined {
   const bytes = Buffer.from(record, "utf8");
   const span = steps.reduce<Span | undefined>((at, step) => {

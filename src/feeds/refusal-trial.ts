@@ -2,14 +2,14 @@ import { Breaker } from "../pass/breaker.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Rows from other places that are tried before a service that refuses several in a row is held. */
+/** Control rows that are tried before a service that refuses several rows in a row is put on hold. */
 const CONTROLS = 3;
-/** The same where it has accepted something in this pass: there may be many bad records among the good ones. */
+/** The same where it has accepted something in this pass, because there may be many bad records among the good ones. */
 const CONTROLS_AFTER_ACCEPTANCE = 30;
-/** So many requests refused before the first acceptance of a pass: a row from elsewhere is tried before it is divided further. */
+/** After so many refused requests before the first acceptance of a pass, a control row is tried before further division. */
 const REFUSED_BEFORE_CONTROL = 2;
 
-/** The service's answer to a part of a chunk that it did not take. */
+/** The service's answer to a part of a chunk that it refused. */
 export interface Refusal {
   status: number;
   words: string;
@@ -19,16 +19,16 @@ export type RefusedAlone<R> = Refusal & { row: R };
 
 export type TrialStep<R> =
   | { kind: "send"; rows: readonly R[] }
-  /** Every part was answered. */
+  /** All parts were answered. */
   | { kind: "done" }
-  /** Several refusals in a row, from several places: the service is out of order, and no record is blamed. */
+  /** Several refusals in a row, from different places of the outbox: the service is the cause, not a record. */
   | { kind: "trouble" };
 
 /**
- * Finds out which records of a feed the service refuses, and whether that says anything of them. A refused chunk is
- * divided until each refused record stands alone, in about 2·log2(n) requests. A record that is refused alone is blamed
- * only where another one is accepted in the same pass; several in a row without an acceptance, with rows from other
- * places among them, are the service's own trouble.
+ * Finds out which records of a feed the service refuses, and whether the records are the cause. A refused chunk is divided
+ * until each refused record is sent alone, in about 2·log2(n) requests. A record that is refused alone counts as the cause
+ * only where another one is accepted in the same pass; several refusals in a row without an acceptance, including control
+ * rows from other places, are trouble of the service.
  *
  * @example
  * const trial = new RefusalTrial<Row>(0);
@@ -42,14 +42,14 @@ export type TrialStep<R> =
  */
 export class RefusalTrial<R extends { id: number; tries: number }> {
   readonly #breaker = new Breaker();
-  /** The last part goes first. */
+  /** The last part is sent first. */
   #parts: (readonly R[])[] = [];
-  /** Refused alone, and nothing was accepted since. */
+  /** Rows refused alone, with nothing accepted since. */
   #suspects: RefusedAlone<R>[] = [];
   #refusedInRow = 0;
   #controls = 0;
 
-  /** @param unproven rows that were refused in earlier passes, with nothing accepted since. */
+  /** @param unproven number of rows refused in earlier passes, with nothing accepted since */
   constructor(unproven: number) {
     for (let earlier = 0; earlier < unproven && !this.#breaker.isOpen; earlier++) this.#breaker.fail();
   }
@@ -64,7 +64,7 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     return this.#suspects;
   }
 
-  /** Rows of the chunk that were not tried alone. */
+  /** Whether parts of the chunk were not sent yet. */
   get hasPending(): boolean {
     return this.#parts.length > 0;
   }
@@ -73,12 +73,12 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     this.#parts.push(rows);
   }
 
-  /** An answer counts only after others were answered. */
+  /** Sends the rows again after all other parts: their answer can only be interpreted then. */
   postpone(rows: readonly R[]): void {
     this.#parts.unshift(rows);
   }
 
-  /** @param lastInQueue a row from the far end of what waits, where there is one that can be sent. */
+  /** @param lastInQueue returns a row from the end of the outbox, where there is one that can be sent */
   async next(lastInQueue: () => Promise<R | undefined>): Promise<TrialStep<R>> {
     const isStuck = !this.hasAccepted && this.#refusedInRow >= REFUSED_BEFORE_CONTROL;
     if (this.#breaker.isOpen || isStuck) {
@@ -90,9 +90,9 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     return rows === undefined ? { kind: "done" } : { kind: "send", rows };
   }
 
-  /** Records were accepted. Returns those whose refusal is proven by it. */
+  /** To be called after an acceptance. Returns the rows whose refusal is proven by it. */
   accept(): RefusedAlone<R>[] {
-    // Several before the first acceptance: perhaps the service is well again only now. They are tried once more.
+    // Several refusals before the first acceptance: the service may have just recovered. They are tried once more.
     const isRecovery = !this.hasAccepted && this.#suspects.length > 1;
     const proven = isRecovery ? [] : this.#suspects;
     this.#breaker.succeed();
@@ -102,25 +102,25 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     return proven;
   }
 
-  /** A part was refused: it is divided, or returned where it is one row. */
+  /** To be called after a refusal: divides the part, or returns it where it is one row. */
   refuse(rows: readonly R[], refusal: Refusal): RefusedAlone<R>[] {
-    // A record that is too large is no evidence about the service.
+    // A request that is too large is no evidence about the service.
     if (rows.length === 1 || refusal.status !== 413) this.#refusedInRow += 1;
     if (rows.length <= 1) return this.refuseEach(rows.map((row) => ({ ...refusal, row })));
     this.divide(rows);
     return [];
   }
 
-  /** Some of the rows were accepted; which is unknown. */
+  /** Divides a part of which an unknown share was accepted. */
   divide(rows: readonly R[]): readonly (readonly R[])[] {
     const half = Math.ceil(rows.length / 2);
-    // The first half goes first, so that rows keep their order of urgency.
+    // The first half is sent first, so that rows keep their priority.
     const halves = [rows.slice(half), rows.slice(0, half)];
     this.#parts.push(...halves);
     return halves;
   }
 
-  /** Each of these rows was refused by name, and none beside them was accepted. */
+  /** To be called where each of these rows was refused by name, and no other row was accepted. */
   refuseEach(refused: readonly RefusedAlone<R>[]): RefusedAlone<R>[] {
     for (const each of refused) {
       this.#suspects.push(each);
@@ -129,12 +129,12 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
     return [...refused];
   }
 
-  /** The far end of the queue, then places all over the chunk: bad records often lie side by side. */
+  /** A row from the end of the outbox, then from different places of the chunk: bad records are often adjacent. */
   async #nextControl(lastInQueue: () => Promise<R | undefined>): Promise<R | undefined> {
     if (this.#controls >= (this.hasAccepted ? CONTROLS_AFTER_ACCEPTANCE : CONTROLS)) return undefined;
     this.#controls += 1;
     const left = this.#parts.toReversed().flat();
-    // Far apart: the end, then quarters of what is left, whatever those are by now.
+    // Spread out: the end of the remaining rows, then their quarters.
     const nearby = left.at(Math.floor((left.length * (this.#controls % 4)) / 4) - 1);
     const control = (this.#controls === 1 ? await lastInQueue() : undefined) ?? nearby;
     if (control === undefined) return undefined;
@@ -150,17 +150,17 @@ export function wordsOf({ status, words }: Refusal): string {
   return words === "" ? String(status) : `${status}: ${words}`;
 }
 
-/** When a row that was refused alone, with nothing to prove it, is tried again if nothing else is accepted before. */
+/** Delay in milliseconds until a set-aside row is retried, if nothing else is accepted before. */
 export function setAsideMs(tries: number): number {
   return Math.min(HOUR_MS, 5 * MINUTE_MS * 2 ** Math.min(tries, 10));
 }
 
-/** When a quarantined row is tried again by itself: after 10 minutes, an hour, six hours, and then every twelve. */
+/** Delay in milliseconds until a quarantined row is retried: 10 minutes, an hour, six hours, and then always twelve. */
 export function retryRefusedMs(tries: number): number {
   return Math.min(12 * HOUR_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));
 }
 
-/** Statuses that speak of a record for good; what others refuse waits. 2xx is an answer that reports an error. */
+/** Statuses of permanent refusals of a record; after others the row waits. 2xx is an answer that reports an error. */
 export function isOfRecord(status: number): boolean {
   return status === 400 || status === 413 || status === 422 || (status >= 200 && status < 300);
 }

@@ -1,6 +1,6 @@
 /*
- * Rows of the outbox that the service has refused: set aside until something proves that it was about them, or in
- * quarantine; each is tried again at its own time. Inside the caller's transaction, together with the quarantine.
+ * Refused rows of the outbox: set aside until it is proven that they are the cause, or in quarantine. Each has its own time
+ * for a retry. Functions run inside the caller's transaction, together with writes to the quarantine.
  */
 
 import type { Store } from "../database/store.ts";
@@ -9,10 +9,10 @@ import { changeSome, loadRows, type OutboxRow } from "./feed-outbox.ts";
 import { paddedKey, UNSHOWN } from "./feed-rows.ts";
 import { markKeyDirty } from "./feed-source.ts";
 
-/** What a refusal leaves of a row's former request. */
+/** The row and its former request, which a refusal leaves in flight. */
 type Refusable = Pick<OutboxRow, "id" | "flightRecord" | "flightUntilMs">;
 
-/** The service refused it alone, and nothing shows yet that the record is the cause: it waits. */
+/** Sets aside a row that was refused alone and is not yet proven to be the cause. */
 export function saveSetAside(
   store: Store,
   { id, flightRecord, flightUntilMs }: Refusable,
@@ -26,12 +26,12 @@ export function saveSetAside(
     .run(Number(isForGood), retryMs, flightRecord, flightUntilMs, error, id);
 }
 
-/** Others are accepted, and this one is refused in a way that is not for good: it waits for its own time. */
+/** For a row with a temporary refusal while others are accepted: it waits for its retry. */
 export function savePassingRefusal(store: Store, id: number): void {
   store.prepare("UPDATE feed_outbox SET refusal = 'passing' WHERE id = ?").run(id);
 }
 
-/** The service refuses it; `row` shows whether the outcome of an earlier value is unknown. */
+/** Marks a row as refused; the second parameter has its earlier request with unknown outcome, if any. */
 export function markRefused(
   store: Store,
   { id, flightRecord, flightUntilMs }: Refusable,
@@ -45,7 +45,7 @@ export function markRefused(
     .run(retryMs, tries, flightRecord, flightUntilMs, error, id);
 }
 
-/** The service refuses what it had accepted before, because it is sent the whole table each time. */
+/** For a row of a whole table that the service had accepted before and now refuses. */
 export function saveRefused(
   store: Store,
   rules: FeedRules,
@@ -59,7 +59,7 @@ export function saveRefused(
     .run(rules.feedId, ...paddedKey(refused.key), refused.record, refused.at, refused.error, refused.retryMs);
 }
 
-/** The service accepts something: rows that were set aside, or are in quarantine, find out now whether it takes them too. */
+/** Makes set-aside or quarantined rows due at once, because the service accepts something. */
 export function wake(
   store: Store,
   rules: FeedRules,
@@ -71,7 +71,7 @@ export function wake(
   return changeSome(store, "retry_ms = @nowMs", where, { feed: rules.feedId, nowMs, limit });
 }
 
-/** Rows that wait were refused under other rules, or a person has them tried: they go now. */
+/** Makes set-aside rows due, because the rules have changed or a person has requested it. */
 export function clearSetAside(store: Store, feedId: number, limit: number): number {
   return changeSome(
     store,
@@ -81,7 +81,7 @@ export function clearSetAside(store: Store, feedId: number, limit: number): numb
   );
 }
 
-/** Quarantined rows are tried again no sooner than then. */
+/** Sets the earliest time of the next retry of quarantined rows. */
 export function saveRetryTime(
   store: Store,
   rows: readonly Pick<OutboxRow, "id">[],
@@ -93,19 +93,19 @@ export function saveRetryTime(
   for (const { id } of rows) save.run(retry.atMs, Number(retry.isTried), id);
 }
 
-/** Some of the rows that the service refused, each by itself; those that cannot be rendered are not among them. */
+/** Rows that the service has refused, up to `limit`, without those that cannot be rendered. */
 export function loadRefused(store: Store, rules: FeedRules, limit: number): OutboxRow[] {
   return loadRows(store, rules, { limit })(`${REFUSED} ORDER BY id LIMIT @limit`);
 }
 
-/** Rows below this one that were refused, perhaps because it was not there. */
+/** Refused children of this row, which may have been refused because it was missing. */
 export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonly string[]): OutboxRow[] {
   return loadRows(store, rules, { parent: key[0] ?? "" })(`${REFUSED} AND parent = @parent ORDER BY id`);
 }
 
 const REFUSED = "INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused' AND record <> 'null'";
 
-/** It was not the row's fault: it waits again, and nothing is held against it. */
+/** For a row that was not the cause: it waits again, and its record leaves the quarantine. */
 export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
   markWaiting(store, row.id);
   store
@@ -113,7 +113,7 @@ export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: nu
     .run(rules.name, row.reference);
 }
 
-/** A refused row goes again, past no former decision of the guard. `proven`: it was blamed by right, and is held again where refused again. */
+/** Makes a refused row wait again; the guard decides anew. `proven`: its refusal was proven, so another one quarantines it again. */
 export function markWaiting(store: Store, id: number, refusal: "proven" | null = null): void {
   store
     .prepare(
@@ -124,8 +124,8 @@ export function markWaiting(store: Store, id: number, refusal: "proven" | null =
 }
 
 /**
- * Gives the refused row of a reference another try: `waiting`, it goes again; `dirty`, it could not be rendered and is read
- * again; `settled`, nothing is refused under this key any more.
+ * Retries the refused row of a reference. Returns `waiting`: it is sent again; `dirty`: it could not be rendered and is read
+ * again; `settled`: no row with this key is refused.
  */
 export function retryFeedRow(store: Store, rules: FeedRules, reference: string): "waiting" | "dirty" | "settled" {
   const key = paddedKey(keyOfReference(rules, reference));

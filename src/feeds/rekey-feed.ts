@@ -1,7 +1,7 @@
 /*
- * A feed whose key columns were changed: what was acknowledged keeps its meaning under the new names, so that nothing
- * goes to zero for the change and the guard counts what it counted before. What nothing names stays as a row of its
- * former key, and goes away as any other, or waits for a person: see `planName`.
+ * Applies a change of a feed's key columns. Acknowledgements are moved to the new keys, so that no row goes to zero because
+ * of the change and the guard's counts stay correct. Rows without a new key stay as rows of their former key, and are
+ * deleted like others or wait for a person: see `planName`.
  */
 import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
@@ -39,7 +39,7 @@ import { type Handed, handOver } from "./handed-rows.ts";
 /** Rows moved in one transaction. */
 const ROWS_PER_COMMIT = 500;
 
-/** Names everything anew where that is due. @throws BridgeError where the source cannot be read: nothing is moved then. */
+/** Renames all rows where that is due. @throws BridgeError where the source cannot be read: nothing is moved then */
 export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, log, clock } = context;
   const rekey = loadRekey(store, rules);
@@ -76,10 +76,10 @@ export async function rekeyFeed(context: JobContext, rules: FeedRules, signal: A
 }
 
 /**
- * A key that was changed once more before all rows had their names. Where they had, they go back to their place first; else those that
- * had are named with the rows of former keys, and the others from the name that they still have.
- * @param between the rules in between
- * @returns under which rules the rows in their place are named
+ * For a key that is changed again before the last change was complete. If all rows have their new keys, they are moved back
+ * first; else the renamed ones become rows of a former key, and the others are renamed from the key that they still have.
+ * @param between the rules of the incomplete change
+ * @returns the rules under which the remaining rows are keyed
  */
 export async function endRekey(
   context: JobContext,
@@ -99,7 +99,7 @@ export async function endRekey(
   return rekey.from;
 }
 
-/** Rows of former keys that go away: a person said so, or their article has not come back. */
+/** Deletes rows of former keys: by a person's decision, or because their article has not returned to the source. */
 export async function settleFormer(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   const awayBefore = isoTime(clock.nowMs() - rules.deleteAfterMs);
@@ -119,7 +119,7 @@ export async function settleFormer(context: JobContext, rules: FeedRules, signal
   }
 }
 
-/** Gives what the site has of the row where the source has its article by now, under a name that was not known before: then it is that row. */
+/** Returns what to transfer where the source has the row's article by now; otherwise queues its deletion or keeps it. */
 function settleRow(
   { store, clock }: JobContext,
   rules: FeedRules,
@@ -140,7 +140,7 @@ function settleRow(
     return [];
   }
   const deletion = renderDeletion(rules, row.record, loadFormerLevels(store, rules));
-  // Nothing is sent of a row that is gone, and nothing of this one.
+  // Deleted rows send nothing, so neither does this one.
   if (deletion === undefined) saveFormerState(store, rules, from, { key: row.key, state: "kept" });
   else {
     const [at, nowMs] = [isoTime(clock.nowMs()), clock.monotonicMs()];

@@ -1,4 +1,4 @@
-/* Tries quarantined rows again, in a few requests: the way back of what was refused in bad times. A refusal changes nothing, whatever the cause. */
+/* Retries quarantined rows in a few requests, because they may have been refused during an outage. Another refusal changes nothing. */
 import { commit } from "../pass/commit.ts";
 import type { FeedContext } from "./absorb-feed.ts";
 import type { FeedRules } from "./feed.ts";
@@ -9,19 +9,19 @@ import type { SendPass } from "./send-pass.ts";
 import { entryOf, inFlight, type SendRequest } from "./send-request.ts";
 import { wholeTable } from "./send-whole.ts";
 
-/** About a dozen bad ones stand alone by then, and all good ones are through. */
+/** Enough to isolate about a dozen bad rows and send all good ones. */
 const REQUESTS_MAX = 20;
-/** Rows that a retry did not get to are tried again after this time. */
+/** Rows that a retry did not reach are retried after this time. */
 const REST_MS = 3_600_000;
 
-/** @returns how many the service has taken. */
+/** @returns how many rows the service has accepted */
 export async function retryRefused(
   context: FeedContext,
   rules: FeedRules,
   { request, pass, rows }: { request: SendRequest; pass: SendPass; rows: readonly OutboxRow[] },
 ): Promise<number> {
   const { store, clock } = context;
-  // Before anything is asked: whatever happens on the way, the next try is not at once.
+  // Before any request, so that the next retry is delayed whatever happens.
   const rest = { atMs: clock.monotonicMs() + REST_MS, isTried: false };
   await commit(context, pass.signal, () => saveRetryTime(store, rows, rest));
   const isWhole = rules.scope === "whole";

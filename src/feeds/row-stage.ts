@@ -1,7 +1,7 @@
 /*
- * What one reading of a feed's rows found changed, in a temporary table of the bridge's own connection. Nothing is taken
- * up before the reading is complete, so that a reading that breaks off deletes nothing. Each feed has a table of its own,
- * because two feeds may be read at once.
+ * Stages the changed rows of one reading of a feed's source in a temporary table of the bridge's own connection. They are
+ * absorbed only after the reading is complete, so that an interrupted reading deletes nothing. Each feed has its own table,
+ * because two feeds may be read at the same time.
  */
 
 import type { Store } from "../database/store.ts";
@@ -27,7 +27,7 @@ export class RowStage {
 
   open(): void {
     this.close();
-    // Columns without a type keep every value as it is.
+    // Columns without a type store values unchanged.
     this.#store.db.exec(
       `CREATE TABLE ${this.#rows} (${KEY}, n, ${this.#columns.join(", ")}, PRIMARY KEY (${KEY}, n)) WITHOUT ROWID`,
     );
@@ -37,7 +37,7 @@ export class RowStage {
     this.#store.db.exec(`DROP TABLE IF EXISTS ${this.#rows}`);
   }
 
-  /** One transaction of the temporary database; it takes no lock of the database's. */
+  /** One transaction in the temporary database, without a lock on the main one. */
   stage(found: readonly FoundKey[]): void {
     if (found.length === 0) return;
     const marks = this.#columns.map(() => "?").join(", ");
@@ -52,11 +52,11 @@ export class RowStage {
   #stageRow(keep: ReturnType<Store["prepare"]>, key: readonly string[], row: SourceRow): void {
     const at = paddedKey(key);
     const values = this.#rules.columns.map((column) => row[column] ?? null);
-    // A second row of the key: neither may be sent, and both are to be shown.
+    // A second row with the key: neither may be sent, and both are shown.
     if (keep.run(...at, 0, ...values).changes === 0) keep.run(...at, 1, ...values);
   }
 
-  /** The next staged keys after `after`, each with its rows: two where the source does not keep it unique. */
+  /** The next staged keys after `after`, each with its rows: two where the key is not unique in the source. */
   load(after: readonly string[] | undefined, limit: number): FoundKey[] {
     const beyond = after === undefined ? "" : `WHERE (${KEY}) > (?, ?, ?, ?)`;
     return this.#read(

@@ -7,31 +7,31 @@ import type { Refusal, RefusalTrial } from "./refusal-trial.ts";
 
 export interface SendOptions {
   rules: FeedRules;
-  /** Deadline of one request: until then an answer that did not come may still have been an effect. */
+  /** Deadline of one request: until then an unanswered one may still have an effect. */
   timeoutMs: number;
 }
 
-/** What a pass has found out of the service and of single rows; what it says of one counts with what it says of others. */
+/** State of a pass: findings about the service and about single rows, which are interpreted together. */
 export interface SendPass extends FeedPass {
   readonly trial: RefusalTrial<OutboxRow>;
-  /** A row from the far end of what waits, to find out whether the service takes anything at all. */
+  /** Returns a control row from the end of the outbox: shows whether the service accepts anything at all. */
   readonly control: () => Promise<OutboxRow | undefined>;
-  /** The rows as they were before their first request. */
+  /** The rows before their first request, by id. */
   readonly before: Map<number, OutboxRow>;
-  /** Rows of requests of which the service has counted only a part, by the name of the count. */
+  /** Ids of rows in requests of which the service counted only a part, with the name of the count. */
   readonly short: Map<number, string>;
-  /** Halves of such requests that were not answered since, with how many were taken by that count before and after. */
+  /** Halves of such requests that are not yet answered, with the accepted records of the whole and of the halves so far. */
   readonly divided: Map<string, { name: string; taken: number; counted: number; left: number }>;
-  /** Rows of requests of which none was counted, while nothing shows whether that says that they are the same. */
+  /** Ids of rows in requests with a count of 0, while it is unknown whether that means unchanged. */
   readonly undecided: Set<number>;
-  /** A record that was accepted, the last one: sent again at once, it changes nothing. */
+  /** The last accepted record: sent again at once, it changes nothing. */
   lastAccepted: Entry | undefined;
   lastRefused: Refused | undefined;
-  /** What the service failed with at a record alone. */
+  /** The service's failure at a record sent alone. */
   failure: ServiceError | undefined;
 }
 
-/** One record of a request. Without a row: the service takes the whole table in each request. */
+/** One record of a request. Without a row, it is an acknowledged record of a table that is sent whole. */
 export interface Entry {
   key: readonly string[];
   record: string;
@@ -43,7 +43,7 @@ export type Named = Entry & { words: string };
 
 export type Outcome =
   | { kind: "accepted"; status: number; accepted: number; named: readonly Named[] }
-  /** What became of the records that are not named is unknown. */
+  /** The outcome of records that are not named is unknown. */
   | { kind: "partial"; status: number; words: string; named: readonly Named[] }
   | Refused;
 
@@ -53,10 +53,10 @@ export type Refused = Refusal & {
   short?: Short;
 };
 
-/** The service has counted fewer records than were sent. `isEarly`: of a half, before the other one was sent. */
+/** A count smaller than the number of sent records. `isEarly`: of a half, before the other one was sent. */
 export type Short = CountedOtherwise & { isEarly?: boolean };
 
-/** What an answer counts, and of how many records that were not refused by name. */
+/** The counts of an answer, and the number of records that were not refused by name. */
 export interface Counted {
   counts: AnswerCounts;
   size: number;

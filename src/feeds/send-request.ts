@@ -1,6 +1,6 @@
 /*
- * Sends rows of a feed in one request and finds out which of them the service has: all, none, single ones, or an
- * unknown part. A crash anywhere leaves each row acknowledged, in flight, refused or waiting, and never forgotten.
+ * Sends rows of a feed in one request and finds out which of them the service has accepted: all, none, single ones, or an
+ * unknown part. After a crash each row is still acknowledged, in flight, refused or waiting.
  */
 
 import { m } from "../messages/messages.ts";
@@ -30,9 +30,9 @@ import { textAt } from "./record-identity.ts";
 import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 
-/** Rows that are kept; of others an acceptance says nothing about a new form. */
+/** Limit of the remembered rows; an acceptance of other rows is no evidence about a new form. */
 const UNUSUAL_MAX = 10_000;
-/** So many rows show which of their key columns differ. */
+/** Number of rows that suffices to see which key column distinguishes them. */
 const KNOWN_KEYS = 200;
 
 interface Sent {
@@ -59,7 +59,7 @@ export class SendRequest {
     this.flights = new Flights(context, options.timeoutMs);
   }
 
-  /** @throws ServiceError where the feed or the way to the service fails; the rows are then waiting, or their outcome is unknown. */
+  /** @throws ServiceError where the feed or the connection fails; the rows are then waiting, or their outcome is unknown */
   async send(
     pass: SendPass,
     rows: readonly OutboxRow[],
@@ -70,13 +70,13 @@ export class SendRequest {
     count(pass, "requests", 1);
     const answer = await this.#ask(rows, entries, pass.signal);
     const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
-    // Some may have been accepted before the bad one, and a service out of order refuses what it has done.
+    // Some may have been accepted before the bad one, or the service may report an error for what it has done.
     if (outcome.kind !== "accepted") await this.flights.end(rows, "over", pass.signal);
     else if (outcome.accepted > 0) await this.#saveOpenTables("* 0", pass.signal);
     return outcome;
   }
 
-  /** By its own transaction: a crash before it has the table sent once more. */
+  /** In its own transaction: a crash before it makes the table be sent again. */
   async #saveOpenTables(change: Parameters<typeof saveOpenTables>[2], signal: AbortSignal): Promise<void> {
     const { rules } = this.#options;
     if (rules.scope !== "whole") return;
@@ -84,7 +84,7 @@ export class SendRequest {
     await commit(this.#context, signal, () => saveOpenTables(this.#context.store, rules, change));
   }
 
-  /** The answer of a 2xx, or the refusal of the records. Every other failure is thrown, its rows settled before. */
+  /** Returns a 2xx answer, or a refusal of the records. Other failures are thrown after their rows were settled. */
   async #ask(
     rows: readonly OutboxRow[],
     entries: readonly Entry[],
@@ -138,7 +138,7 @@ export class SendRequest {
     });
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
     const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
-    // Only where a request was counted short before is there more to it: this one may be a part of that.
+    // The full evaluation is needed only after another short count, of which this request may be a part.
     const found: Short | undefined =
       pass.short.size > 0
         ? await this.#counts.findShort(pass, rows, counted)
@@ -156,7 +156,7 @@ export class SendRequest {
     const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
     const judged =
       acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), { sent: sentRecords });
-    // What it says of some records alone is found out for each of them.
+    // An unusual report about some of the records is resolved by sending these records separately.
     const [odd] = judged?.odd ?? [];
     if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")
       return refused(judged.words);
@@ -172,8 +172,8 @@ export class SendRequest {
   }
 
   /**
-   * By what an answer may name each record: its key, with the column first that has the most different values; where the service is told nothing
-   * of the key, what names the article.
+   * The names by which an answer may refer to each record: its key, beginning with the column that has the most different
+   * values; where records do not contain the key, the article.
    */
   #namesOf(entries: readonly Entry[]): readonly (readonly string[])[] {
     const { rules } = this.#options;
@@ -191,7 +191,7 @@ export class SendRequest {
     return first === 0 ? keys : keys.map((key) => [key[first] ?? "", ...key.toSpliced(first, 1)]);
   }
 
-  /** What an answer in a new form says is unknown until all of them have been in it for long enough. */
+  /** Whether a new form has become usual; until then the outcome of its answers is unknown. */
   async #isAdopted(judged: JudgedAnswer, signal: AbortSignal): Promise<boolean> {
     const { store, clock, log } = this.#context;
     const { name, path } = this.#options.rules;
@@ -212,11 +212,11 @@ export class SendRequest {
     return isUsual;
   }
 
-  /** Nothing waits any more: what was answered in a new form was settled, by this process or by one before it. */
+  /** Drops new forms once no outcome is unknown: their rows were settled, by this process or a former one. */
   async settleForms(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const { rules } = this.#options;
-    // The new forms may be forgotten before the hold is: their endpoint has got a usual form, or another feed has settled them.
+    // New forms may be dropped before the hold: their endpoint has got a usual form, or another feed has settled them.
     const isHeld = () => loadHoldsOf(store, rules.name).some(({ reason }) => reason === "answer");
     if (!(this.#forms.hasFresh || isHeld()) || hasUnknownOutcome(store, rules)) return;
     this.#unusual.clear();
@@ -252,7 +252,7 @@ export class SendRequest {
     count(pass, "sent", accepted.length);
   }
 
-  /** What was left open by another form and is accepted in the usual one: the other form was trouble. */
+  /** Where a row answered in a new form is accepted in the usual one, the new form was an outage. */
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
     const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
     this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt }));
@@ -261,7 +261,7 @@ export class SendRequest {
     deleteHold(this.#context.store, this.#options.rules.name, "answer");
   }
 
-  /** Inside a transaction: what was taken for an acceptance has turned out to be none. */
+  /** Invalidates acknowledgements whose answers turned out to be no acceptances. Inside a transaction. */
   #doubtAccepted({ doubtedSince: since }: Learned): void {
     if (since === undefined) return;
     const { store, clock, log } = this.#context;
@@ -291,7 +291,7 @@ export class SendRequest {
     });
   }
 
-  /** What was refused below a row that is on the site now may have been refused for its sake. */
+  /** Retries refused children of a row that is now on the site: they may have been refused because it was missing. */
   #retryChildren(key: readonly string[]): void {
     const { rules } = this.#options;
     for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
@@ -303,12 +303,12 @@ export function entryOf(row: OutboxRow): Entry {
   return { key: row.key, record: row.record, row };
 }
 
-/** The service may have taken it, and nothing of that request is still on its way. */
+/** The row after a request that is complete and may have been accepted. */
 export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
 }
 
-/** What the answer says of a part of the records makes an acceptance of the whole doubtful. */
+/** Makes the acceptance doubtful where the answer reports that only a part of the records was accepted. */
 function withDoubt(
   acceptance: Acceptance & { kind: "accepted" },
   { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
@@ -325,13 +325,13 @@ function withDoubt(
   return { ...acceptance, doubt: doubtOf(short) };
 }
 
-/** Only a request without an answer that found no connection has certainly done nothing. */
+/** Only a request that found no connection has certainly had no effect. */
 function effectOf(error: unknown): FlightEnd {
   if (!(error instanceof ServiceError) || error.effect === "unknown") return "unknown";
   return error.status === undefined ? "nothing" : "over";
 }
 
-/** Most refusals may be about a record; credentials, payment, patience and a service out of order are about the feed or the way. */
+/** A refusal that may be about a record; credentials, payment, rate limits and outages are about the feed or the connection. */
 function refusalOf(error: unknown): Refused | undefined {
   if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
   const { code, status } = error;

@@ -1,6 +1,6 @@
 /*
- * Sends rows of a feed and finds out which single ones the service refuses: a refused chunk is divided until each refused
- * record stands alone. Every outcome is committed, so that after a crash the next pass goes on from there.
+ * Sends rows of a feed and finds out which of them the service refuses: a refused chunk is divided until each refused
+ * record is sent alone. Every outcome is committed, so that after a crash the next pass continues from there.
  */
 import { m } from "../messages/messages.ts";
 import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
@@ -21,9 +21,9 @@ export class SendRows {
   readonly #context: FeedContext;
   readonly #options: SendOptions;
   readonly #refusals: SettleRefusals;
-  /** Halved where requests of several records fail one after the other, doubled by each acceptance of as many. */
+  /** Halved where consecutive requests with several records fail, doubled by each acceptance of as many. */
   #chunkAfterFailure = Number.POSITIVE_INFINITY;
-  /** The last request of several records failed: one failure alone passes by itself. */
+  /** The last request with several records failed: a single failure has no consequence. */
   #hasFailed = false;
 
   constructor(context: FeedContext, options: SendOptions) {
@@ -33,12 +33,12 @@ export class SendRows {
     this.#refusals = new SettleRefusals(context, options.rules);
   }
 
-  /** Records in a request after others have failed: one record may be what the service fails at. */
+  /** Maximum records per request after failures: a single record may be the cause. */
   get chunkAfterFailure(): number {
     return this.#chunkAfterFailure;
   }
 
-  /** @param control a row from elsewhere, to find out whether the service takes anything at all */
+  /** @param control returns a control row: shows whether the service accepts anything at all */
   begin(pass: FeedPass, control: SendPass["control"]): SendPass {
     const unproven = countUnproven(this.#context.store, this.#options.rules, FAILURES_IN_ROW_MAX - 1);
     return {
@@ -56,9 +56,9 @@ export class SendRows {
   }
 
   /**
-   * Sends the rows, halving what is refused: about 2·log2(n) requests for one bad record.
-   * @throws ServiceError where the feed or the way to the service fails, or every record is refused; rows are then
-   *   waiting, or their outcome is unknown.
+   * Sends the rows and halves refused parts: about 2·log2(n) requests for one bad record.
+   * @throws ServiceError where the feed or the connection fails, or every record is refused; rows are then waiting, or
+   *   their outcome is unknown
    */
   async send(pass: SendPass, rows: readonly OutboxRow[]): Promise<void> {
     if (this.#options.rules.scope === "whole") {
@@ -68,7 +68,7 @@ export class SendRows {
     const { trial } = pass;
     for (const row of rows) if (!pass.before.has(row.id)) pass.before.set(row.id, row);
     const sizes = { refused: false, alone: false, largest: 0, short: 0 };
-    // The last part goes first. A record that the service has failed at goes by itself, after all others.
+    // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
     for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
     const others = rows.filter((row) => !hasFailedAlone(row));
     if (others.length > 0) trial.add(others);
@@ -76,7 +76,7 @@ export class SendRows {
       const step = await trial.next(pass.control);
       if (step.kind === "done") break;
       if (step.kind === "trouble") {
-        // Where nothing else is left, rows that were refused before just go on waiting: nothing good is kept back.
+        // Where nothing else is left, rows that were refused before keep waiting: no good row is delayed.
         const isLeft = trial.hasPending || (await pass.control()) !== undefined;
         if (isLeft || this.#mustHold(pass)) throw pass.failure ?? this.#trouble(pass);
         return;
@@ -90,7 +90,7 @@ export class SendRows {
         continue;
       }
       if (outcome.kind === "partial") {
-        // An all-or-nothing service takes the others without the named ones, and every other service takes them twice.
+        // The others are sent again without the named ones: needed if the service is all-or-nothing, harmless otherwise.
         const { rest, refused } = splitNamed(part, outcome);
         pass.lastRefused = refusedOf(outcome);
         await this.#refusals.setAside(pass, trial.refuseEach(refused));
@@ -99,7 +99,7 @@ export class SendRows {
       }
       pass.lastRefused = outcome;
       const standing = part.map(inFlight);
-      // Whether changes are counted is known once the other half was answered.
+      // Whether the count is one of changes is known once the other half was answered.
       if (outcome.short?.isEarly) {
         trial.postpone(standing);
         continue;
@@ -107,7 +107,7 @@ export class SendRows {
       if (outcome.short !== undefined) sizes.short += 1;
       if (outcome.status === 413 || outcome.short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
       if (outcome.short !== undefined && outcome.short.taken > 0) {
-        // Of these only some were counted.
+        // Only some of these records were counted.
         const divided = { name: outcome.short.name, taken: outcome.short.taken, counted: 0, left: 2 };
         for (const half of trial.divide(standing)) pass.divided.set(partKeyOf(half), divided);
         continue;
@@ -115,15 +115,15 @@ export class SendRows {
       const refusal = { status: outcome.status, words: wordsOf(outcome) };
       await this.#refusals.setAside(pass, trial.refuse(standing, refusal));
     }
-    // A record that is too large by itself says nothing of the others, nor does one request that was counted short.
+    // A single record that is too large is no evidence about the chunk size, nor is a single short count.
     if (sizes.refused && sizes.short !== 1 && !sizes.alone && sizes.largest > 0)
       await this.#learnChunk(pass, sizes.largest);
   }
 
   /**
-   * Sends a part of a chunk. A part that the service fails at is not divided at once, because each of its rows may have been
-   * taken: after its time it goes again in smaller parts.
-   * @returns undefined where the service fails at this one record and takes others: it is set aside.
+   * Sends a part of a chunk. After a failure it is not divided at once, because each of its rows may have been accepted:
+   * once the outcome's time is over, the rows are sent again in smaller parts.
+   * @returns undefined where the service fails at this single record and accepts others: the row is set aside
    */
   async #sendPart(pass: SendPass, part: readonly OutboxRow[]): Promise<Outcome | undefined> {
     const [row] = part;
@@ -151,7 +151,7 @@ export class SendRows {
     }
   }
 
-  /** The service has failed at this record alone. Does it take others, or has it failed at it while it took others before? */
+  /** Whether this record is the cause of a failure: the service accepts others, or has failed at it before. */
   async #isAboutRow(pass: SendPass, row: OutboxRow): Promise<boolean> {
     if (pass.trial.hasAccepted || hasFailedAlone(row)) return true;
     const control = await pass.control();
@@ -162,7 +162,7 @@ export class SendRows {
     return true;
   }
 
-  /** The pass has sent what there was. What it accepted proves what it refused. */
+  /** Ends the pass: refusals are proven where something was accepted. */
   async end(pass: SendPass): Promise<void> {
     const { suspects, hasAccepted } = pass.trial;
     if (suspects.length === 0) return;
@@ -172,13 +172,13 @@ export class SendRows {
     await this.#prove(pass, proven);
   }
 
-  /** Those of which nobody can tell yet whether they were taken are tried again beside what is accepted. */
+  /** Quarantines proven refusals, except for rows that may have been accepted unchanged: these are tried again. */
   async #prove(pass: SendPass, refused: readonly RefusedAlone<OutboxRow>[]): Promise<void> {
     const proven = refused.filter(({ row }) => !pass.undecided.has(row.id));
     if (proven.length > 0) await this.#refusals.prove(pass, proven);
   }
 
-  /** Something was accepted, or each record was refused by name. */
+  /** Settles an answer that accepted something, or refused each record by name. */
   async #settle(pass: SendPass, outcome: Outcome & { kind: "accepted" }): Promise<void> {
     const { status, accepted, named } = outcome;
     if (accepted === 0 && named.length > 0) {
@@ -192,13 +192,13 @@ export class SendRows {
     if (isFirst && countUnproven(this.#context.store, this.#options.rules, 1) > 0) await this.#refusals.wake(pass);
   }
 
-  /** What was refused for the first time, or under a template that was never accepted, holds the feed. */
+  /** Whether to hold the feed: a row was refused for the first time, or nothing was ever accepted with this template. */
   #mustHold(pass: SendPass): boolean {
     const { acceptedAt } = loadFeed(this.#context.store, this.#options.rules.name);
     return acceptedAt === null || pass.trial.suspects.some(({ row }) => row.tries === 0);
   }
 
-  /** Nothing that is sent is accepted: no record is blamed for it. */
+  /** The error where nothing is accepted, and no single record is the cause. */
   #trouble(pass: SendPass): ServiceError {
     const { name, path } = this.#options.rules;
     const last = pass.lastRefused ?? { code: "request_refused" as const, status: 400, words: "" };
@@ -236,12 +236,12 @@ function refusedOf({ status, words }: Outcome & { kind: "partial" }): Refused {
   return { kind: "refused", code: "request_refused", status, words };
 }
 
-/** It was set aside after the service had failed at it alone, and has not changed since. */
+/** Whether the row was set aside after a failure at it alone, and has not changed since. */
 function hasFailedAlone({ tries, flightRecord, flightUntilMs }: OutboxRow): boolean {
   return tries > 0 && flightRecord !== null && (flightUntilMs ?? 0) > 0;
 }
 
-/** The service may have acted, and has said nothing of when to come back: an internal error, a reset, no answer in time. */
+/** A failure after which the service may have acted, without `Retry-After`: a 5xx, a reset, a timeout. */
 function isFailure(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.effect === "unknown" && error.retryAfterMs === undefined;
 }

@@ -1,4 +1,4 @@
-/* For a service that takes the whole table in each request: what was acknowledged, overlaid by what waits. It is never split. */
+/* For a service that is sent the whole table in each request: the acknowledged rows, overlaid by the waiting ones. Never divided. */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -35,12 +35,12 @@ export async function sendWhole(
   );
 }
 
-/** @param waiting rows whose newest values go with this request */
+/** The records of the table. @param waiting rows whose newest values are sent with this request */
 export function wholeTable({ store }: FeedContext, rules: FeedRules, waiting: readonly OutboxRow[]): Entry[] {
   const seen = new Set(waiting.map(nameOf));
   const isNew = (one: { key: readonly string[] }) => !seen.has(nameOf(one)) && seen.add(nameOf(one));
-  // What may be on the site stays there until its own time to go. The acknowledged value is older than one whose request was never
-  // answered; a refused one counts only where nothing was acknowledged.
+  // Records that may be on the site stay until their deletion is due. An unanswered record is newer than the acknowledged
+  // one; a refused one is used only where nothing was acknowledged.
   const unanswered = loadUnknown(store, rules, { isAnswered: false });
   const refused = loadUnknown(store, rules, { isAnswered: true });
   const kept = [...unanswered, ...loadPresent(store, rules), ...refused].filter(isNew);
@@ -52,7 +52,7 @@ export function wholeTable({ store }: FeedContext, rules: FeedRules, waiting: re
   throw new BridgeError("table_missing", m.feeds.nothingSendable({ name: rules.name }));
 }
 
-/** The same rows, each after the row that must be on the site before it; rows that are their own ancestors come as they are. */
+/** Sorts rows after their parents; rows in a cycle of parents keep their order. */
 function parentsFirst(rows: readonly OutboxRow[]): OutboxRow[] {
   const byKey = new Map(rows.flatMap((row) => (row.key.length === 1 ? [[row.key[0] ?? "", row] as const] : [])));
   const ordered = new Set<OutboxRow>();

@@ -1,4 +1,4 @@
-/* What becomes of refused records. Each step is a transaction; after a crash the rows wait and are refused once more. */
+/* Stores the results of refusals. Each step is a transaction; after a crash the rows wait and are refused again. */
 
 import { hash } from "node:crypto";
 import { m } from "../messages/messages.ts";
@@ -23,7 +23,7 @@ export class SettleRefusals {
     this.#rules = rules;
   }
 
-  /** Refused alone: the rows wait until something proves that it was about them. */
+  /** Sets aside rows that were refused alone, until it is proven that they are the cause. */
   async setAside({ signal }: SendPass, refused: readonly RefusedAlone<OutboxRow>[]): Promise<void> {
     if (refused.length === 0) return;
     const { store, clock } = this.#context;
@@ -36,7 +36,7 @@ export class SettleRefusals {
     });
   }
 
-  /** The service took others in the same pass: what it refuses for good goes to quarantine, what it may take later waits. */
+  /** For refusals proven by an acceptance in the same pass: permanent ones are quarantined, others wait. */
   async prove(pass: SendPass, refused: readonly RefusedAlone<OutboxRow>[]): Promise<void> {
     const { store, clock } = this.#context;
     await commit(this.#context, pass.signal, () => {
@@ -54,7 +54,7 @@ export class SettleRefusals {
     count(pass, "refused", refused.filter(({ status }) => isOfRecord(status)).length);
   }
 
-  /** What it had accepted before and refuses now, in a table that is sent whole. */
+  /** Quarantines rows of a whole table that the service had accepted before and now refuses. */
   async refuseKept(pass: SendPass, named: readonly Named[]): Promise<void> {
     const kept = named.filter(({ row }) => row === undefined);
     if (kept.length === 0) return;
@@ -70,7 +70,7 @@ export class SettleRefusals {
     count(pass, "refused", kept.length);
   }
 
-  /** The service accepts something: rows that were set aside before find out now whether it takes them too. */
+  /** Makes set-aside rows due at once, because the service accepts something. */
   async wake({ signal }: SendPass): Promise<void> {
     const { store, clock } = this.#context;
     const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
@@ -78,8 +78,8 @@ export class SettleRefusals {
   }
 
   /**
-   * What may still be on the site of a record that the service has refused by right: where it never had the article, it has
-   * nothing of it, and a row that goes away then needs no request. Where it has, the refusal need not be true.
+   * The row with its request in flight, where a proven refusal leaves the outcome unknown. Where the service never had the
+   * article it has nothing of it, and deleting the row needs no request; where it has, the refusal may be wrong.
    */
   #withUnknown(pass: SendPass, row: OutboxRow, status: number): OutboxRow {
     const isKnown = status < 300 || loadKeyState(this.#context.store, this.#rules, row.key).sent !== undefined;

@@ -1,6 +1,6 @@
 /*
- * Reads the rows of another file than the bridge's own, in the process that {@link FileRows} calls. One reading at a time;
- * what a former one left open is closed by the next.
+ * Reads the rows of a file other than the bridge's own, in a child process that {@link FileRows} calls. One reading at a
+ * time; a reading left open is closed by the next.
  */
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -17,7 +17,7 @@ const functions = {
     reader = openSource(rules, "");
     return { makesWritersWait: reader.makesWritersWait, mayNotEnd: reader.mayNotEnd };
   },
-  /** Runs the statement to its end, with every column of every row worked out. */
+  /** Runs the statement to its end and evaluates every column of every row. */
   count(_call: HelperCall, rules: SourceRules, databasePath: string): number {
     functions.close();
     reader = openSource(rules, databasePath);
@@ -27,12 +27,12 @@ const functions = {
       functions.close();
     }
   },
-  /** From the first row on. */
+  /** Restarts at the first row. */
   begin(_call: HelperCall, exactly: boolean): void {
     rows?.return?.();
     rows = opened().rows(exactly);
   },
-  /** Fewer than `count` are the last ones. */
+  /** The next rows; fewer than `count` at the end. */
   next(_call: HelperCall, count: number): { rows: SourceRow[]; sawReplaced: boolean } {
     const step: SourceRow[] = [];
     while (step.length < count) {

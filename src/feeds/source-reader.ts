@@ -1,7 +1,7 @@
 /*
- * Rows of a feed that no trigger can watch: those of a view, of a SELECT or of another SQLite file. They are read on a
- * connection of their own that can only read, in one statement and therefore as of one moment, while the bridge's own
- * connection goes on writing. Nothing is kept between passes, so that a file that was replaced is read as it is now.
+ * Reads sources without triggers: a view, a SELECT or another SQLite file. A separate read-only connection reads them in one
+ * statement, so in one snapshot, while the bridge's own connection can write. Nothing is cached between passes, so a
+ * replaced file is read as it is now.
  */
 
 import { statSync } from "node:fs";
@@ -20,7 +20,7 @@ import { findRows, rowOf } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 import { readQuotedText } from "./quoted-text.ts";
 
-/** A daemon's event loop stands still while SQLite waits for another program's lock; the next pass tries again. */
+/** The event loop is blocked while SQLite waits for another program's lock; the next pass tries again. */
 const BUSY_TIMEOUT_MS = 100;
 
 export class SourceReader {
@@ -28,9 +28,9 @@ export class SourceReader {
   readonly #rules: SourceRules;
   readonly #from: string;
   readonly #texts: StoredText;
-  /** Whether a program that writes the file has to wait while it is read. */
+  /** Whether writers of the file are blocked while it is read. */
   readonly makesWritersWait: boolean;
-  /** Whether reading it runs a SELECT, which may never end: {@link proveSource}. */
+  /** Whether reading runs a SELECT, which may never end: see {@link proveSource}. */
   readonly mayNotEnd: boolean;
   #sawReplaced = false;
 
@@ -45,12 +45,12 @@ export class SourceReader {
     checkColumns(rules, this.#columns());
   }
 
-  /** True once a text was read that may be another than the stored one: only reading `exactly` can show it. */
+  /** True once a text was read that may differ from the stored one: only reading `exactly` can show it. */
   get sawReplaced(): boolean {
     return this.#sawReplaced;
   }
 
-  /** All rows, integers as bigint. Read exactly, text that no string carries comes as a Buffer, at twice the cost. */
+  /** All rows, integers as bigint. With `exactly`, text that a string cannot represent is a Buffer, at twice the cost. */
   *rows(exactly: boolean): Generator<SourceRow> {
     const { columns } = this.#rules;
     const list = columns.map(quoteName).flatMap((name) => (exactly ? [name, `CAST(${name} AS BLOB)`] : [name]));
@@ -72,7 +72,7 @@ export class SourceReader {
     }
   }
 
-  /** The same, `count` at a time; the last step has fewer, or none. */
+  /** The same in steps of `count`; the last step has fewer rows, or none. */
   async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
     let step: SourceRow[] = [];
     for (const row of this.rows(exactly)) {
@@ -84,14 +84,14 @@ export class SourceReader {
     yield step;
   }
 
-  /** How many rows there are, with every column of each worked out. */
+  /** Counts the rows, and evaluates every column of each. */
   countRows(): number {
     const columns = this.#rules.columns.map((column) => `max(${quoteName(column)})`).join(", ");
     const sql = `SELECT count(*), ${columns} FROM ${this.#from}`;
     return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
   }
 
-  /** The rows of one key; text that no string carries comes as a Buffer. Reads through everything where the source has no index that helps. */
+  /** The rows of one key; text that a string cannot represent is a Buffer. Without a suitable index it scans the whole source. */
   find(key: readonly string[]): SourceRow[] {
     const { columns } = this.#rules;
     const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
@@ -118,7 +118,7 @@ export class SourceReader {
       .map(({ name }) => name);
   }
 
-  /** Each value has its bytes beside it. */
+  /** `values` has the bytes of each value after it. */
   #exactRow(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
     const texts = this.#texts;
     const exact = columns.map((_, index) => {
@@ -138,9 +138,9 @@ export class SourceReader {
 }
 
 /**
- * Opens what holds the feed's rows, for reading only.
- * @param databasePath the bridge's own database, where the feed names no other file
- * @throws BridgeError `table_missing` with SQLite's words, `database_busy` where another program holds a lock on it
+ * Opens the source of the feed's rows, read-only.
+ * @param databasePath the bridge's own database, used where the feed names no other file
+ * @throws BridgeError `table_missing` with SQLite's error text, `database_busy` where another program holds a lock on it
  */
 export function openSource(rules: SourceRules, databasePath: string): SourceReader {
   let db: Database.Database | undefined;
@@ -165,7 +165,8 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
 }
 
 /**
- * The columns of a feed's table in a database that does not exist yet, where it is one that the bridge makes.
+ * Checks the columns of a feed's source in a database that does not exist yet. Returns false for a table that the bridge
+ * does not create.
  * @throws MissingColumns
  */
 export function checkNewTable(rules: SourceRules, statements: readonly string[]): boolean {
@@ -184,7 +185,7 @@ export function checkNewTable(rules: SourceRules, statements: readonly string[])
   }
 }
 
-/** Opening a pipe waits for its writer, and opening a device may have effects. Opening it reports what is not there. */
+/** Opening a pipe would wait for its writer, and opening a device may have side effects. A missing file is reported by opening it. */
 function refuseSpecial(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new SourceProblem(m.feeds.notOrdinaryFile);
 }
@@ -195,7 +196,7 @@ function isView(db: Database.Database, name: string): boolean {
   );
 }
 
-/** The statement in parentheses, once SQLite has said that it is one SELECT and nothing else. */
+/** The statement in parentheses, after SQLite has verified that it is a single SELECT. */
 function checkedQuery(db: Database.Database, query: string): string {
   const problem = queryProblem(query);
   if (problem !== null) throw new SourceProblem(problem);
@@ -205,14 +206,14 @@ function checkedQuery(db: Database.Database, query: string): string {
   return `(\n${query.trim().replace(/;\s*$/, "")}\n)`;
 }
 
-/** An error of SQLite's that only what the feed reads can be the reason of: a collation or a function that the ERP alone has. */
+/** Attributes an SQLITE_ERROR to the feed's source: it may need a collation or a function that only the ERP has. */
 export function sourceFault(rules: SourceRules, error: unknown): unknown {
   return /^SQLITE_ERROR/.test(faultCodeOf(error) ?? "") && !(error instanceof BridgeError)
     ? sourceError(rules, error)
     : error;
 }
 
-/** What a source is that cannot be read. */
+/** Why a source cannot be read. */
 class SourceProblem extends Error {
   readonly text: Message;
 
@@ -225,7 +226,7 @@ class SourceProblem extends Error {
 function sourceError(rules: SourceRules, error: unknown): BridgeError {
   if (error instanceof BridgeError) {
     if (rules.file === null || error.code !== "database_refused") return error;
-    // What is wrong with another file is the feed's own trouble.
+    // A fault of another file concerns only the feed.
     const refused = m.feeds.sourceRefused({ name: rules.name, source: sourceOf(rules), why: error.text });
     return new BridgeError("table_missing", refused, {
       ...(error.hint === undefined ? {} : { hint: error.hint }),
@@ -240,7 +241,7 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
       cause: error,
     });
   }
-  // A fault of the bridge's own file is not the feed's alone.
+  // A fault of the bridge's own file does not concern only the feed.
   const machine = rules.file === null ? machineFaultOf(error, m.feeds.readingSource({ source })) : undefined;
   if (machine !== undefined) return machine;
   if (fault === "SQLITE_READONLY_ROLLBACK") {

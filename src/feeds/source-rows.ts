@@ -1,6 +1,6 @@
 /*
- * The rows of a feed that is read through, in steps. Those of another file come from a process of its own: that file may
- * lie on a disk that does not answer.
+ * Reads sources without triggers in steps. Another file is read by a child process, because it may be on a disk that does
+ * not respond.
  */
 import { m } from "../messages/messages.ts";
 import { childProgram } from "../platform/child-program.ts";
@@ -11,21 +11,21 @@ import { MissingColumns } from "./feed-triggers.ts";
 import type { SourceFunctions } from "./source-helper.ts";
 import { openSource } from "./source-reader.ts";
 
-/** Beside this file, in the sources and in the bundle alike. */
+/** In the same folder as this file, both in the sources and in the bundle. */
 const HELPER = childProgram("source-helper", import.meta.url);
-/** A query that takes longer to its end would not be done before the next pass either. */
+/** A query that takes longer would not end before the next pass either. */
 const PROVEN_WITHIN_MS = 60_000;
-/** A statement may take long until it gives its first row; it has been run to its end within this before. */
+/** Limit for a step: the first row may take long, but the whole statement has completed within this time before. */
 const ROWS_WITHIN_MS = 60_000;
 
 export interface SourceRows {
-  /** Whether a program that writes the file has to wait while it is read. */
+  /** Whether writers of the file are blocked while it is read. */
   readonly makesWritersWait: boolean;
-  /** Whether reading it runs a SELECT, which may never end. */
+  /** Whether reading runs a SELECT, which may never end. */
   readonly mayNotEnd: boolean;
-  /** True once a text was read that may be another than the stored one: only reading `exactly` can show it. */
+  /** True once a text was read that may differ from the stored one: only reading `exactly` can show it. */
   readonly sawReplaced: boolean;
-  /** All rows, `count` at a time; the last step has fewer, or none. */
+  /** All rows in steps of `count`; the last step has fewer rows, or none. */
   steps(exactly: boolean, count: number): AsyncIterable<SourceRow[]>;
   /** The rows of one key, at most two. */
   find(key: readonly string[]): Promise<SourceRow[]> | SourceRow[];
@@ -33,12 +33,12 @@ export interface SourceRows {
 }
 
 export interface SourcePlace {
-  /** The bridge's own database, where the feed names no other file. */
+  /** The bridge's own database, used where the feed names no other file. */
   databasePath: string;
   isStopping: () => boolean;
 }
 
-/** @throws BridgeError `table_missing`, also where the file does not answer; `database_busy`, `stopped` */
+/** @throws BridgeError `table_missing`, also where the disk does not respond; `database_busy`, `stopped` */
 export async function openRows(rules: SourceRules, place: SourcePlace): Promise<SourceRows> {
   if (rules.file === null) return openSource(rules, place.databasePath);
   const file = new FileRows(rules, rules.file, place);
@@ -81,7 +81,7 @@ class FileRows implements SourceRows {
     return await this.#attempt(this.#helper.call("find", { ...this.#call, withinMs: ROWS_WITHIN_MS }, key));
   }
 
-  /** It is not awaited: what it leaves open is closed by the next opening, or with the process. */
+  /** Not awaited: the next opening or the end of the process closes the reading in any case. */
   close(): void {
     if (this.#helper.isRunning) this.#helper.call("close", { place: this.#call.place }).catch(() => {});
   }
@@ -99,10 +99,10 @@ class FileRows implements SourceRows {
 }
 
 /**
- * Runs a SELECT, or the view behind a table, to its end before it is read: a query that never ends would stop the whole
- * program, and one that never stops giving rows would fill the disk. SQLite cannot be stopped from within the process that
- * waits for it, and a process of its own can be killed.
- * @returns how many rows the source has
+ * Runs a SELECT or view to its end before it is read: a query that never ends would block the whole program, and one that
+ * returns rows without end would fill the disk. A blocking SQLite call cannot be interrupted from its own process, but a
+ * child process can be killed.
+ * @returns the number of rows of the source
  * @throws BridgeError `table_missing` where it does not end in time, or cannot be read; `database_busy`, `stopped`
  */
 export async function proveSource(
@@ -122,12 +122,12 @@ export async function proveSource(
   }
 }
 
-/** What can be sent to another process. */
+/** The part of the rules that can be sent to another process. */
 function sourceRules({ name, table, query, file, columns, keys }: SourceRules): SourceRules {
   return { name, table, query, file, columns, keys };
 }
 
-/** The feed waits; its own source alone is to blame. */
+/** The error for a source that does not respond; it concerns only the feed. */
 function unanswered(rules: SourceRules, cause: Unanswered): BridgeError {
   return new BridgeError(
     "table_missing",

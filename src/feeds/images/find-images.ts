@@ -1,8 +1,8 @@
 /*
- * The files behind the rows of the images feed. Looks at them before their rows are absorbed, so that a row of the outbox
- * names the content (its SHA-256) and never holds it; reads the bytes only when a request is built, and only those that
- * were committed. A file that changed in between is looked at again and its row absorbed anew: the newest wins. After a
- * crash at any point the files are simply looked at once more.
+ * The files of the images feed. They are examined before their rows are absorbed, so that a row of the outbox contains the
+ * SHA-256 of the content, not the content. The bytes are read only when a request is built, and must have the committed
+ * hash. A file that changed in between is examined again and its row absorbed again: the newest content wins. After a crash
+ * the files are examined again.
  */
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -39,20 +39,20 @@ import {
 } from "./image-rows.ts";
 import { type Look, unreadable } from "./read-image.ts";
 
-/** Beside this file, in the sources and in the bundle alike. */
+/** In the same folder as this file, both in the sources and in the bundle. */
 const HELPER = childProgram("image-helper", import.meta.url);
 
-/** How much of a request is files. One image may be larger by itself. */
+/** Limit of the files in a request. A single image may be larger. */
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
-/** What was found is kept in such steps, so that a stop loses little of a long look. */
+/** Results are committed in such steps, so that a stop loses little of a long examination. */
 const FILES_PER_COMMIT = 100;
-/** Files of one content that are tried when the row's own has another one now. */
+/** Other files with the same content that are tried when the row's own file has changed. */
 const TWINS_MAX = 5;
 
-/** A row with what is known of its file: what to render, why not, or that the file is still to be looked at. */
+/** A row with the state of its file: the row to render, why it cannot be sent, or that the file was not examined yet. */
 export type SeenRow = { kind: "row"; row: SourceRow } | { kind: "bad"; reason: Message } | { kind: "unseen" };
 
-/** Inside the transaction that decides what becomes of the row. */
+/** Called inside the transaction that plans the row. */
 export function seeRow(store: Store, images: ImageRules, row: SourceRow): SeenRow {
   const place = imagePlaceOf(images, row[images.source]);
   if (place.kind === "address") return { kind: "row", row };
@@ -65,7 +65,7 @@ export function seeRow(store: Store, images: ImageRules, row: SourceRow): SeenRo
   return { kind: "row", row: { ...row, ...columnsOf(name, file) } };
 }
 
-/** What a template may say of the file. */
+/** Values of the file for placeholders of a template. */
 function columnsOf(name: string, { sha256, size, type }: ImageFile): Record<string, ColumnValue> {
   return {
     "file.base64": fileMark(sha256 ?? ""),
@@ -80,7 +80,7 @@ export class ImageFiles {
   readonly #context: JobContext;
   readonly #rules: FeedRules;
   readonly #images: ImageRules;
-  /** The files of the request that is being sent, by their content: each is read once, however many rows show it. */
+  /** The files of the request being sent, by content: each is read once, even if several rows use it. */
   #loaded = new Map<string, LoadedFile>();
   readonly #helper: ReturnType<typeof helperFor<ImageFunctions>>;
   readonly #call: HelperOptions;
@@ -100,8 +100,8 @@ export class ImageFiles {
   }
 
   /**
-   * Looks at the files that these rows name and keeps what is new. Files that were just written are waited for, once.
-   * @throws BridgeError `stopped` where the program is to end: what was found until then is kept.
+   * Examines the files of these rows and stores changes. Waits once for files that were just written.
+   * @throws BridgeError `stopped` where the program is to end: results until then are stored
    */
   async lookAt(rows: readonly SourceRow[], signal: AbortSignal): Promise<void> {
     const names = this.#namesOf(rows);
@@ -120,7 +120,7 @@ export class ImageFiles {
     if (young.length === 0) return;
     await clock.sleep(waitMs, signal);
     const looks = await this.#lookAtSome(young, signal);
-    // Still growing: they are tried again with the other refused rows.
+    // Still being written: they are tried again with the other refused rows.
     const growing = looks.filter(({ look }) => look.kind === "young");
     await this.#save(
       growing.map(({ name }) => unreadable(name, "written")),
@@ -158,7 +158,7 @@ export class ImageFiles {
     return [...new Set(names)];
   }
 
-  /** Begins a look at the whole table. */
+  /** Begins the examination of a whole table. */
   listNone(): void {
     const { db } = this.#context.store;
     db.exec("DROP TABLE IF EXISTS temp.named_files");
@@ -173,7 +173,7 @@ export class ImageFiles {
     })();
   }
 
-  /** The look at the whole table has ended: files that nothing names are forgotten. */
+  /** Ends the examination of a whole table: deletes stored results of files that no row names. */
   async forgetOthers(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const others = store.prepare(
@@ -184,9 +184,9 @@ export class ImageFiles {
   }
 
   /**
-   * Reads the files of the next request: as many rows, from the first on, as one request may carry. Rows whose file is
-   * not what was committed are left out and marked as dirty.
-   * @returns `stale`: how many were left out.
+   * Reads the files of the next request, for as many rows from the first on as fit. Rows whose file differs from the
+   * committed hash are omitted and marked as dirty.
+   * @returns `stale`: number of omitted rows
    */
   async take(rows: readonly OutboxRow[], signal: AbortSignal): Promise<{ rows: OutboxRow[]; stale: number }> {
     this.#loaded = new Map();
@@ -212,7 +212,7 @@ export class ImageFiles {
     return { rows: taken, stale: stale.length };
   }
 
-  /** Bytes that the row's files add to the request; undefined where one of them is not there as it was. */
+  /** Bytes that the row's files add to the request; undefined where one of them is missing or has changed. */
   async #load(
     row: OutboxRow,
     stale: { row: OutboxRow; names: string[] }[],
@@ -238,14 +238,14 @@ export class ImageFiles {
   /** The row's own file first, for its name; then others of the same content. */
   #candidates(row: OutboxRow, sha256: string): string[] {
     const { store } = this.#context;
-    // Rows of a query or of another file are not looked up one by one: the content is all that matters.
+    // Rows of a query or another database file are not looked up one by one: any file with the content is used.
     const isHere = this.#rules.query === null && this.#rules.file === null;
     const own = isHere ? this.#namesOf(this.#rowsOf(row)) : [];
     const same = own.filter((name) => loadImageFile(store, name)?.sha256 === sha256);
     return [...new Set([...same, ...loadFilesOf(store, sha256, TWINS_MAX).map(({ path }) => path)])];
   }
 
-  /** None where it is a view that this connection cannot read: see quoted-text.ts. */
+  /** Empty for a view that this connection cannot read: see quoted-text.ts. */
   #rowsOf({ key }: OutboxRow): SourceRow[] {
     try {
       return loadSourceRows(this.#context.store, this.#rules, key);
@@ -265,7 +265,7 @@ export class ImageFiles {
     return { name: basename(name), type: type ?? "application/octet-stream", content };
   }
 
-  /** No file is to be blamed where the folder does not answer. */
+  /** Distinguishes a folder that does not respond from errors of a file. */
   async #attempt<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer;
@@ -278,7 +278,7 @@ export class ImageFiles {
     }
   }
 
-  /** The request with the files that were taken for it. */
+  /** The body of the request with the files loaded for it. */
   bodyOf(records: readonly string[]): ImportBody {
     const fileOf = (sha256: string) => {
       const file = this.#loaded.get(sha256);
@@ -289,10 +289,10 @@ export class ImageFiles {
   }
 }
 
-/** Divisible by three, so that the pieces put together are the base64 of the whole. */
+/** Divisible by three, so that the concatenated pieces are the base64 of the whole. */
 const BASE64_PIECE_BYTES = 3 * 256 * 1024;
 
-/** In pieces, because the event loop must go on meanwhile. */
+/** Encodes in pieces, so that the event loop is not blocked. */
 async function inBase64(bytes: Buffer): Promise<Buffer> {
   const text = Buffer.allocUnsafe(Math.ceil(bytes.length / 3) * 4);
   for (let from = 0, to = 0; from < bytes.length; from += BASE64_PIECE_BYTES) {

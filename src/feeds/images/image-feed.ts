@@ -11,7 +11,7 @@ import { type ImagePlace, placeOf } from "./image-file.ts";
 
 const BYTES = "file.base64";
 
-/** What the images feed adds to a feed's settings, in the configuration's names. */
+/** Additional settings of the images feed, with the configuration's names. */
 export interface ImageSettings {
   source: string;
   send: (typeof IMAGE_SENDS)[number];
@@ -29,19 +29,19 @@ export interface ImageRules {
   folder: string;
   bytesMax: number;
   types: readonly string[];
-  /** Names of the parts of a form: the file's, and the record's, null where each property is a part of its own. */
+  /** Names of the parts of a form: of the file, and of the record; null where each property is its own part. */
   parts: { file: string; record: string | null };
-  /** Where the bytes stand in a record. */
+  /** Places of the bytes in a record. */
   places: readonly (readonly PathStep[])[];
-  /** A source is sent as it stands, so it has to be an address. */
+  /** Sources are sent unchanged, so they must be URLs. */
   needsAddress: boolean;
 }
 
-/** The rules, and the record as it is kept: in a form the file is a part beside the record's own. */
+/** The stored record (in a form the file is a separate part), and the properties that deleted rows override. */
 export function readImageSettings(settings: ImageSettings, record: unknown): { kept: unknown; onDelete: object } {
   if (settings.send === "url") return { kept: record, onDelete: {} };
   const kept = settings.send === "base64" ? record : { ...(record as object), [settings.multipart.file]: `{${BYTES}}` };
-  // What is gone has no file any more: its bytes are not read again to say so.
+  // A deleted row has no file any more, so the properties with its bytes become null.
   const carriers = Object.entries(kept as object).filter(([, value]) => JSON.stringify(value).includes(`{${BYTES}}`));
   return { kept, onDelete: Object.fromEntries(carriers.map(([name]) => [name, null])) };
 }
@@ -60,7 +60,7 @@ export function compileImages(settings: ImageSettings, record: Template): ImageR
   };
 }
 
-/** Where texts that name the placeholder stand in a record; keys hold none, so these places are the same in every record. */
+/** Places of texts with the placeholder; keys cannot contain placeholders, so they are the same in all records. */
 function placesOf(node: TemplateNode, name: string, at: readonly PathStep[]): PathStep[][] {
   if (node.kind === "list") return node.items.flatMap((item, index) => placesOf(item, name, [...at, index]));
   if (node.kind === "object") return node.members.flatMap(({ key, value }) => placesOf(value, name, [...at, key]));
@@ -80,7 +80,7 @@ function stepInto(node: TemplateNode, step: PathStep): TemplateNode {
   return node.kind === "object" ? (node.members.find(({ key }) => key === step)?.value ?? node) : node;
 }
 
-/** Where a row's image is, or why it cannot be sent in the way that is configured. */
+/** Location of a row's image, or why it cannot be sent with the configured method. */
 export function imagePlaceOf(rules: ImageRules, source: unknown): ImagePlace {
   const bad = (text: Message): ImagePlace => ({ kind: "bad", reason: m.common.about({ subject: rules.source, text }) });
   if (source === null || source === undefined || source === "") {
@@ -98,21 +98,21 @@ export function imagePlaceOf(rules: ImageRules, source: unknown): ImagePlace {
   return place.kind === "bad" ? bad(place.reason) : place;
 }
 
-/** What stands for the bytes of a file wherever a record is kept or compared. */
+/** Replaces the bytes of a file in stored and compared records. */
 export function fileMark(sha256: string): string {
   return `sha256:${sha256}`;
 }
 
 const MARK = /sha256:([0-9a-f]{64})/;
 
-/** One file of a request: its bytes as they travel, for a record in base64 already. */
+/** One file of a request: its bytes as sent, for a JSON record already in base64. */
 export interface LoadedFile {
   name: string;
   type: string;
   content: Buffer;
 }
 
-/** The SHA-256 of the files whose bytes a record carries; none for the record of a row that is gone. */
+/** The SHA-256 hashes of the files in a record; none for the record of a deleted row. */
 export function filesIn(rules: ImageRules, record: string): string[] {
   const bytes = Buffer.from(record, "utf8");
   return marksIn(rules, bytes).map(({ sha256 }) => sha256);
@@ -163,14 +163,14 @@ function filled(rules: ImageRules, record: string, fileOf: (sha256: string) => L
   for (const { span, sha256, text } of marksIn(rules, bytes)) {
     const [before = "", after = ""] = text.split(fileMark(sha256), 2);
     pieces.push(bytes.subarray(done, span.start), Buffer.from(before));
-    // Base64 holds nothing that JSON would have to escape.
+    // Base64 has no characters that JSON must escape.
     pieces.push(fileOf(sha256).content, Buffer.from(after));
     done = span.end;
   }
   return [...pieces, bytes.subarray(done)];
 }
 
-/** Properties that are null are left out: a form has no null. */
+/** Omits null properties: a form has no null. */
 function formOf(rules: ImageRules, record: string, fileOf: (sha256: string) => LoadedFile): ImportBody {
   const bytes = Buffer.from(record, "utf8");
   const members = membersOf(bytes, scanJson(bytes)).filter(({ key }) => key !== rules.parts.file);

@@ -2,12 +2,12 @@ import type { Buffer } from "node:buffer";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 
-/** So many bytes of a file are enough to recognise it. */
+/** Bytes at the start of a file that suffice to detect its type. */
 export const HEAD_BYTES = 512;
 
 const PATH_BYTES_MAX = 4_000;
 
-/** Where a row's image is: an address that the service reads itself, or a file below the folder. */
+/** Location of a row's image: a URL that the service fetches itself, or a file below the folder. */
 export type ImagePlace =
   | { kind: "address" }
   /** `steps`: names from the folder down to the file. */
@@ -15,10 +15,10 @@ export type ImagePlace =
   | { kind: "bad"; reason: Message };
 
 /**
- * Reads what the ERP wrote as the source of an image. Pure: it keeps a path from naming anything above the folder;
- * where symbolic links lead is checked where the file is opened.
+ * Parses the source of an image as written by the ERP. Pure: refuses paths that leave the folder; symbolic links are
+ * checked when the file is opened.
  *
- * @param folder the folder of the files, absolute and without `..`; a path below it may be written whole.
+ * @param folder the folder of the files, absolute and without `..`; sources may be absolute paths below it
  */
 export function placeOf(source: string, folder: string): ImagePlace {
   if (/^https?:\/\//i.test(source)) return { kind: "address" };
@@ -30,7 +30,7 @@ export function placeOf(source: string, folder: string): ImagePlace {
   if (source.startsWith("/") && !source.startsWith(root)) return bad(m.feeds.outsideFolder);
   const below = source.startsWith("/") ? source.slice(root.length) : source;
   const steps = below.split("/").filter((step) => step !== "" && step !== ".");
-  // Also where it would come back in: no image has such a path by mistake.
+  // Even where the path would lead back into the folder.
   if (steps.includes("..")) return bad(m.feeds.upwards);
   if (steps.length === 0 || below.endsWith("/")) return bad(m.feeds.namesFolder);
   return { kind: "file", steps };
@@ -40,7 +40,7 @@ function bad(reason: Message): ImagePlace {
   return { kind: "bad", reason };
 }
 
-/** A run of bytes (one character a byte) and where it stands. */
+/** Bytes (one character per byte) and their offset. */
 type Mark = readonly [offset: number, bytes: string];
 
 const MARKS: readonly (readonly [type: string, ...marks: Mark[]])[] = [
@@ -61,8 +61,8 @@ const MARKS: readonly (readonly [type: string, ...marks: Mark[]])[] = [
 ];
 
 /**
- * What a file is, by its first bytes and never by its name: a media type, `text/plain` for any text (SVG and HTML are
- * text: they may carry scripts), `application/octet-stream` for what is not known.
+ * The media type of a file by its first bytes, never by its name: `text/plain` for any text (including SVG and HTML, which
+ * may contain scripts), `application/octet-stream` where unknown.
  */
 export function typeOf(head: Buffer): string {
   const found = MARKS.find(([, ...marks]) => marks.every(([offset, bytes]) => stands(head, offset, bytes)));
@@ -74,7 +74,7 @@ function stands(head: Buffer, offset: number, bytes: string): boolean {
   return head.toString("latin1", offset, offset + bytes.length) === bytes;
 }
 
-/** UTF-8 without control characters but white space; the last letter may be cut. */
+/** Whether the bytes are UTF-8 without control characters other than white space; the last character may be cut. */
 function isText(head: Buffer): boolean {
   if (!head.every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d || byte === 0x0c))
     return false;
@@ -86,14 +86,14 @@ function isText(head: Buffer): boolean {
   }
 }
 
-/** What is known of a file: that it cannot be read and why, or what it holds. */
+/** The result of examining a file: why it cannot be read, or its content. */
 export interface ImageFacts {
   /** Why it cannot be read, as a code of {@link problemText}; null where it can. */
   problem: string | null;
   size: number;
   /** Hexadecimal; null where it was too large to be read. */
   sha256: string | null;
-  /** What its first bytes say; null where it was not read. */
+  /** Media type by its first bytes; null where it was not read. */
   type: string | null;
 }
 
@@ -111,7 +111,7 @@ const PROBLEM_TEXTS: Readonly<Record<string, Message>> = {
   written: m.feeds.beingWritten,
 };
 
-/** What a problem of a file means: a code of the system, or one of `read-image`; follows "the file". */
+/** The text for a problem code, of the system or of `read-image`; continues a sentence that begins with "the file". */
 export function problemText(code: string): Message {
   return PROBLEM_TEXTS[code] ?? m.feeds.unreadable({ code });
 }

@@ -1,4 +1,4 @@
-/* Looks at and reads files of the images' folder, in the process that `find-images` calls: the folder may lie on a disk that does not answer. */
+/* Examines and reads files of the images' folder in a child process of `find-images`: the folder may be on a disk that does not respond. */
 import { type HelperCall, serveCalls } from "../../platform/helper-process.ts";
 import type { ImageFile } from "./image-rows.ts";
 import { findFolder, type Look, lookAtImage, readImage } from "./read-image.ts";
@@ -24,7 +24,7 @@ const functions = {
     }
     return looks;
   },
-  /** The first of these files whose content is the one that is meant. */
+  /** The first of these files that has the given hash. */
   async read(
     { progress }: HelperCall,
     place: string,

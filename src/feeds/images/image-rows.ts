@@ -1,14 +1,13 @@
 /*
- * What is stored of the files that images are read from. A cache and nothing more: a row that is missing or old
- * costs one more reading of its file. What becomes of a row of the feed is decided from it inside the transaction that writes
- * the outbox, so that both are of one moment.
+ * Stored results of examined image files. Only a cache: a missing or outdated row costs another reading of its file. Rows
+ * of the feed are planned from it inside the transaction that writes the outbox, so that both are of the same snapshot.
  */
 
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import type { ImageFacts } from "./image-file.ts";
 
-/** `identity`: the same text means that the file was not written since; null where it has to be looked at again. */
+/** `identity`: equal texts mean that the file was not written since; null where it must be examined again. */
 export interface ImageFile extends ImageFacts {
   path: string;
   identity: string | null;
@@ -20,7 +19,7 @@ export function loadImageFile(store: Store, path: string): ImageFile | undefined
   return store.prepare<ImageFile>(`SELECT ${COLUMNS} FROM image_files WHERE path = ?`).get(path);
 }
 
-/** Files with this content, whatever their names. */
+/** Files with this content, under any name. */
 export function loadFilesOf(store: Store, sha256: string, limit: number): ImageFile[] {
   return store
     .prepare<ImageFile>(`SELECT ${COLUMNS} FROM image_files WHERE sha256 = ? ORDER BY path LIMIT ?`)
@@ -37,17 +36,17 @@ export function saveImageFile(store: Store, file: ImageFile): void {
     .run({ ...file });
 }
 
-/** Its bytes are not what was found before: it is read again, whatever its times say. */
+/** Makes a file be read again, even if its times are unchanged, because its bytes have changed. */
 export function markFileUnknown(store: Store, path: string): void {
   store.prepare("UPDATE image_files SET identity = NULL WHERE path = ?").run(path);
 }
 
-/** Files that no row named in a look at the whole table, as listed in `temp.named_files`. */
+/** Deletes files that no row of the whole table names, according to `temp.named_files`. */
 export function deleteUnnamedFiles(store: Store): number {
   return store.prepare("DELETE FROM image_files WHERE path NOT IN (SELECT path FROM temp.named_files)").run().changes;
 }
 
-/** Keys of refused rows, after `afterId`, in steps: their files may have become good without the row being written. */
+/** The next keys of refused rows after `afterId`: their files may have been corrected without a write to the row. */
 export function loadRefusedKeys(
   store: Store,
   rules: FeedRules,

@@ -1,8 +1,8 @@
 /*
- * Reads files of the images' folder, and never any other. A name is resolved first and has to end inside the folder;
- * what was opened is then asked where it really is, before a byte of it is read, so that a link that is put in between
- * leads nowhere either. Links that stay inside the folder are followed. Nothing is kept open, nothing is written, and
- * large files are read in pieces that do not stop the event loop.
+ * Reads only files inside the images' folder. A name is first resolved and must end inside the folder; after opening, the
+ * real path of the descriptor is checked before a byte is read, so that a link created in between is refused too. Links that
+ * stay inside the folder are followed. Nothing is kept open or written, and large files are read in pieces that do not
+ * block the event loop.
  */
 import { createHash } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
@@ -13,11 +13,11 @@ import { BridgeError } from "../../platform/errors.ts";
 import { HEAD_BYTES, problemText, typeOf } from "./image-file.ts";
 import type { ImageFile } from "./image-rows.ts";
 
-/** Hashing so many bytes takes well under a millisecond. */
+/** Hashing a piece takes well under a millisecond. */
 const PIECE_BYTES = 256 * 1024;
-/** A fifo would wait for its writer, a terminal would become ours. */
+/** Opening a FIFO would block until a writer opens it, and a terminal would become the controlling one. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
-/** A file that was written so recently may not be written to its end. */
+/** A file written so recently may be incomplete. */
 export const QUIET_MS = 2_000;
 
 /** The file cannot be read; the message is a code of `problemText`. */
@@ -25,11 +25,11 @@ class Unreadable extends Error {}
 
 export type Look =
   | { kind: "same" }
-  /** Written a moment ago; `waitMs` from now it has been quiet for long enough. */
+  /** Written a moment ago: to be examined again after `waitMs`. */
   | { kind: "young"; waitMs: number }
   | { kind: "found"; file: ImageFile };
 
-/** Where the folder really is. @throws BridgeError `folder_missing`: no file is to be blamed for it. */
+/** The real path of the folder. @throws BridgeError `folder_missing`, which is no error of a file */
 export async function findFolder(folder: string): Promise<string> {
   try {
     return await realpath(folder);
@@ -42,8 +42,8 @@ export async function findFolder(folder: string): Promise<string> {
 }
 
 /**
- * Looks whether a file was written since it was known, and reads it where it was.
- * @param folder what `findFolder` gave.
+ * Reads a file if it was written since it was last examined.
+ * @param folder the result of `findFolder`
  */
 export async function lookAtImage(
   folder: string,
@@ -56,7 +56,7 @@ export async function lookAtImage(
     const isRead = known !== undefined && (known.sha256 !== null || stat.size > BigInt(bytesMax));
     if (isRead && known.identity === identityOf(stat)) return { kind: "same" };
     const ageMs = nowMs - Number(stat.mtimeMs);
-    // A time in the future says nothing about now.
+    // A time in the future is ignored.
     if (ageMs >= 0 && ageMs < QUIET_MS) return { kind: "young", waitMs: QUIET_MS - ageMs };
     const file = await openImage(folder, real, (handle, opened) => factsOf(handle, opened, bytesMax));
     return found({ path: name, ...file }, known);
@@ -65,7 +65,7 @@ export async function lookAtImage(
   }
 }
 
-/** What is kept of a file that cannot be read. */
+/** The stored result for a file that cannot be read. */
 export function unreadable(name: string, problem: string): ImageFile {
   return { path: name, identity: null, size: 0, sha256: null, type: null, problem };
 }
@@ -75,7 +75,7 @@ function found(file: ImageFile, known: ImageFile | undefined): Look {
   return isKnown ? { kind: "same" } : { kind: "found", file };
 }
 
-/** The whole file, where its content is the one that is meant; else undefined, whatever the reason. */
+/** The whole file if it has the given hash; else undefined, whatever the reason. */
 export async function readImage(
   folder: string,
   name: string,
@@ -95,7 +95,7 @@ export async function readImage(
   }
 }
 
-/** Resolves every link and looks before anything is opened: opening a device can have effects. */
+/** Resolves all links and checks the type before opening: opening a device can have side effects. */
 async function findImage(folder: string, name: string): Promise<{ real: string; stat: BigIntStats }> {
   const real = await realpath(path.join(folder, name));
   if (!isInside(real, folder)) throw new Unreadable("outside");
@@ -112,7 +112,7 @@ async function openImage<T>(
 ): Promise<T> {
   const handle = await open(real, FLAGS);
   try {
-    // Whatever was changed since it was resolved: this is the file that is open, and this is where it is.
+    // The real path of the open file, even if names were changed since it was resolved.
     if (!isInside(await readlink(`/proc/self/fd/${handle.fd}`), folder)) {
       throw new Unreadable("outside");
     }
@@ -144,7 +144,7 @@ async function factsOf(handle: FileHandle, stat: BigIntStats, bytesMax: number):
   return { ...facts, sha256: hash, type: typeOf(head) };
 }
 
-/** Reads up to `size` bytes and one more, by which a file that grows is found. */
+/** Reads up to `size` bytes and one more, which detects a growing file. */
 async function readPieces(
   handle: FileHandle,
   size: number,
@@ -164,7 +164,7 @@ async function readPieces(
   return { hash: digest.digest("hex"), bytes: at };
 }
 
-/** Only what the machine says of one file is a fact about that file; anything else is a defect of the program. */
+/** The code of an error of the file system, which is stored for the file; any other error is a bug and rethrown. */
 function describe(error: unknown): string {
   if (error instanceof Unreadable) return error.message;
   if (!(error instanceof Error) || !("code" in error)) throw error;

@@ -1,7 +1,7 @@
 /*
- * A row whose file was missing or wrong is not written again when the file becomes right. So each pass looks at the files
- * of some refused rows, in turn, and marks those rows as dirty whose answer would be another one now. Nothing is
- * decided here: after a crash the next pass looks again.
+ * A row whose file was missing or invalid is not written again when the file is corrected. So each pass examines the files
+ * of some refused rows, in turn, and marks rows as dirty whose result has changed. After a crash the next pass examines
+ * them again.
  */
 
 import { commit } from "../../pass/commit.ts";
@@ -11,10 +11,10 @@ import { type FeedRules, keyTexts } from "../feed.ts";
 import { loadSourceRows, markKeyDirty } from "../feed-source.ts";
 import { loadRefusedKeys } from "./image-rows.ts";
 
-/** Looked at in one pass: some ten milliseconds, while a folder that lost all its files is still gone through in hours. */
+/** Rows examined per pass: about ten milliseconds of work, and a folder that lost all its files is still done within hours. */
 const ROWS_PER_PASS = 500;
 
-/** @returns the row after which the next pass goes on. */
+/** @returns the id of the row after which the next pass continues */
 export async function recheckRefused(
   context: FeedContext,
   rules: FeedRules,
