@@ -10,7 +10,9 @@ import { LearnedTopic } from "../pass/learned-rows.ts";
 import { isWell } from "../pass/runs.ts";
 import { type Echo, isStatusAlone, type LearnedEchoes, learnEcho } from "./learn-echo.ts";
 
-/** Refused with a status by which the service says that it does not have the order; reopened if the order returns. */
+/**
+ * Condition on refused requests: the service answered that it does not have the order. They are reopened if it returns.
+ */
 export const NO_ORDER = "http_status IN (404, 410)";
 
 /**

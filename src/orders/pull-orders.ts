@@ -187,8 +187,9 @@ export class PullOrders implements Job {
     try {
       const { client, store } = this.#context;
       const turn = await turnOfBatch(client, signal);
-      // 1. The mark must be in the database file, flushed, before the GET is sent.
+      // 1. The mark is committed, and flushed to the database file before the GET is sent.
       if (!confirmNames(this.#options.rules.confirm)) store.secure();
+      // 2. Only now send the GET.
       const answer = await fetchBatch(client, this.#options.query, signal, turn);
       pass.isAnswered = answer.oldBy === undefined;
       return answer;
