@@ -241,7 +241,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-gone.test.ts",
     "what the changes say of a status forgotten where its order is gone",
-    { of: "#settleByChanges", does: "void [owed, told, since, at];" },
+    { of: "#settleByChanges", does: "void [owed, lastChange, since, at];" },
     "src/updates/read-orders.ts",
   ),
   tested(

@@ -1,7 +1,7 @@
 /*
- * Acts on one change of the updates, inside the caller's write transaction: stores the record where it is a
- * whole order, requests a read where only the order itself can show it, and keeps what was served. After a crash none of
- * that is there, and the same change is new again.
+ * Applies one change, inside the caller's write transaction: stores the record where it is a whole order, queues a read
+ * of the order where only that decides, and quarantines what is unusable. After a crash before the commit the same
+ * change is new again.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -29,8 +29,8 @@ function isOlderThanStored(
 }
 
 /**
- * @param options.from the time from which the pass has asked, where it has one
- * @param options.askedAt when it has asked, by the service's clock
+ * @param options.from the time from which the pass requested changes, where it has one
+ * @param options.askedAt when the request was sent, by the service's clock
  */
 export function applyChange(
   options: { store: Store; rules: OrderRules; at: string; from?: string | undefined; askedAt: string | undefined },
@@ -46,11 +46,11 @@ export function applyChange(
   const { orderId, serviceId } = record;
   deleteMissingOrder(store, orderId);
   if (news.isKnown && isOlderThanStored(options, news, orderId)) {
-    // It says nothing of the order that was not known when the newer version came.
+    // The change was known when the newer version was stored, so it is no reason to fence the read.
     requestRead(store, { orderId, serviceId }, at);
     return "owed";
   }
-  // Key order aside, so that a change of an unknown order is quarantined once.
+  // The content hash, so that a change of an unknown order is quarantined once whatever its order of keys.
   const owed = {
     orderId,
     serviceId,
@@ -63,7 +63,10 @@ export function applyChange(
   return "owed";
 }
 
-/** The position moves on: what the change may be of is read now (`ingestRecord`), or the changes of this time are asked for again. */
+/**
+ * The position moves over the change, so the orders that it may belong to are read now (`ingestRecord`), or changes of
+ * this time are requested again later.
+ */
 function applyUnnamed(
   { store, rules, at, from }: Parameters<typeof applyChange>[0],
   { record, bytes }: { record: AnswerRecord & { ok: false }; bytes: Buffer },

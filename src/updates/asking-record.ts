@@ -1,6 +1,6 @@
 /*
- * What the record says that asked for the read of an order, beside what the order itself was answered: whether the answer has seen it, and
- * what follows where the two disagree.
+ * Compares the record that announced a read with the order's own answer: whether the answer includes the change, and
+ * what follows where they disagree.
  */
 
 import { JsonSyntaxError } from "../answers/json-text.ts";
@@ -20,14 +20,17 @@ import type { ListedChange } from "./look-in-updates.ts";
 import type { OrderAnswer, OrderReader } from "./read-order.ts";
 import { TRIES_MAX } from "./read-queue.ts";
 
-/** After so many orders whose answers never came to have the timestamp of their change, those timestamps are not the orders' own. */
+/**
+ * After so many orders whose answers never reached the timestamp of their change, these timestamps are not taken for
+ * the orders' own.
+ */
 const VAIN_MAX = 3;
 
 export class AskingRecord {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
-  /** Orders in a row whose answers never came to have the timestamp of the change. */
+  /** Number of such orders in a row. */
   #vain = 0;
 
   constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
@@ -37,8 +40,8 @@ export class AskingRecord {
   }
 
   /**
-   * The change that announced it has no later timestamp, to the last unit that it shows: the service has set the order back. One that
-   * cannot be read says nothing, and a batch may hold what it held long ago.
+   * Whether the change has no later timestamp than the answer, to the end of its unit: then the service has set the
+   * order back. False for an unreadable timestamp, and for batches, which may hold old versions.
    */
   isSaidTwice(owed: QueuedRead, answer: OrderAnswer): boolean {
     if (owed.source !== "update") return false;
@@ -48,7 +51,10 @@ export class AskingRecord {
     return announced.latestNs + unitNs(announced.form) <= own.latestNs + unitNs(own.form);
   }
 
-  /** The timestamp of the change that announced the order, where the answer has not seen it: a replica may lag behind. */
+  /**
+   * The timestamp of the record that announced the read, where the answer does not include it, as from a replica that
+   * lags.
+   */
   newerAnnounced(owed: QueuedRead, answer: OrderAnswer, current: string | null): string | undefined {
     if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
     const announced = this.timestampOf(owed);
@@ -60,7 +66,10 @@ export class AskingRecord {
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
   }
 
-  /** A change and its order call the same version by two names: of a cancellation that only the change names a person has to know. */
+  /**
+   * The change calls the order cancelled, but the answer for the same version does not: this is reported, because a
+   * person must decide.
+   */
   noteCalled(owed: QueuedRead, answer: OrderAnswer, at: string): void {
     const { store, log } = this.#context;
     const { plan } = this.#rules;
@@ -84,7 +93,7 @@ export class AskingRecord {
     saveLag(store, learnLag(loadLag(store), read, this.#timezone));
   }
 
-  /** Whether the change that asked for the read names the status, the lines and the total that the order has, as far as it has any. */
+  /** Whether the change has the status, lines and total of the answer, as far as it has these fields. */
   #saysTheSame({ record }: QueuedRead, answer: OrderAnswer): boolean {
     const own = this.#reader.valuesOf(answer);
     if (record === "" || own === undefined) return false;
@@ -98,12 +107,12 @@ export class AskingRecord {
     }
   }
 
-  /** The timestamp of the record that asked for the read. */
+  /** The timestamp of the record that announced the read. */
   timestampOf(owed: QueuedRead): string | null {
     return this.#reader.askedBy(owed, "updated_at");
   }
 
-  /** What the record that asked for the read says of its order, where it says when that was. */
+  /** Status and timestamp of the record that announced the read; undefined without a timestamp. */
   changeOf(owed: QueuedRead): ListedChange | undefined {
     const timestamp = this.timestampOf(owed);
     return timestamp === null ? undefined : { timestamp, status: this.#reader.askedBy(owed, "status") };

@@ -1,7 +1,7 @@
 /*
- * Changes from a time on that a person names: orders that were confirmed elsewhere, or before the bridge was. They are read as a
- * sweep that begins so far back, after what is new; from its first page on the sweep's rest says where it goes on. A service that
- * does not take that, again and again, is not asked for it any more.
+ * Reads changes from a time that a person names: of orders confirmed elsewhere, or before the bridge was installed. A
+ * backfill is read as a wide re-poll, after new changes; from its first page on, the saved rest of the re-poll shows
+ * where it continues. It is given up after several failed passes.
  */
 
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -12,13 +12,13 @@ const TRIES_MAX = 5;
 interface Backfill {
   /** UTC, ISO 8601. */
   from: string;
-  /** Passes that failed. */
+  /** Number of failed passes. */
   tries: number;
-  /** It is not waited for: where the service does not go back so far, that is no failure. */
+  /** Started by the bridge itself: it is no failure if the service does not go back so far. */
   isOwn?: true;
 }
 
-/** Inside a write transaction. Another one that has not begun is replaced. */
+/** To be called inside a write transaction. Replaces a backfill that has not begun. */
 export function requestBackfill(store: Store, from: string, how: Pick<Backfill, "isOwn"> = {}): void {
   save(store, { from, tries: 0, ...how });
 }
@@ -27,12 +27,12 @@ export function loadBackfill(store: Store): Backfill | undefined {
   return loadMetaJson<Backfill>(store, "backfill");
 }
 
-/** It has begun, or there is nothing to begin. Inside a write transaction. */
+/** To be called inside a write transaction, when it has begun or there is nothing to read. */
 export function endBackfill(store: Store): void {
   deleteMeta(store, "backfill");
 }
 
-/** A pass failed. True: it was the last. Inside a write transaction. */
+/** Counts a failed pass, inside a write transaction. Returns whether the backfill was given up. */
 export function failBackfill(store: Store): boolean {
   const backfill = loadBackfill(store);
   if (backfill === undefined) return false;

@@ -1,45 +1,48 @@
 /*
- * How much later than an order's own timestamp the changes list it: some services write the change log by a trigger, a queue or a second
- * machine, with a clock or a moment of its own. A read made after such a change has the announced version, although it looks older.
- * Learned from reads that brought something new, and from changes of which the order had shown everything before: our own statuses are read
- * before they are listed. Pure but for its row in `learned_answers`.
+ * The lag of the change list: some services write their change log by a trigger, a queue or a second machine, with a
+ * later timestamp than the order's own. A read made after such a change has the announced version although its
+ * timestamp is earlier. The lag is learned from reads that changed the order, and from changes already stored when they
+ * were listed, such as our own statuses. Pure, except for its row in `learned_answers`.
  */
 import { isOlder, parseTimestamp } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
 
 export interface ChangeLag {
-  /** How far the newest reads that brought something new were behind what announced them, in nanoseconds. */
+  /** How far the last reads that changed the order were behind their change, in nanoseconds. */
   behind: readonly string[];
-  /** The same of changes that said nothing which was not stored already, each at its first read; gone with the first read as announced. */
+  /**
+   * The same for changes whose content was already stored, at their first read; cleared by the first read with
+   * exactly the timestamp of its change.
+   */
   alike?: readonly string[];
-  /** How many reads in a row have had exactly the announced timestamp. */
+  /** How many reads in a row had exactly the timestamp of their change. */
   equal: number;
 }
 
-/** So many reads make a lag, and so many without one make an end of it. */
+/** So many reads establish a lag, and so many equal timestamps in a row end it. */
 const READS_MIN = 3;
-/** The lag is the longest of so many. */
+/** The lag is the largest of so many. */
 const READS_MAX = 10;
-/** What is further behind is an older version, of a replica or a cache. */
+/** Anything further behind is an older version, from a replica or a cache. */
 const LAG_MAX_NS = 5n * 60n * 1_000_000_000n;
 
-/** Within which the lags of changes that said nothing new are one lag. */
+/** Lags of changes without new content count as one if they differ by no more. */
 const STEADY_NS = 10n * 1_000_000_000n;
 
 export const NO_LAG: ChangeLag = { behind: [], equal: 0 };
 
 interface ReadChange {
-  /** The timestamp of the change that announced the order, and that of the answer for the order. */
+  /** The timestamps of the change and of the order's answer. */
   announced: string | null;
   own: string | null;
-  /** The answer was newer than what was stored. */
+  /** The answer changed the stored order. */
   isNews: boolean;
-  /** It was not, and the change says what it shows; at the first read of a change. */
+  /** It did not, and the change has the same content; first reads only. */
   isAlike?: boolean;
 }
 
-/** How far an answer is behind the change that announced it; undefined where it is not, or cannot be compared. */
+/** How far an answer is behind its change; undefined where it is not, or cannot be compared. */
 function behindNs({ announced, own }: Pick<ReadChange, "announced" | "own">, zone: string): bigint | undefined {
   if (announced === null || own === null || !isOlder(own, announced, zone)) return undefined;
   const [later, earlier] = [parseTimestamp(announced, zone), parseTimestamp(own, zone)];
@@ -59,14 +62,14 @@ export function learnLag(lag: ChangeLag, read: ReadChange, zone: string): Change
   return { ...lag, alike: [...(lag.alike ?? []), String(ns)].slice(-READS_MIN), equal: 0 };
 }
 
-/** Another change that says the same comes after any time; a list that is written later does so after much the same one. */
+/** Changes without new content may be repetitions at any time; those of a delayed list have about the same lag. */
 function isSteady(alike: readonly string[]): boolean {
   const sorted = alike.map(BigInt).sort((a, b) => Number(a - b));
   const [least, most] = [sorted[0], sorted.at(-1)];
   return sorted.length >= READS_MIN && least !== undefined && most !== undefined && most - least <= STEADY_NS;
 }
 
-/** Whether the answer is what the change announced although its timestamp is earlier. */
+/** Whether the answer includes the change although its timestamp is earlier. */
 export function isWithinLag(lag: ChangeLag, read: Pick<ReadChange, "announced" | "own">, zone: string): boolean {
   const ns = behindNs(read, zone);
   if (ns === undefined) return false;
@@ -81,7 +84,7 @@ export function loadLag(store: Store): ChangeLag {
   return TOPIC.load(store, "lag");
 }
 
-/** Inside a transaction. */
+/** To be called inside a transaction. */
 export function saveLag(store: Store, lag: ChangeLag): void {
   TOPIC.save(store, "lag", lag);
 }

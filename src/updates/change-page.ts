@@ -1,7 +1,6 @@
 /*
- * Reads the pages of changes, as far as that can be done without the database. A poll brings mostly what the poll before
- * brought, to the byte: such a page is recognised by its hash, and what was read of it counts again. Nothing depends on a
- * page being known, and after a restart none is.
+ * Reads pages of changes without the database. Most polls bring the same bytes as the last one: such a page is
+ * recognised by its hash, and the earlier result is used. This is only a cache, which starts empty.
  */
 
 import { digestInSlices, digestOf } from "../answers/digest.ts";
@@ -23,38 +22,38 @@ import { type AnswerRecord, readRecordsInSlices } from "../records/read-records.
 import type { ServiceAnswer, ServiceClient } from "../service/client.ts";
 import { type Anchor, addAnchor } from "./page-cover.ts";
 
-/** A record of the page, whose `span` points into the page's body. */
+/** A record of the page; its `span` points into the page's body. */
 export interface ServedChange {
   record: AnswerRecord;
   timestamp: ServedTimestamp | undefined;
-  /** Of the content, key order and white space aside. */
+  /** Hash of the content, without key order and white space. */
   contentHash: Buffer;
-  /** What the change is stored under; undefined where the record names no order. */
+  /** The key under which the change is remembered; undefined where the record names no order. */
   key: ChangeKey | undefined;
 }
 
 export interface ChangeRules {
   mapping: OrderMapping;
-  /** Where the answer keeps the list. */
+  /** Path of the list. */
   changes: JsonPath;
-  /** Where it names the next position. */
+  /** Path of the next position. */
   next: JsonPath | null;
-  /** Zone of timestamps that name none. */
+  /** Zone of timestamps without one. */
   timezone: string;
 }
 
-/** Changes of the pages that are known at most: the window of a busy shop, in some 20 MB. */
+/** Limit of cached changes: the window of a busy shop, about 20 MB. */
 const CHANGES_MAX = 20_000;
 
 /**
- * One page, read in steps: thousands of changes must not keep the pull of orders waiting. Of a page that is too large to be
- * known again only the timestamps stay, so that collecting garbage does not stop everything either.
+ * One page, read in steps, because thousands of changes must not delay the pull of orders. Of a page too large for the
+ * cache only the timestamps are kept, to spare the garbage collector.
  */
 export class ChangePage {
   readonly list: AnswerList;
-  /** What the page says beside its list. */
+  /** The metadata beside the list. */
   readonly metadata: ListMetadata;
-  /** What the page is read from in the place of its body, where records of it are no JSON. */
+  /** The repaired body, where single records are no JSON. */
   readonly mended: Buffer | undefined;
   readonly elements: readonly Span[];
   readonly #rules: ChangeRules;
@@ -64,7 +63,7 @@ export class ChangePage {
   #form: TimestampForm | undefined;
   readonly #newest: Anchor[] = [];
   readonly #keys: string[] = [];
-  /** The changes of this page, and how often those that came again. */
+  /** Keys of this page, with counts of those that occur several times. */
   readonly #met = new KeySet();
   readonly #times = new Map<string, number>();
 
@@ -77,7 +76,10 @@ export class ChangePage {
     this.#isKept = this.elements.length <= CHANGES_MAX;
   }
 
-  /** Up to `count` changes from `from` on. Every one before `from` was read before; of a large page none is read twice. */
+  /**
+   * Reads up to `count` changes from index `from`. Every change before `from` must have been read; of a large page none
+   * is read twice.
+   */
   *read(body: Buffer, from: number, count: number): Slices<readonly ServedChange[]> {
     const elements = this.elements.slice(this.#timestamps.length, from + count);
     const { mapping } = this.#rules;
@@ -93,12 +95,12 @@ export class ChangePage {
     return this.#timestamps;
   }
 
-  /** What its changes are recognised by; one without a time that can be read by its order, or its hash. */
+  /** Keys of the changes; of one without a readable time its order id, or its hash. */
   get keys(): readonly string[] {
     return this.#keys;
   }
 
-  /** Some of its newest changes, in any order. */
+  /** Some of the newest changes, in any order. */
   get newest(): readonly Anchor[] {
     return this.#newest;
   }
@@ -111,7 +113,7 @@ export class ChangePage {
 
   #readChange(body: Buffer, record: AnswerRecord): ServedChange {
     const { mapping, timezone } = this.#rules;
-    // What is too large is looked through no further than for its id.
+    // Of a record over the limit only the id is read.
     const hasTimestamp = record.ok || !record.isLarge || record.reference !== null;
     const text = hasTimestamp ? readTimestampText(body, record.span, mapping) : null;
     const timestamp = this.#inOneForm(readTimestamp(text, timezone));
@@ -129,7 +131,7 @@ export class ChangePage {
   }
 }
 
-/** Nearly all timestamps of a page are written in the same way, which is kept once. */
+/** Nearly all timestamps of a page have one form, which is stored once. */
 function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
   return (
     a.kind === b.kind &&
@@ -141,7 +143,7 @@ function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
   );
 }
 
-/** The pages of the pass before and of this one; what neither was served is forgotten. */
+/** Caches the pages of this pass and the one before. */
 export class KnownPages {
   readonly #rules: ChangeRules;
   readonly #clock: Clock;

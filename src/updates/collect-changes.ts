@@ -1,7 +1,7 @@
 /*
- * Collects the changes of one pass until they are stored, an order's together: of several only the newest counts, and
- * most are known from earlier passes and are kept no longer than it takes to see that. Nothing here writes; after a
- * crash the same changes are asked for again.
+ * Collects the changes of one pass by order, until they are stored: of several changes of an order only the newest
+ * counts, and most are known from earlier passes and dropped immediately. Writes nothing; after a crash the same
+ * changes are requested again.
  */
 
 import { inTurns, type Slices } from "../answers/slices.ts";
@@ -17,33 +17,38 @@ import { forgetUnstored, noteUnstored, type UnstoredAnswer } from "../records/un
 import type { ChangePage, ServedChange } from "./change-page.ts";
 
 const CHANGES_PER_STEP = 100;
-/** Orders that are looked through in one go; of a pass of hundreds of thousands all of them would keep the event loop. */
+/** Orders processed without a pause: a pass may have hundreds of thousands. */
 const ORDERS_PER_STEP = 2_000;
-/** An order whose record differs in every answer must not make the pass ask for ever. */
+/** Limit per order: an order whose record differs in every answer must not keep the pass going. */
 const FRESH_PER_ORDER_MAX = 64;
-/** Changes that wait, each with its record; of so many more the garbage collection would be felt. */
+/** Limit of waiting changes, each with its record; more would cost noticeable garbage collection. */
 const NEWS_MAX = 10_000;
-/** Beyond this they are stored early, too. */
+/** Above this size they are stored early too. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** A page of thousands must not keep the pull of orders waiting: after so long, others have their turn. */
+/** So long other work waits at most, such as the pull of orders. */
 const TURN_MS = 10;
 
-/** A change that has to be acted on, with a copy of its text. */
+/** A change to apply, with a copy of its text. */
 export interface ChangeNews {
   /** Its `span` points into `bytes`. */
   record: AnswerRecord;
   bytes: Buffer;
-  /** Of the content, key order and white space aside. */
+  /** Hash of the content, without key order and white space. */
   contentHash: Buffer;
-  /** Where the records of this order do not show by themselves which one counts. */
+  /** The records of this order do not show which of them is newest. */
   isDoubtful: boolean;
-  /** The record was served before, and what was served last is not served any more: set back, or the answer of a replica that lags. */
+  /**
+   * A known record came again and the last one did not: the order was set back, or a replica that lags has answered.
+   */
   isKnown: boolean;
-  /** What to store of the order in the transaction that acts; undefined where the record names no order. */
+  /**
+   * Remembered changes of the order, to be saved in the transaction that applies this one; undefined where the record
+   * names no order.
+   */
   seen: Buffer | undefined;
-  /** An earlier change of the same order, new as well: one of the two says that it is cancelled. */
+  /** An earlier new change of the order, where exactly one of the two cancels it. */
   overtaken?: UnstoredAnswer | undefined;
-  /** What is to be forgotten once it is acted on. */
+  /** Registration to be removed once the change is applied. */
   unstored?: UnstoredAnswer | undefined;
 }
 
@@ -54,36 +59,39 @@ interface Waiting {
   timestampNs: bigint | undefined;
   isKnown: boolean;
   key?: ChangeKey;
-  /** The last page that had it, of those of this pass. */
+  /** Index of the last page of this pass that had it. */
   page?: number;
   unstored?: UnstoredAnswer | undefined;
 }
 
-/** Of a pass that brings hundreds of thousands of orders there are as many: what is not there takes no memory. */
+/** Fields are optional to save memory: a pass may bring hundreds of thousands of orders. */
 interface OrderChanges {
   seen: ChangeKey[];
-  /** Nearly every order is served once. */
+  /** A set only for more than one: nearly every order is served once. */
   served: ChangeKey | Set<ChangeKey> | undefined;
-  /** Whether the record that was last before has been served again. */
+  /** Whether the last record of the pass before has come again. */
   hasLast: boolean;
   unseenTimestamps: (bigint | undefined)[] | undefined;
   newest: Waiting | undefined;
-  /** One of an earlier time than the newest one, that a later page lists. */
+  /** An earlier change than the newest, listed on a later page. */
   former?: Waiting | undefined;
-  /** The last one that another has overtaken, where one of the two is a cancellation. */
+  /** The last change that another one overtook, where one of the two is a cancellation. */
   overtaken?:
     | (Pick<Waiting, "timestampNs" | "isKnown"> & { isTied: boolean; isCancelled: boolean; unstored: UnstoredAnswer })
     | undefined;
 }
 
-/** Whether a record says that its order is cancelled. */
+/** Whether a record cancels its order. */
 export type IsCancelled = (body: Buffer, record: AnswerRecord) => boolean;
 
 interface ServedPage {
   body: Buffer;
-  /** The service's own position has moved past its changes, then even one that looks like an earlier one is new, unless its timestamp says otherwise. */
+  /**
+   * The service's own position has moved past its changes: even a record seen before is new, unless its timestamp is
+   * older.
+   */
   isBeyond: boolean;
-  /** Records that hold nothing may still come whole. */
+  /** Records without content may still be served with it later. */
   waitsForEmpty?: boolean;
   isCancelled: IsCancelled;
 }
@@ -94,20 +102,20 @@ export class ChangeCollector {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #orders = new Map<string, OrderChanges>();
-  /** Records that cannot be used, by their orders or by their hashes. Without bytes: acted on. */
+  /** Unusable records, by order id or hash. Without `bytes`: applied. */
   readonly #unusable = new Map<string, Omit<Waiting, "bytes" | "isKnown"> & { bytes: Buffer | undefined }>();
-  /** What they call themselves. */
+  /** References of the unusable records. */
   readonly #references = new Set<string>();
   #bytes = 0;
   #records = 0;
   #fresh = 0;
-  /** How far each page of the pass goes. */
+  /** Largest timestamp of each page of the pass. */
   readonly #reach: bigint[] = [];
-  /** Those that hold a record, in the order in which they came. */
+  /** Orders with a record to apply, in the order in which they came. */
   readonly #waiting = new Set<OrderChanges>();
   #news = 0;
   #earliestNewsNs: bigint | undefined;
-  /** Only a later one counts for {@link earliestNewsNs}. */
+  /** Only later changes count for {@link earliestNewsNs}. */
   newsAfterNs = -1n;
 
   constructor(store: Store, clock: Clock) {
@@ -115,12 +123,12 @@ export class ChangeCollector {
     this.#clock = clock;
   }
 
-  /** Whether what waits is so much that it is to be stored before the pass ends. */
+  /** Whether the limit of waiting changes is reached, so that they are to be stored before the pass ends. */
   get isFull(): boolean {
     return this.#news > NEWS_MAX || (this.#news > 0 && this.#bytes > WAITING_BYTES_MAX);
   }
 
-  /** The earliest time of a change that was not known before and was acted on. */
+  /** The earliest time of a new change that was applied. */
   get earliestNewsNs(): bigint | undefined {
     return this.#earliestNewsNs;
   }
@@ -130,18 +138,18 @@ export class ChangeCollector {
     return this.#orders.has(orderId);
   }
 
-  /** Whether the pass has brought the newest known change of the order, or one that was not known. */
+  /** Whether the pass has brought the newest known change of the order, or a new one. */
   hasNewest(orderId: string): boolean {
     const order = this.#orders.get(orderId);
     return order !== undefined && (order.hasLast || order.unseenTimestamps !== undefined);
   }
 
-  /** Whether a change of this time waits that was not known before. */
+  /** Whether a new change of this time waits. */
   hasNewsOf(ns: bigint): boolean {
     return this.#waiting.values().some(({ unseenTimestamps }) => unseenTimestamps?.includes(ns) === true);
   }
 
-  /** Whether the pass has brought a record that does not say whose it is. */
+  /** Whether the pass has brought a record without a usable id. */
   get hasUnnamed(): boolean {
     return this.#unusable.values().some(({ record }) => isUnnamed(record));
   }
@@ -152,8 +160,8 @@ export class ChangeCollector {
   }
 
   /**
-   * Adds the changes of one page. Returns how many this pass had not seen, of each order a bounded number.
-   * @param onFull stores what waits
+   * Adds the changes of one page. Returns how many of them are new to this pass; of each order a limited number counts.
+   * @param onFull stores the waiting changes
    */
   async addPage(
     page: ServedPage & { changes: ChangePage },
@@ -193,8 +201,8 @@ export class ChangeCollector {
   }
 
   /**
-   * Hands out what has to be acted on, once.
-   * @param isWhole whether the pass has come to its end: only then does it mean anything that a record is missing.
+   * Returns each change to apply once.
+   * @param isWhole whether the pass has reached its end: only then a missing record means anything
    */
   *applyChange(isWhole: boolean): Slices<ChangeNews[]> {
     const news: ChangeNews[] = [];
@@ -230,8 +238,9 @@ export class ChangeCollector {
   }
 
   /**
-   * Of those of one order the newest is kept. One that calls itself something else is kept by itself, since others may bear the same, and what
-   * calls itself the same counts once: one that changes from answer to answer must not keep the pass going.
+   * Of unusable records with one order id the newest is kept. One with another reference is kept by itself, because
+   * different orders may share it, and counts once per reference, so that a record that differs in each answer does not
+   * keep the pass going.
    */
   #addUnusable(body: Buffer, record: AnswerRecord, what: Pick<Waiting, "contentHash" | "timestampNs">): void {
     const { contentHash, timestampNs } = what;
@@ -260,7 +269,7 @@ export class ChangeCollector {
     const order = this.#orders.get(record.orderId);
     if (order === undefined) return;
     if (change.key === order.newest?.key) order.newest.page = this.#reach.length;
-    // Pages overlap, so that the same record comes twice.
+    // Pages overlap, so a record may come twice.
     if (!addServed(order, change.key)) return;
     this.#records += 1;
     if (typeof order.served === "string" || servedOf(order).size <= FRESH_PER_ORDER_MAX) this.#fresh += 1;
@@ -314,8 +323,8 @@ export class ChangeCollector {
   }
 
   /**
-   * The earlier change that a later page of the pass lists in place of the newest one, although it goes as far as that: between the two the
-   * service has set the order back. It is acted on after the newest one, as in a pass of its own.
+   * The earlier change, where a later page lists it instead of the newest one although it reaches that far: the service
+   * has set the order back between the two pages. It is applied after the newest one, as in a pass of its own.
    */
   #setBackTo({ newest, former }: OrderChanges): Waiting | undefined {
     const { page, timestampNs } = newest ?? {};
@@ -323,7 +332,10 @@ export class ChangeCollector {
     return page < former.page && (this.#reach[former.page] ?? -1n) >= timestampNs ? former : undefined;
   }
 
-  /** Of several the last one. One of equal times only in the place of none, or a cancellation in that of an opening: a third change may overtake it. */
+  /**
+   * Keeps the last overtaken change. One with an equal timestamp is kept only if there is none yet, or if it cancels
+   * and the kept one does not, because a third change may overtake it.
+   */
   #noteOvertaken(order: OrderChanges, overtaken: Waiting & { isTied: boolean; isCancelled: boolean }): void {
     const { bytes, record, timestampNs, isKnown, isTied, isCancelled } = overtaken;
     const before = order.overtaken;
@@ -341,7 +353,7 @@ export class ChangeCollector {
     return noteUnstored(this.#store, { source: "update", bytes, records: [record], at });
   }
 
-  /** What was named before of the orders that this pass reads for the first time. */
+  /** Loads the remembered changes of orders that are new in this pass. */
   #recall(changes: readonly ServedChange[]): void {
     const met = new Set<string>();
     for (const { record } of changes) if (record.ok && !this.#orders.has(record.orderId)) met.add(record.orderId);
@@ -353,7 +365,10 @@ export class ChangeCollector {
     for (const orderId of met) this.#orders.set(orderId, newsOf([]));
   }
 
-  /** A copy, so that the whole page does not stay in memory for one record of it; a large one nearly is the page. */
+  /**
+   * Copies the record, so that the whole page does not stay in memory for it; a record nearly as large as the page is
+   * not copied.
+   */
   #copy(body: Buffer, record: AnswerRecord, more: Pick<Waiting, "contentHash" | "timestampNs" | "isKnown">): Waiting {
     const view = body.subarray(record.span.start, record.span.end);
     const bytes = !record.ok && record.isLarge ? view : Buffer.from(view);
@@ -370,7 +385,7 @@ export class ChangeCollector {
   }
 }
 
-/** What is new counts before what is known; then the larger timestamp, then what was served later. */
+/** New before known; then the larger timestamp; then the one served later. */
 function replaces(
   next: Pick<Waiting, "timestampNs" | "isKnown">,
   newest: Pick<Waiting, "timestampNs" | "isKnown">,
@@ -379,7 +394,7 @@ function replaces(
   return next.timestampNs === undefined || newest.timestampNs === undefined || next.timestampNs >= newest.timestampNs;
 }
 
-/** Clear is one new record, or several of which one is newer than all others. */
+/** Not doubtful: a single new record, or several of which one is newer than all others. */
 function isDoubtful({ unseenTimestamps, newest }: OrderChanges): boolean {
   if (newest === undefined || unseenTimestamps === undefined) return true;
   const others = unseenTimestamps.filter(
@@ -399,7 +414,7 @@ function newsOf(seen: ChangeKey[]): OrderChanges {
   return { seen, served: undefined, hasLast: seen.length === 0, unseenTimestamps: undefined, newest: undefined };
 }
 
-/** Returns whether it was not there. */
+/** Returns whether the key is new. */
 function addServed(order: OrderChanges, key: ChangeKey): boolean {
   const { served } = order;
   if (served === undefined) order.served = key;

@@ -1,4 +1,4 @@
-/* Orders that are read because of another one, and those that are compared. SQL, because it names indexes and lists of ids. */
+/* Orders to read as controls, and orders to compare. SQL, because it names indexes and lists of ids. */
 
 import type { LostPart } from "../completeness/lost-values.ts";
 import type { NamedRow } from "../database/row.ts";
@@ -11,7 +11,7 @@ export const CANDIDATE = "order_key AS orderKey, order_id AS orderId, coalesce(s
 
 const IS_SOUND = "AND order_id NOT IN (SELECT order_id FROM owed_reads WHERE attempts > 0)";
 
-/** The newest orders that the service is known to have, as far as `more` allows. */
+/** The newest orders that the service is known to have and that match the condition `more`. */
 function loadNewest(store: Store, except: readonly string[], more: string, limit: number): Candidate[] {
   return store
     .prepare<Candidate>(
@@ -23,7 +23,10 @@ function loadNewest(store: Store, except: readonly string[], more: string, limit
     .all(JSON.stringify(except), limit);
 }
 
-/** The newest orders that nothing shows the service to lack, and answers for them. Where every order has failed before, one that has. */
+/**
+ * The newest orders that the service has and answers for, as far as known. If reads of all of them have failed, one of
+ * these.
+ */
 export function loadControls(store: Store, except: readonly string[], limit: number): Candidate[] {
   const sound = loadNewest(store, except, IS_SOUND, limit);
   return sound.length > 0 ? sound : loadNewest(store, except, "", limit);
@@ -41,7 +44,7 @@ const HAS_PART: Record<LostPart, string> = {
   count: "EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = orders.order_key AND l.line_no > 1)",
 };
 
-/** Of the same orders those that may have what is missed. */
+/** Of these, orders that have the part which another one lacks. */
 export function loadControlsWith(store: Store, part: LostPart, except: readonly string[], limit: number): Candidate[] {
   return loadNewest(store, except, `AND ${HAS_PART[part]} ${IS_SOUND}`, limit);
 }
@@ -52,7 +55,7 @@ export interface Range {
   limit: number;
 }
 
-/** The next orders that are open, or are not, and that the service still knew when it was asked last. */
+/** The next open or closed orders that the service had at the last read. */
 export function loadToCompare(store: Store, range: Range & { isOpen: boolean }): Candidate[] {
   return store
     .prepare<Candidate>(

@@ -1,7 +1,7 @@
 /*
- * Changes that a page has left out at its old end, and the search for them: open orders are read one by one, then closed ones.
- * It begins in the transaction that stores what the page held, and the watermark stays where it was until it is over; after a
- * crash it goes on behind the last orders of which a read was requested.
+ * The search for changes that a page left out at its old end: open orders are read one by one, then closed ones. It
+ * starts in the transaction that stores the page's changes, and the watermark does not move until it is over; after a
+ * crash it continues after the last order of which a read was queued.
  */
 
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -12,38 +12,40 @@ import type { Store } from "../database/store.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import type { Anchor } from "./page-cover.ts";
 
-/** The service's time up to which changes are covered, where nothing changes for longer than it may be asked back. */
+/** The service's time up to which changes are covered, for feeds that are quiet for longer than `since` may go back. */
 export const COVERED_STREAM = "updates_covered";
 
 export interface Cut {
   since: string;
-  /** How many changes the page held. */
+  /** Number of changes on the page. */
   size: number;
   stage: "open" | "closed";
-  /** Reads of orders up to this `order_key` were requested in this stage. */
+  /** Reads of orders up to this `order_key` were queued in this stage. */
   after: number;
-  /** Another page was cut meanwhile: the search begins once more. */
+  /** Another page was cut meanwhile, so the search starts again at its end. */
   again: boolean;
-  /** Proved, and therefore shown. */
+  /** Proved, and therefore shown to the user. */
   isShown: boolean;
-  /** The order of pages is another one than that of their times, so that any changes may be missing. */
+  /** The page is not sorted by time, so any change may be missing. */
   isMixed?: boolean | undefined;
-  /** The page held a few changes, and there is no other reason to doubt it. */
+  /** The page held few changes, and nothing else suggests a cut. */
   isFew?: boolean | undefined;
   /**
-   * A page was an answer to another question: nothing shows what changes since the position. Open orders are read for as long as that
-   * goes on; nothing was left out, since the position stays.
+   * A page answered another question than the one asked, so nothing shows the changes since the position. Open orders
+   * are read for as long as this lasts; nothing is lost, because the position stays.
    */
   isOther?: boolean | undefined;
-  /** What said that a page was not whole, where nothing else did: it means nothing if no change is found. */
+  /** The only signs beside the list that a page was incomplete; if no change is found, they mean nothing. */
   lacks?: readonly string[] | undefined;
-  /** A read has found a change that no page had shown. */
+  /** A read has found a change that no page had. */
   isFound?: boolean | undefined;
-  /** The largest timestamp that was served: the watermark once the search is over. Without a text: none was. */
+  /** The largest timestamp served: the watermark once the search is over. `text` is empty where none was served. */
   high: { text: string; ns: bigint };
-  /** The search began when all up to this instant that pages of one timestamp may have left out could be read (`tie-rows.ts`). */
+  /**
+   * The search includes everything up to this instant that pages of one timestamp may have left out (`tie-rows.ts`).
+   */
   tieNs?: bigint | undefined;
-  /** Between these times the service could not be asked. */
+  /** Changes between these times could not be requested. */
   skipped?: { from: string; to: string } | undefined;
   /** The service's time up to which changes are covered once the search is over. */
   covered?: string | undefined;
@@ -68,19 +70,19 @@ export function saveCut(store: Store, cut: Cut): void {
   saveMetaJson(store, "cut", written);
 }
 
-/** With the hold that tells of the search. */
+/** Also deletes the hold that shows the search. */
 export function deleteCut(store: Store): void {
   deleteMeta(store, "cut");
   deleteHold(store, "updates", "cut");
 }
 
-/** Orders whose read no record asked for and that were not tried yet. One that the service has said it does not have waits for minutes. */
+/** Number of queued reads without a record that were not tried yet. Others may wait for minutes. */
 export function countRequestedReads(store: Store): number {
   const isMissing = "order_id IN (SELECT order_id FROM missing_orders)";
   return onlyValue(store, `SELECT count(*) FROM owed_reads WHERE record = '' AND attempts = 0 AND NOT ${isMissing}`);
 }
 
-/** The `order_key` behind which the newest `count` closed orders stand. */
+/** The `order_key` after which the newest `count` closed orders begin. */
 export function loadClosedBegin(store: Store, count: number): number {
   const rest = `INDEXED BY orders_to_compare
     WHERE is_open = 0 AND removed_at IS NULL ORDER BY order_key DESC LIMIT 1 OFFSET ?`;

@@ -1,7 +1,8 @@
 /*
- * Looks for changes that a page has left out, because the service answers the newest first and so many a page, or has more of one timestamp than
- * a page holds: open orders are read one by one, then the newest closed ones. Keeps the second guarantee: the watermark moves over such a page only when a read
- * of each of those orders is over or queued. After a crash the search goes on where it was.
+ * Searches for changes that a page left out, because the service lists the newest first up to a limit, or has more
+ * changes of one timestamp than fit on a page: reads open orders one by one, then the newest closed ones. Keeps the
+ * second guarantee: the watermark moves over such a page only when each of these orders was read or is queued. After a
+ * crash the search continues where it was.
  */
 
 import { acceptLacks } from "../completeness/check-completeness.ts";
@@ -29,13 +30,13 @@ import { endLookBack } from "./look-back.ts";
 import { noteFewWhole } from "./page-cover.ts";
 import { deleteTie, loadTie } from "./tie-rows.ts";
 
-/** Reads that wait at one time, so that those of new changes are not kept waiting. */
+/** Limit of its queued reads, so that those of new changes are not delayed. */
 const READS_AHEAD = 100;
-/** Changes that name no order come again and again from some services. */
+/** Some services send changes without an order again and again. */
 const READ_ALL_EVERY_MS = 12 * 3_600_000;
-/** While the service answers another question, open orders are read once more no sooner than this. */
+/** Minimum interval between two searches while the service answers another question. */
 const OTHER_EVERY_MS = 10 * 60_000;
-/** Closed orders seldom change: of more of them `reconcile` looks at some every night. */
+/** Closed orders seldom change; `reconcile` reads some of the others each night. */
 const CLOSED_MAX = 2_000;
 
 export class FindCutChanges {
@@ -49,7 +50,7 @@ export class FindCutChanges {
     this.#follow = follow;
   }
 
-  /** For changes that are held, name no order and cannot be asked for again: orders are read as for what a page has left out. */
+  /** Reads orders because of held changes that name no order and cannot be requested again. */
   async readAll(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     if (clock.monotonicMs() < this.#readAllAtMs) return;
@@ -65,7 +66,7 @@ export class FindCutChanges {
     });
   }
 
-  /** Inside the transaction that stores what the page held. */
+  /** To be called inside the transaction that stores the page's changes. */
   save(cut: Cut, at: string): void {
     const { store } = this.#context;
     const before = loadCut(store);
@@ -73,7 +74,7 @@ export class FindCutChanges {
     saveCut(store, cut);
   }
 
-  /** Requests the next reads, and ends the search where none is left. Returns whether it goes on. */
+  /** Queues the next reads, and ends the search when none is left. Returns whether it goes on. */
   async requestReads(signal: AbortSignal): Promise<boolean> {
     const { store, log } = this.#context;
     for (;;) {
@@ -89,11 +90,11 @@ export class FindCutChanges {
     }
   }
 
-  /** Reads have found a change that no page has shown. */
+  /** Reads have found a change that no page had. */
   async show(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const cut = loadCut(store);
-    // Of pages of one timestamp a hold of their own says it (`tie-rows.ts`).
+    // Pages of one timestamp have a hold of their own (`tie-rows.ts`).
     if (cut === undefined || cut.size === 0 || (cut.isShown && cut.isFound)) return;
     await commit(this.#context, signal, () =>
       this.save({ ...cut, isShown: true, isFound: true }, isoTime(clock.nowMs())),
@@ -109,7 +110,7 @@ export class FindCutChanges {
     await commit(this.#context, signal, () => {
       for (const order of orders) {
         requestRead(store, order, isoTime(clock.nowMs()));
-        // It may be one of those that the page has left out.
+        // A read that waits after a failure is due now, because its order may be one of those left out.
         expediteRead(store, order.orderId);
       }
       const cut = loadCut(store);
@@ -123,7 +124,7 @@ export class FindCutChanges {
     return isOther === true && again && passedMs >= 0 && passedMs < OTHER_EVERY_MS;
   }
 
-  /** One stage is over: the other one, the first once more, or the end. */
+  /** Starts the next stage: closed orders, the search again, or the end. */
   #beginNext(cut: Cut): void {
     const { store, clock, client } = this.#context;
     const { since, again, high, covered, lacks, isFound, tieNs } = cut;
@@ -156,7 +157,7 @@ export class FindCutChanges {
   }
 }
 
-/** Begun by a page of a few changes that there is no other reason to doubt, and nothing was found. */
+/** The search began with a page of few changes without another sign of a cut, and found nothing. */
 function isOfFew({ isFew, isShown, isFound, tieNs }: Cut): boolean {
   return isFew === true && !isShown && isFound !== true && tieNs === undefined;
 }

@@ -1,9 +1,10 @@
 /*
- * Orders of held records that have no usable id, but hold one somewhere else or in another form, or the number of a stored order. Their batch
- * was confirmed, so the service does not hand them out again: each of these orders is asked for, and an answer that is the record's order
- * is stored and releases it, in one transaction. Of a change every stored order that it may be of is read (`apply-change.ts` has requested
- * that when it came), and one that is not older than the change releases it; one that names none at all is over once orders were read for it
- * (`find-cut-changes.ts`). After a crash the same records are looked at again.
+ * Finds the orders of held records without a usable id, which have an id elsewhere or in another form, or the number of
+ * a stored order. Their batch was confirmed, so the service does not deliver them again: each possible order is read,
+ * and an answer that is the record's order is stored and releases the record, in one transaction. For a change, every
+ * stored order that it may belong to is read (queued by `apply-change.ts` when it came), and a read that is not older
+ * releases it; a change that names no order at all is settled once all orders were read (`find-cut-changes.ts`). After
+ * a crash the same records are checked again.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -24,20 +25,20 @@ import { fieldOf, isSameOrder, type OrderRecord } from "../records/same-order.ts
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
 
-/** The service may be asked soon after a record was held, and ever more seldom for those of which nothing comes. */
+/** Interval of checks: short for new records; those without a result wait longer each time. */
 const LOOK_EVERY_MS = 5 * 60_000;
 const WAIT_MAX_MS = 12 * 3_600_000;
-/** Of a change that names stored orders, as of a read that waits: after about a day it counts as seen, whatever its time. */
+/** Wait for a change that names stored orders; after about a day it counts as seen, whatever its time. */
 const STORED_WAIT_MAX_MS = 3_600_000;
 const BEHIND_FOR_MS = 23 * 3_600_000;
-/** Bounds of one look: records, and orders asked for. The next one goes on with older records. */
+/** Limits per check: records, and orders read. The next check continues with older records. */
 const RECORDS_PER_LOOK = 500;
 const RECORDS_PER_TURN = 25;
 const READS_PER_LOOK = 100;
-/** Of one record: UUIDs that are found in it, and asked for in one look. The next look asks for others. */
+/** Per record: UUIDs searched for, and read in one check. The next check reads others. */
 const IDS_MAX = 1_000;
 const IDS_PER_LOOK = 10;
-/** Records whose waits are kept; those that are dropped are asked for anew. */
+/** Limit of remembered waits; a forgotten record is due immediately. */
 const WAITS_MAX = 10_000;
 const FIRST = Number.MAX_SAFE_INTEGER;
 
@@ -51,9 +52,9 @@ export class FindUnnamed {
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
   #lookAtMs: number;
-  /** The record looked at last. */
+  /** The record checked last. */
   #before = FIRST;
-  /** By the number of the record; monotonic. */
+  /** By id of the record; monotonic. */
   readonly #waits = new Map<number, Wait>();
 
   constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
@@ -104,9 +105,9 @@ export class FindUnnamed {
       await commit(this.#context, pass.signal, () => releaseRead(store, record.id));
     if (clock.monotonicMs() < wait.untilMs) return "none";
     const others = named.filter(({ orderId }) => !stored.some((order) => order.orderId === orderId));
-    // A change that names stored orders is one of theirs; otherwise any order that it names may be its own.
+    // A change that names stored orders belongs to one of them; otherwise to any order it names.
     const orders = (record.kind === "change" && stored.length > 0 ? stored : [...stored, ...others])
-      // An order whose read is queued has a time of its own, and comes with it.
+      // A queued read has its own schedule and will decide.
       .filter(({ orderId }) => loadQueuedRead(store, orderId) === undefined)
       .filter(({ orderId }) => record.kind === "change" || this.#mayBe(held, orderId));
     if (orders.length === 0) return "none";
@@ -120,7 +121,7 @@ export class FindUnnamed {
       if (outcome === "ill") return outcome;
       if (outcome === "none") continue;
       isFound = true;
-      // A change may be of each order that it names.
+      // A change may belong to several of the orders it names.
       if (record.kind !== "change") break;
     }
     if (isFound) {
@@ -134,7 +135,7 @@ export class FindUnnamed {
     return "none";
   }
 
-  /** Of an order that is stored it is known already whether the record is its own. */
+  /** For a stored order this can be decided without a read. */
   #mayBe(held: OrderRecord, orderId: string): boolean {
     const { store } = this.#context;
     const mark = loadOrderMark(store, orderId);
@@ -143,7 +144,7 @@ export class FindUnnamed {
     return isSameOrder(held, stored, orderId, this.#rules.plan.timezone);
   }
 
-  /** `ill`: the service rather than this order is out of order. */
+  /** `ill`: the service fails, not this order. */
   async #ask(
     order: ReadableOrder,
     { id, kind, firstSeenAt, held }: HeldUnnamed & { held: OrderRecord },
@@ -163,10 +164,10 @@ export class FindUnnamed {
     try {
       const act = { store: keep, settle: (refreshed: Refreshed<IngestResult | "other">) => refreshed };
       let read = await this.#reader.refresh(order, act, pass.signal);
-      // What writes the id elsewhere may also write it in another case.
+      // A service that writes the id elsewhere may also write it in another case.
       if (read?.value.kind === "unknown" && order.serviceId !== orderId)
         read = await this.#reader.refresh({ orderId, serviceId: orderId }, act, pass.signal);
-      // What is no order may be anything that has a UUID; the service has answered.
+      // A UUID may be the id of anything; the service answers that it is no order.
       if (read === undefined || read.value.kind === "unknown") return "none";
       pass.reads.answered(loadOrderMark(store, orderId)?.orderKey);
       return read.value.stored === "other" || loadOrderMark(store, orderId) === undefined ? "none" : "found";
@@ -176,7 +177,9 @@ export class FindUnnamed {
     }
   }
 
-  /** The order whole has what the change may have said, unless it is older than that; or a list writes times of its own. */
+  /**
+   * Releases a change once its order was read with a version that is not older, or within the lag of the change list.
+   */
   #keepChanged(
     { id, held, firstSeenAt }: { id: number; held: OrderRecord; firstSeenAt: string },
     answer: OrderAnswer,
@@ -196,7 +199,7 @@ export class FindUnnamed {
 interface FindPass {
   reads: ReadPass;
   left: number;
-  /** Orders were read since then, all that are open and the newest of the others. */
+  /** All open orders and the newest closed ones were read since then. */
   readSince: string;
   signal: AbortSignal;
 }

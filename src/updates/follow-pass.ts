@@ -1,6 +1,6 @@
 /*
- * One pass over the changes of orders: what it has read so far, and where it stands. Kept in memory alone; what counts is stored with the
- * changes (`store-pass.ts`).
+ * State of one pass over changes: what it has read, and its position. In memory only; `store-pass.ts` saves what must
+ * last together with the changes.
  */
 
 import { readTimestamp } from "../answers/timestamp.ts";
@@ -30,7 +30,7 @@ import {
 } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
-/** Bounds a pass in requests and in memory. The next one goes on from there at once. */
+/** Limit of requests and memory per pass. The next pass continues immediately. */
 export const PAGES_MAX = 1_000;
 export const RECORDS_MAX = 200_000;
 
@@ -39,7 +39,7 @@ export interface FollowOptions {
   follow: FollowRules;
   sweepOverlapMs: number;
   late: LateOrders;
-  /** Pages in one pass; {@link PAGES_MAX} unless said. */
+  /** Pages per pass; default {@link PAGES_MAX}. */
   pagesMax?: number;
 }
 
@@ -49,65 +49,65 @@ export interface Pass {
   signal: AbortSignal;
   rules: FollowRules;
   watermark: string | undefined;
-  /** Where the last pass of this kind reached its bound; undefined: this one begins at the watermark. */
+  /** Where the last pass of this kind reached its limit; undefined: starts at the watermark. */
   rest: Rest | undefined;
   isSweep: boolean;
-  /** The sweep was requested by a person, from this time on. */
+  /** A person requested the wide re-poll, from this time. */
   backfill?: string | undefined;
-  /** No sweep has been noted yet: the next one is counted from here. */
+  /** No wide re-poll was recorded yet: the interval starts now. */
   isFirst: boolean;
   learned: Learned;
-  /** The service's clock at the pass's first answer that had one. */
+  /** The service's time at the pass's first answer with a `Date`, or before it. */
   serviceNow: string | undefined;
-  /** The same where this pass's own answers had it: a position is only what the service itself sent. */
+  /** The same from this pass's own answers only: a position is only what the service itself sent. */
   serviceDate: string | undefined;
-  /** When its first page was asked for, by the same clock. */
+  /** When its first page was requested, by the service's clock. */
   askedAt: string | undefined;
   high: High | undefined;
-  /** The largest timestamp that does not lie ahead of this machine's clock. */
+  /** The largest timestamp that is not ahead of this machine's clock. */
   near: High | undefined;
-  /** No later time moves the position, where the service sends no `Date`: {@link latestTime}. */
+  /** The position moves to no later time, where the service sends no `Date`: {@link latestTime}. */
   ceiling: string | undefined;
-  /** The position that the service named itself, once it was asked and answered. */
+  /** The service's own position, once it was requested and answered. */
   token: string | undefined;
-  /** What would have been asked next where a bound ended the pass. */
+  /** The next request, where a limit ended the pass. */
   asked: Asked | undefined;
   pageMax: number;
   future: number;
-  /** Up to where the service's changes are stored without a gap; undefined where that is no time. */
+  /** The service's changes up to here are stored without a gap; undefined where that is no time. */
   coveredNs: bigint | undefined;
   /** The first page that may lack its oldest changes. */
   gap: Gap | undefined;
-  /** The first page whose order is not that of its timestamps, so that any changes may be missing in it. */
+  /** The first page not sorted by timestamp, so that any change may be missing. */
   mixed: Gap | undefined;
-  /** What says of pages that do not rise that more is due. */
+  /** Signs on pages that are not rising that more changes are due. */
   lacks: readonly Lack[];
-  /** Beside the last page that held anything, where its timestamps rise: where no other follows, it was whole. */
+  /** Metadata of the last page with changes, if it is rising: if no page follows, it was complete. */
   wholeMetadata: ListMetadata | undefined;
-  /** The service does not go back to the position: from where it was asked instead. */
+  /** The service does not go back to the position: changes between these times were not requested. */
   skipped: { from: string; to: string } | undefined;
-  /** The `since` that was refused last. */
+  /** The last refused `since`. */
   refusedSince?: string;
-  /** The first `since` of the pass is later than was wanted. */
+  /** The pass's first `since` is later than planned. */
   isNarrowed: boolean;
-  /** From when was asked what was answered as another question ({@link showsOtherQuestion}), and how many changes the answer held. */
+  /** A page answered another question ({@link showsOtherQuestion}): the time requested, and its number of changes. */
   otherQuestion?: { ns: bigint; size: number } | undefined;
   /** The newest changes of the pass. */
   anchors: readonly Anchor[];
-  /** A page has shown whole what an earlier one may have left behind. */
+  /** A page has shown completely what an earlier one may have left out. */
   isTieOver: boolean;
   changes: ChangeCollector;
   matched: Set<OrderField>;
-  /** Beside the last page. */
+  /** Metadata of the last page. */
   metadata: ListMetadata;
 }
 
 export interface ReadPage {
   page: Page;
-  /** What its changes are recognised by. */
+  /** Keys of its changes. */
   keys: readonly string[];
   token: string | undefined;
-  /** The service's time, where it is known. */
+  /** The service's time, where known. */
   servedAt: string | undefined;
 }
 
@@ -118,9 +118,12 @@ export interface Gap {
   /** What was covered before it. */
   coveredNs: bigint;
   servedAt: string | undefined;
-  /** What says beside it that more is due. */
+  /** Signs beside it that more changes are due. */
   lacks: readonly Lack[];
-  /** It rises as one whose oldest come first, which a few do by chance as well: only known changes that it left out show that it was cut. */
+  /**
+   * It is rising, as if the oldest came first, but a few changes may be by chance: only known changes missing from it
+   * prove a cut.
+   */
   mayBeChance?: boolean;
 }
 
@@ -167,7 +170,7 @@ export function beginPass(
   };
 }
 
-/** Notes a page that may lack its oldest changes, unless the next one shows that it lacked the newest. */
+/** Records a page that may lack its oldest changes, unless the next page shows that it lacked the newest. */
 export function notePage(
   pass: Pass,
   { page: served, askedNs, servedAt, lacks }: Omit<Gap, "coveredNs" | "mayBeChance">,
@@ -180,7 +183,7 @@ export function notePage(
     pass.mixed ??= { page, askedNs, coveredNs, servedAt, lacks };
   const isInOrder = isRising(page.timestamps);
   const mayBeChance = isInOrder && length < CUT_MIN && mayBeLimit(length, { ...pass.learned, pageMax });
-  // Of a page that falls to what is covered only older ones are missing.
+  // A page that falls to what is covered lacks only older changes.
   if (!isInOrder && !fallsTo(page.timestamps, coveredNs)) pass.lacks = [...pass.lacks, ...lacks];
   if (length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;
   if (gap !== undefined && lacksNewest(gap, page)) pass.gap = undefined;
@@ -190,7 +193,10 @@ export function notePage(
   if (high !== undefined && high.ns > coveredNs) pass.coveredNs = high.ns;
 }
 
-/** Whether a page holds what was made after the former one's changes and before that one was served: that one lacked its newest. */
+/**
+ * Whether the next page has a change made after the earlier page's changes and before that page was served: it then
+ * lacked its newest.
+ */
 function lacksNewest({ page, servedAt }: Gap, next: Page): boolean {
   const servedNs = instantOf(servedAt, "UTC");
   const newest = page.timestamps.reduce(

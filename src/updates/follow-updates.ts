@@ -1,7 +1,7 @@
 /*
- * Follows later changes of orders: one pass reads what is new page by page (`read-pages.ts`), finds out whether pages have left something out
- * (`judge-pages.ts`), decides where the position goes (`plan-position.ts`) and stores all of it together
- * (`store-pass.ts`). Then orders with a queued read are read.
+ * Follows later changes of orders. One pass reads new changes page by page (`read-pages.ts`), finds out whether pages
+ * left changes out (`judge-pages.ts`), decides where the watermark goes (`plan-position.ts`), and saves it with the
+ * changes (`store-pass.ts`). Then orders with a queued read are read.
  */
 
 import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
@@ -33,12 +33,12 @@ import { endTie, findTieOver } from "./step-over.ts";
 import { StorePass } from "./store-pass.ts";
 
 interface Followed {
-  /** False where a bound of the pass ended it and the next one goes on at once. */
+  /** False where a limit ended the pass; the next one continues immediately. */
   isComplete: boolean;
   wide?: () => Promise<boolean>;
 }
 
-/** What has failed without ending the pass. */
+/** Failures that did not end the pass. */
 interface Trouble {
   ofChanges?: unknown;
   ofOrders?: unknown;
@@ -62,12 +62,12 @@ export class FollowUpdates implements Job {
   readonly #near: LookNear;
   readonly #other: LookOther;
   #sweepWanted = false;
-  /** A look from before was ended by a wait behind what is new. */
+  /** An error ended the pass during a wide read: the next pass continues it first. */
   #isWideNext = false;
-  /** Following was ended by what ends the pass: queued reads have the first turn of the next one. */
+  /** An error ended the pass while it followed changes: the next pass reads queued orders first. */
   #isReadNext = false;
-  readonly #told = { future: false, ahead: false };
-  /** A rest is of use only where the same is asked in the same form. */
+  readonly #isLogged = { future: false, ahead: false };
+  /** A saved rest is valid only for requests of the same form. */
   readonly #signature: string;
 
   constructor(context: JobContext, options: FollowOptions, readOrders: ReadOrders) {
@@ -85,7 +85,7 @@ export class FollowUpdates implements Job {
     this.#near = new LookNear(context, follow, (pass) => this.#readAndStore(pass));
   }
 
-  /** The next pass looks back further, for changes that appeared late. */
+  /** The next pass re-polls a wide window, for changes that were listed late. */
   requestSweep(): void {
     this.#sweepWanted = true;
   }
@@ -110,7 +110,7 @@ export class FollowUpdates implements Job {
     this.#isReadNext = false;
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
-    // Orders with a queued read do not wait for the next good answer of another path, nor for the rest of a look from before.
+    // Before a wide read, and also after a failure of the change list: reads of orders use another path.
     let left = await this.#readOwed(trouble, { counts, signal });
     let isWideComplete = true;
     if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
@@ -122,7 +122,7 @@ export class FollowUpdates implements Job {
     const { ofChanges, ofOrders } = trouble;
     if (ofOrders === undefined && isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
     if (ofChanges !== undefined) throw ofOrders ?? ofChanges;
-    // Changes are followed, whatever becomes of single orders.
+    // Changes were followed; failed reads of single orders do not make the pass fail.
     if (ofOrders !== undefined) return { outcome: "done", counts, failure: asError(ofOrders) };
     const worked = Object.values(counts).some((count) => count > 0);
     return {
@@ -132,7 +132,10 @@ export class FollowUpdates implements Job {
     };
   }
 
-  /** Where so few requests are answered that what is new takes them all, the rest of a look from before has the first of every other pass. */
+  /**
+   * Where the service answers so few requests that new changes take all of them, every other pass begins with the rest
+   * of the wide read.
+   */
   async #takeTurn(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<void> {
     const isReadNext = this.#isReadNext;
     this.#isReadNext = false;
@@ -154,7 +157,7 @@ export class FollowUpdates implements Job {
       return await follow();
     } catch (error) {
       if (stopsPass(error)) throw error;
-      // What was read is stored, no position has moved, and it may be over with the next pass.
+      // The changes read so far are stored and no position has moved. A brief trouble may be over in the next pass.
       if (!(error instanceof UnusualEmptyError && error.isBrief)) trouble.ofChanges = error;
       return undefined;
     }
@@ -170,12 +173,12 @@ export class FollowUpdates implements Job {
     }
   }
 
-  /** Follows what is new. Where that came to its end, `wide` goes on with what looks further back. */
+  /** Follows new changes. If that came to its end, `wide` reads further back. */
   async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<Followed> {
     const { store, client } = this.#context;
     const { follow, sweepOverlapMs } = this.#options;
     const watermark = loadWatermark(store, UPDATES_STREAM);
-    // The first pull determines from when on there are changes to follow. All changes ever made are not asked for instead.
+    // Changes are followed from the first pull on; requesting all changes ever made would be useless.
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
     const sweepRest = loadRest(store, "sweep_rest", this.#signature);
@@ -188,7 +191,7 @@ export class FollowUpdates implements Job {
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isSweep, isFirst });
     const isComplete = await this.#readInBoth(pass);
     if (isSweep) this.#sweepWanted = false;
-    // Following what is new goes before the rest of a sweep that was too wide for one pass.
+    // New changes first, then the rest of a wide re-poll that was too large for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
     if (!isComplete) return { isComplete };
     if (sweepRest === undefined && loadBackfill(store) === undefined)
@@ -198,9 +201,9 @@ export class FollowUpdates implements Job {
     return { isComplete, wide: async () => await this.#readWide(sweepRest, { counts, signal }) };
   }
 
-  /** In the form of the position, and where times are served in another one as well, from time to time in that. */
+  /** Requests in the position's form; where timestamps are served in another form too, now and then in that one. */
   async #readInBoth(pass: Pass): Promise<boolean> {
-    // Digits are a position of the service's own where the form is not one of digits.
+    // A service with tokens may use digits that look like a time in another form.
     const hasTokens = this.#options.rules.next !== null;
     let isComplete: boolean;
     try {
@@ -213,7 +216,7 @@ export class FollowUpdates implements Job {
     return isComplete;
   }
 
-  /** The rest of a sweep that was too wide for one pass, or what a backfill asks for. */
+  /** Reads the rest of a wide re-poll, or a backfill. */
   async #readWide(sweepRest: Rest | undefined, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<boolean> {
     const { store } = this.#context;
     const { follow } = this.#options;
@@ -232,7 +235,7 @@ export class FollowUpdates implements Job {
     return await this.#fillBack(older, isOwn);
   }
 
-  /** Changes that named no order are asked for again. */
+  /** Requests the changes again that named no order. */
   async #lookBack(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     if (!isLookBackDue(store, clock.nowMs())) return;
@@ -261,7 +264,9 @@ export class FollowUpdates implements Job {
     }
   }
 
-  /** One pass over pages, from the watermark or from where the last one stopped. False where a bound ended it. */
+  /**
+   * One pass over pages, from the watermark or from where the last one stopped. Returns false where a limit ended it.
+   */
   async #readAndStore(pass: Pass): Promise<boolean> {
     const { watermark, isSweep, rest } = pass;
     const { follow } = this.#options;
@@ -278,8 +283,8 @@ export class FollowUpdates implements Job {
         await this.#completeness.learnWhole(pass.wholeMetadata, pass.signal);
       found = await this.#judge.judge(pass);
     } catch (error) {
-      // What was read is stored; the watermark stays where it is, and the rest is asked for again. A service that refuses to
-      // go on from there is asked from the watermark.
+      // The changes read so far are stored; the watermark stays, and the rest is requested again. If the service
+      // refuses to continue from the saved rest, the next pass starts at the watermark.
       const isRefused = rest !== undefined && isPositionRefused(error);
       const end = this.#judge.endAtWait(pass, error);
       if (end === undefined) {
@@ -287,17 +292,17 @@ export class FollowUpdates implements Job {
         await this.#stored.store(pass, { isWhole: false, ...(isRefused && { rest: null }), watermark });
         throw error;
       }
-      // As at a bound.
+      // The same as after a limit.
       [isComplete, found, wait] = [false, end.found, error];
     }
-    this.#tellFuture(pass.future);
+    this.#logFuture(pass.future);
     const { serviceDate, high, skipped, token, serviceNow, at } = pass;
     const isAnswered = pass.otherQuestion === undefined;
     const isWhole = isComplete && isAnswered && rest === undefined;
     const covered = isWhole ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
     const { timezone } = follow;
     const { form } = pass.learned;
-    // Positions of the service's own go on behind any timestamp.
+    // The service's own positions continue after any timestamp.
     const isByToken = token !== undefined || (watermark !== undefined && isToken(watermark, form, timezone));
     const tieNs = isByToken || pass.isTieOver ? undefined : findTieOver(this.#context, pass);
     const cut = planCut({
@@ -313,14 +318,15 @@ export class FollowUpdates implements Job {
       tieNs,
     });
     if (found?.verdict === "cut" && !found.isMixed) pass.learned = learnCut(pass.learned, found.size);
+    // Decides where the watermark goes; `StorePass` moves it with the last changes.
     const position = planPosition(
       { watermark, token, high, serviceNow, serviceDate, form, isCut: cut !== undefined },
       follow,
     );
-    // Where the service names positions, one that was not asked yet may be on the way to older changes.
+    // With tokens, the one that was not requested yet may lead to older changes.
     const isAsked = wait === undefined || this.#options.rules.next === null;
     const moved = isAsked ? position.watermark : this.#reachedAtWait(pass, wait);
-    this.#tellAhead(position.reached ?? watermark, pass);
+    this.#logAhead(position.reached ?? watermark, pass);
     const begunAt = rest === undefined ? serviceDate : rest.begunAt;
     await this.#stored.store(pass, {
       watermark: moved,
@@ -331,17 +337,17 @@ export class FollowUpdates implements Job {
       covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
       swept: isComplete && isAnswered && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
-      // Whether more than a pass may read is left behind the watermark, where this pass can determine it.
+      // Whether changes after the watermark were left to the next pass; undefined where this pass cannot decide it.
       isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
     this.#pages.first.noteCovered(covered);
     if (pass.isTieOver) await endTie(this.#context, pass.signal);
     if (wait !== undefined) throw wait;
-    if (!isComplete) this.#tellBound(pass);
+    if (!isComplete) this.#logBound(pass);
     return isComplete;
   }
 
-  /** A token that was asked and answered covers what came before it: where the service asks to wait behind it, the next pass begins there. */
+  /** A token that was requested and answered covers what came before it; after a wait the next pass starts there. */
   #reachedAtWait(pass: Pass, error: unknown): string | undefined {
     const { watermark, token, high, serviceNow, serviceDate, isSweep } = pass;
     const { form } = pass.learned;
@@ -352,39 +358,39 @@ export class FollowUpdates implements Job {
     return planPosition({ watermark, token, high, serviceNow, serviceDate, form, isCut }, follow).watermark;
   }
 
-  #tellBound({ changes, isSweep }: Pass): void {
+  #logBound({ changes, isSweep }: Pass): void {
     const { log } = this.#context;
     const fields = { records: changes.records };
     if (isSweep) log.info(fields, m.updates.wideUnfinished);
     else log.info(fields, m.updates.moreWait);
   }
 
-  /** One line when it begins: the same changes come with every poll. */
-  #tellFuture(future: number): void {
-    if (future > 0 && !this.#told.future) {
+  /** Logs once when it begins, because the same changes come with every poll. */
+  #logFuture(future: number): void {
+    if (future > 0 && !this.#isLogged.future) {
       this.#context.log.warn({ future }, m.updates.fromFuture);
     }
-    this.#told.future = future > 0;
+    this.#isLogged.future = future > 0;
   }
 
-  /** Without a Date the service's time is unknown. This machine's own decides nothing, and is good enough for a hint. */
-  #tellAhead(position: string | undefined, { serviceNow, learned }: Pass): void {
+  /** A hint only, because it compares with this machine's clock: without `Date` the service's time is unknown. */
+  #logAhead(position: string | undefined, { serviceNow, learned }: Pass): void {
     const { clock, log } = this.#context;
     const isAhead = serviceNow === undefined && liesAhead(position, clock.nowMs(), learned.form, this.#options.follow);
-    if (isAhead && !this.#told.ahead) {
+    if (isAhead && !this.#isLogged.ahead) {
       log.warn({ watermark: position }, m.updates.watermarkAhead);
     }
-    this.#told.ahead = isAhead;
+    this.#isLogged.ahead = isAhead;
   }
 }
 
-/** What a backfill that goes on in the next pass keeps. */
+/** What the rest of a backfill saves for the next pass. */
 function filledBy({ backfill, changes, rest }: Pass): Backfilled | undefined {
   if (backfill === undefined) return undefined;
   return { from: backfill, hasUnnamed: changes.hasUnnamed || rest?.backfill?.hasUnnamed === true };
 }
 
-/** How many changes the smallest page held that was cut. */
+/** Keeps the size of the smallest page that was cut. */
 function learnCut(learned: Learned, size: number): Learned {
   return { ...learned, cutSize: Math.min(size, learned.cutSize ?? size) };
 }

@@ -1,6 +1,6 @@
 /*
- * How a feed of changes is followed by the timestamps in it: where a pass begins, which page comes next, when it ends, and
- * which position may be kept. All of it is pure; `read-pages.ts` asks, `store-pass.ts` stores.
+ * Follows a feed of changes by timestamps: where a pass starts, which page comes next, when it ends, and which position
+ * may be saved. Pure; `read-pages.ts` sends the requests, `store-pass.ts` saves.
  */
 import {
   beforeSetBack,
@@ -20,7 +20,7 @@ import {
 } from "../answers/timestamp-form.ts";
 import { type Learned, learnPageForm } from "./learn-form.ts";
 
-/** How `since` is written in requests. */
+/** Format of `since` in requests. */
 export type SinceForm = "iso" | "unix" | "unix_ms";
 
 export interface FollowRules {
@@ -29,18 +29,18 @@ export interface FollowRules {
   overlapMs: number;
 }
 
-/** The point from which a page is asked. */
+/** The starting point of a page. */
 export interface Asked {
   since: string;
-  /** Exactly the instant that `since` names. */
+  /** The instant of `since`. */
   ns: bigint;
-  /** A change with exactly this timestamp has been seen in this pass: an inclusive service must repeat it. */
+  /** This pass has seen a change with exactly this timestamp, so an inclusive service must repeat it. */
   isKnownTimestamp: boolean;
-  /** The timestamp that was not repeated last; it is not missed a second time, or a pass would go to and fro for ever. */
+  /** The last timestamp that was not repeated; it is not checked again, or a pass could alternate for ever. */
   missedNs?: bigint | undefined;
 }
 
-/** A timestamp as it was sent. `high` in a pass: the largest one so far that is not from the future. */
+/** A timestamp as sent. In a pass, `high` is the largest one that is not in the future. */
 export interface High {
   text: string;
   ns: bigint;
@@ -49,15 +49,15 @@ export interface High {
 const MS_NS = 1_000_000n;
 const SECOND_NS = 1_000_000_000n;
 const HOUR_MS = 3_600_000;
-/** A position that lies further ahead of this machine's clock shows that one of the two is wrong. */
+/** If a position is further ahead of this machine's clock, one of the two is wrong. */
 export const AHEAD_MS = HOUR_MS;
-/** Fewer changes of one timestamp than this are an ordinary bulk edit, not a page limit. */
+/** Fewer changes with one timestamp are an ordinary bulk edit, not a page limit. */
 const TIE_MIN = 10;
 
 /**
- * The first `since` of a pass: the watermark less the overlap, never later than the service's own clock. Without a
- * watermark everything is asked for: too much is only slow.
- * @param serviceNow the `Date` header of the service's last answer, where there was one.
+ * The first `since` of a pass: the watermark less the overlap, never later than the service's clock. Without a
+ * watermark everything is requested, which is only slow.
+ * @param serviceNow the `Date` header of the service's last answer, where it had one
  */
 export function planFirstAsk(
   from: { watermark: string | undefined; serviceNow: string | undefined; form: TimestampForm | undefined },
@@ -72,22 +72,22 @@ export function planFirstAsk(
   let ns = position?.instantNs ?? 0n;
   const own = ownForm(from.watermark, rules.timezone);
   const form = from.form ?? own;
-  // A position of another form does not compare with what is asked: it may lie as far away as two zones do.
+  // A position in another form cannot be compared exactly: the two may differ by their zones.
   ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);
-  // What came within the overlap may be timestamped with the beginning of its minute.
+  // Changes within the overlap may have the timestamp of the beginning of their minute.
   if (position !== undefined) ns = beforeUnit(ns, position);
-  // What came after the position in its own unit has its timestamp, and a service may leave out the boundary.
+  // Later changes in the position's own unit have its timestamp, and the service may exclude the boundary.
   if (position !== undefined && ns === position.instantNs) ns -= 1n;
   const isLocal = rules.since === "iso" && form?.kind === "iso" && form.zone === "";
   return askAt(isLocal ? beforeSetBack(ns, now?.instantNs, rules.timezone) : ns, form, rules);
 }
 
-/** The `since` from which a change with this timestamp is in the answer, whether the service counts its own boundary in or not. */
+/** The `since` whose answer includes changes with this timestamp, whether the service includes its boundary or not. */
 export function planAskBefore(ns: bigint, form: TimestampForm | undefined, rules: FollowRules): Asked {
   return askAt(ns - unitOf(form, rules), form, rules);
 }
 
-/** The `since` from which the changes behind this timestamp are in the answer, and the timestamp itself is not. */
+/** The `since` whose answer has the changes after this timestamp, but not those with it. */
 export function planAskBehind(
   ns: bigint,
   { form, boundary }: Pick<Learned, "form" | "boundary">,
@@ -97,9 +97,9 @@ export function planAskBehind(
 }
 
 /**
- * How far before the watermark a sweep looks, or undefined where none is due. A sweep that was missed, because the
- * machine was off, is made up for, and looks back to the last one.
- * @param sweptAt the service's time at the last sweep.
+ * How far before the watermark a wide re-poll starts (ms), or undefined where none is due. A re-poll that was missed
+ * while the machine was off is made up for, from the time of the last one.
+ * @param sweptAt the service's time at the last wide re-poll
  */
 export function planSweep(
   sweptAt: string | undefined,
@@ -109,28 +109,28 @@ export function planSweep(
   const last = instantOf(sweptAt, "UTC");
   const now = instantOf(serviceNow, "UTC");
   const sinceMs = last === undefined || now === undefined ? 0 : Number((now - last) / MS_NS);
-  // An hour of grace, so that the schedule's own sweep is not doubled.
+  // One hour of grace, so that the scheduled re-poll is not doubled.
   const isDue = sinceMs > Math.max(sweep.sweepOverlapMs, HOUR_MS) + HOUR_MS;
   if (!sweep.isWanted && !isDue) return undefined;
   return Math.max(sweep.sweepOverlapMs, sweep.overlapMs, isDue ? sinceMs + sweep.overlapMs : 0);
 }
 
 /**
- * Whether a position is a token of the service's own, which goes back as it is. Digits may be one as well as a time:
- * they count as a time only where the service's timestamps are such digits too.
+ * Whether a position is a token of the service, to be sent back unchanged. Digits count as a time only if the service's
+ * timestamps are such digits too.
  */
 export function isToken(position: string, form: TimestampForm | undefined, timezone: string): boolean {
   const kind = parseTimestamp(position, timezone)?.form.kind;
   return kind === undefined || (kind.startsWith("unix") && kind !== form?.kind);
 }
 
-/** The larger of `high` and the largest of `timestamps` that the service's own clock allows. */
+/** The larger of `high` and the largest of `timestamps` that is not in the future by the service's clock. */
 export function raiseHigh(
   high: High | undefined,
   timestamps: readonly (ServedTimestamp | undefined)[],
   serviceNow: string | undefined,
 ): { high: High | undefined; future: number } {
-  // Of a page of hundreds of thousands nothing is made for each: that would be felt by all others.
+  // Without objects per timestamp: a page may have hundreds of thousands.
   let highest: ServedTimestamp | undefined;
   let future = 0;
   const now = instantOf(serviceNow, "UTC");
@@ -148,8 +148,9 @@ function highOf(timestamp: ServedTimestamp | undefined): High | undefined {
 }
 
 /**
- * Whether a position is of another form than the times that are served now, and another one is not: that one takes its place, also where it
- * reads as an earlier time. Not where it is earlier in any zone, as where a bound ended a sweep: following would go back to there.
+ * Whether the watermark has another form than the timestamps served now, and `position` has their form. It then
+ * replaces the watermark, even if it reads as earlier. Not if it is earlier in any zone, as when a limit ended a wide
+ * re-poll: following would return to there.
  */
 export function isOfFormerForm(
   watermark: string | undefined,
@@ -162,9 +163,9 @@ export function isOfFormerForm(
 }
 
 export interface Page {
-  /** The timestamps of the page's changes; undefined where a change has none that can be read. */
+  /** Timestamps of the page's changes; undefined where one has none that can be read. */
   timestamps: readonly (ServedTimestamp | undefined)[];
-  /** How many of its changes this pass had not seen. */
+  /** How many of its changes are new to this pass. */
   fresh: number;
 }
 
@@ -172,25 +173,25 @@ export interface PageState {
   asked: Asked;
   high: High | undefined;
   learned: Learned;
-  /** Most changes in one page of this pass, this one included. */
+  /** Most changes on one page of this pass, including this one. */
   pageMax: number;
 }
 
 export type PageVerdict =
   | { next: "done" }
   | { next: "ask"; asked: Asked }
-  /** The page may have been cut within what `since` can distinguish: what is left of that cannot be reached. */
+  /** The page may have been cut within one unit of `since`: the rest cannot be requested. */
   | { next: "step over"; asked: Asked; timestamp: string; isFull: boolean }
-  /** A page as full as pages get, and no timestamp in it by which the next could be asked. */
+  /** A full page without a timestamp from which the next could be requested. */
   | { next: "no timestamps" };
 
 /**
- * Decides how a pass goes on after a page, and what the page taught.
+ * Decides how a pass continues after a page, and what is learned from the page.
  *
- * The next page is asked from the largest timestamp seen, so that an inclusive service repeats the changes of that timestamp
- * and brings the rest of them. An exclusive one would skip the rest of a timestamp that its page limit cut in two: it is
- * recognised by the missing repetition, and asked one unit below from then on, which to it means the same. Where a
- * page that may be cut leads no further, the pass steps over one unit, so that later changes are never kept waiting.
+ * The next page starts at the largest timestamp seen, so that an inclusive service repeats its changes and adds the
+ * rest of them. An exclusive service would skip the rest of a timestamp that its page limit cut in two: it is
+ * recognised by the missing repetition, and from then on asked from one unit earlier, with the same effect. Where a
+ * page that may be cut leads no further, the pass steps over one unit, so that later changes are not blocked.
  */
 export function planNextPage(
   pass: PageState,
@@ -212,19 +213,19 @@ export function planNextPage(
   const unit = unitOf(learned.form, rules);
   const isFull = page.timestamps.length >= Math.max(TIE_MIN, pass.learned.pageMax);
   const verdict = (): PageVerdict => {
-    // Either the service is exclusive, and the rest of this timestamp was skipped, or its change has moved on meanwhile.
+    // The service is exclusive and skipped the rest of this timestamp, or the repeated order has changed meanwhile.
     if (isMissed) return { next: "ask", asked: { ...askAt(asked.ns - unit, learned.form, rules), missedNs: asked.ns } };
     const from = (timestamp: High) => askAfter(timestamp, { ...learned, unit, missedNs: asked.missedNs }, rules);
-    // The page's own largest timestamp, not the pass's: a page that was asked again must not skip what it was cut at.
+    // The page's largest timestamp, not the pass's: a repeated page must not skip what it was cut at.
     if (farthest === undefined)
       return page.timestamps.length > 0 && isFull ? { next: "no timestamps" } : { next: "done" };
     if (page.fresh > 0 && onward !== undefined && from(onward).ns > asked.ns)
       return { next: "ask", asked: from(onward) };
-    // Also a page of one: services with a page limit of 1 exist, and any may come to have it.
+    // Even a page of one: some services have a page limit of 1.
     const mayBeCut = page.timestamps.length >= pass.pageMax && isAtOrAfter;
     if (!mayBeCut) return { next: "done" };
-    // Of a few changes that stand on every page only the times beyond what is followed already lead on; a page full of old
-    // times, or of the future, leads to its own largest.
+    // A few changes that are on every page lead on only if their times are beyond what was followed. A page full of old
+    // times, or of future ones, leads to its own largest.
     const last = onward ?? (page.timestamps.length < TIE_MIN ? undefined : farthest);
     if (last === undefined) return { next: "done" };
     const beyond = from(last);
@@ -236,9 +237,8 @@ export function planNextPage(
 }
 
 /**
- * Whether `candidate` may become the watermark: where it is later. Back it goes only where the service's clock was set
- * back so far that the overlap no longer covers it: from a position in the future, all changes of an outage would be
- * left out.
+ * Whether `candidate` may become the watermark: where it is later. Also an earlier one where the service's clock was
+ * set back by more than the overlap: a watermark in the future would skip all changes until then.
  */
 export function mayMove(
   candidate: string,
@@ -250,7 +250,7 @@ export function mayMove(
   return candidate !== watermark && isSetBack(watermark, serviceNow, rules);
 }
 
-/** Whether a position comes after another: later in time, or another token where positions are no times. */
+/** Whether a position is later than another; different tokens, which are no times, count as later. */
 export function isLater(
   position: string,
   than: string | undefined,
@@ -263,20 +263,20 @@ export function isLater(
   return after > before;
 }
 
-/** Whether the watermark lies in the service's future by more than the overlap. */
+/** Whether the watermark is in the service's future by more than the overlap. */
 export function isSetBack(watermark: string | undefined, serviceNow: string | undefined, rules: FollowRules): boolean {
   const mark = instantOf(watermark, rules.timezone);
   const now = instantOf(serviceNow, "UTC");
   return mark !== undefined && now !== undefined && mark - BigInt(rules.overlapMs) * MS_NS > now + SECOND_NS;
 }
 
-/** Whether a position is a time that the service's own clock has not reached. */
+/** Whether a position is a time in the service's future. */
 export function isFromFuture(position: string, serviceNow: string | undefined, timezone: string): boolean {
   const ns = instantOf(position, timezone);
   return ns !== undefined && isFuture(ns, instantOf(serviceNow, "UTC"));
 }
 
-/** Whether a position that is a time lies so far ahead of a clock that one of the two must be wrong. */
+/** Whether a position is a time so far ahead of a clock that one of the two must be wrong. */
 export function liesAhead(
   position: string | undefined,
   nowMs: number,
@@ -289,22 +289,22 @@ export function liesAhead(
 }
 
 function isFuture(ns: bigint, now: bigint | undefined): boolean {
-  // The Date header has whole seconds, so a timestamp of its own second is not from the future.
+  // `Date` has whole seconds, so a timestamp within its second is not in the future.
   return now !== undefined && ns > now + SECOND_NS;
 }
 
-/** Of equal ones the last, as it was written there. */
+/** Of equal timestamps the last one. */
 interface Seen {
-  /** A change bears the very timestamp that was asked from. */
+  /** A change has exactly the timestamp that was requested. */
   isRepeated: boolean;
-  /** None is from before it. */
+  /** No change is from before it. */
   isAtOrAfter: boolean;
   farthest: High | undefined;
-  /** The largest that is no later than what the position may reach. */
+  /** The largest that the position may reach. */
   onward: High | undefined;
 }
 
-/** In one go: a page may hold as many changes as an answer may have values. */
+/** One walk: a page may have as many changes as an answer may have values. */
 function lookOver(
   timestamps: readonly (ServedTimestamp | undefined)[],
   askedNs: bigint,
@@ -325,7 +325,7 @@ function lookOver(
   return { isRepeated, isAtOrAfter, farthest: highOf(farthest), onward: highOf(onward) };
 }
 
-/** From a timestamp that was seen, so that both kinds of service bring the rest of it. */
+/** The next `since` after a timestamp that was seen: both kinds of services add the rest of it. */
 function askAfter(
   timestamp: High,
   how: { boundary: Learned["boundary"]; form: TimestampForm | undefined; unit: bigint; missedNs: bigint | undefined },
@@ -339,14 +339,14 @@ function askAfter(
   return { since, ns: asked.ns, isKnownTimestamp: asked.ns !== missedNs, missedNs };
 }
 
-/** An instant in the form that the service accepts, floored: a position is never rounded up. */
+/** An instant in the form that the service accepts, rounded down, never up. */
 export function askAt(instantNs: bigint, form: TimestampForm | undefined, rules: FollowRules): Asked {
   const ns = instantNs < 0n ? 0n : instantNs;
   if (rules.since === "unix")
     return { since: String(ns / SECOND_NS), ns: ns - (ns % SECOND_NS), isKnownTimestamp: false };
   if (rules.since === "unix_ms") return { since: String(ns / MS_NS), ns: ns - (ns % MS_NS), isKnownTimestamp: false };
   const since = formatTimestamp(ns, form ?? ISO_FORM, rules.timezone);
-  // Read back, because a form may cut off more than its own unit where the zone's day begins elsewhere.
+  // Parsed again, because some forms cut off more than their unit, where the zone's day begins elsewhere.
   return { since, ns: instantOf(since, rules.timezone) ?? ns, isKnownTimestamp: false };
 }
 
@@ -354,13 +354,13 @@ export function instantOf(text: string | null | undefined, timezone: string): bi
   return text === null || text === undefined ? undefined : parseTimestamp(text, timezone)?.instantNs;
 }
 
-/** The form of a position of the service's own; an HTTP date is only the form of its headers. */
+/** Form of the service's own timestamps; an HTTP date is the form of its headers only. */
 function ownForm(text: string | undefined, timezone: string): TimestampForm | undefined {
   const form = text === undefined ? undefined : parseTimestamp(text, timezone)?.form;
   return form?.kind === "http" ? undefined : form;
 }
 
-/** One unit of the precision in which `since` can distinguish positions. */
+/** One unit of the precision of `since`. */
 function unitOf(form: TimestampForm | undefined, rules: FollowRules): bigint {
   if (rules.since === "unix") return SECOND_NS;
   if (rules.since === "unix_ms") return MS_NS;

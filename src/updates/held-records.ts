@@ -1,9 +1,8 @@
 /*
- * The way back of records of orders that are held in quarantine. Once an hour some of the orders that they name are read
- * again, in turn: a good snapshot releases what is held. A record without a usable id names none; it is released once its
- * order is stored: with the same content but for the id, or as the one order with its number, stored or changed later and no older;
- * `find-unnamed` asks for the UUIDs that stand elsewhere in it. Each step is one transaction; after a crash the same records
- * are looked at again.
+ * Releases held records of orders. Once an hour some of the orders that they name are read again, in turn: a good
+ * snapshot releases what is held. A record without a usable id is released once its order is stored: with equal content
+ * except for the id, or as the only order with its number, stored or changed later; `find-unnamed` reads the UUIDs
+ * elsewhere in it. Each step is one transaction; after a crash the same records are checked again.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -42,17 +41,17 @@ import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-
 import { ReadPass } from "./read-pass.ts";
 
 const LOOK_EVERY_MS = 3_600_000;
-/** Orders read again in one look: with a thousand held, each has its turn twice a day. */
+/** Orders read per check: with a thousand held, each is read twice a day. */
 const READS_PER_LOOK = 100;
-/** Records without an id in one look, and between two turns of the event loop. */
+/** Records without an id per check, and between two pauses. */
 const UNNAMED_PER_LOOK = 500;
 const UNNAMED_PER_TURN = 25;
-/** Orders that a record is held against which says no number: it comes again soon, or never. */
+/** A record without a number is compared with so many of the newest orders: its order comes soon, or never. */
 const NEWEST_ORDERS = 200;
-/** Records in one look that may count after their day, and in one transaction. */
+/** Records per check that may count after their day, and per transaction. */
 const OLD_PER_LOOK = 1_000;
 const OLD_PER_COMMIT = 50;
-/** After the day of what a record lacks, and the turn of a read of its order. */
+/** Age of a record at which an order's missing part counts, with the time for one read of the order. */
 const OLD_MS = HELD_MS + LOOK_EVERY_MS;
 const FIRST = Number.MAX_SAFE_INTEGER;
 
@@ -63,7 +62,7 @@ export class HeldRecords {
   readonly #looks: LostLooks;
   readonly #unnamed: FindUnnamed;
   #lookAtMs: number;
-  /** The records looked at last: the next look goes on with older ones. */
+  /** The last records checked: the next check continues with older ones. */
   #before = { named: FIRST, unnamed: FIRST, old: FIRST };
   #oldAtMs = 0;
 
@@ -98,17 +97,17 @@ export class HeldRecords {
     const serviceIds = new Map(held.map(({ reference, serviceId }) => [readOrderId(reference), serviceId]));
     for (const [orderId, serviceId] of serviceIds) {
       if (isStopping()) return;
-      // An order whose read is queued has a time of its own.
+      // A queued read has its own schedule.
       if (orderId === undefined || loadQueuedRead(store, orderId) !== undefined) continue;
       if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
     }
   }
 
-  /** Returns false where the service rather than this order is out of order. */
+  /** Returns false where the service fails, not this order. */
   async #readOne(order: ReadableOrder, pass: ReadPass, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#context;
     const settle = (refreshed: Refreshed, at: string): Refreshed => {
-      // Only of a stored order it matters whether it is missing.
+      // Only a stored order can be marked as missing.
       if (refreshed.kind === "unknown" && loadOrderMark(store, order.orderId)?.removedAt === null)
         requestRead(store, order, at);
       return refreshed;
@@ -128,7 +127,7 @@ export class HeldRecords {
     return true;
   }
 
-  /** What was held for a day for what it lacks counts, also where its order cannot be read. */
+  /** A record held for a day for what it lacks is stored, even if its order cannot be read. */
   async #countOld(signal: AbortSignal): Promise<void> {
     const { store, clock, isStopping } = this.#context;
     for (let looked = 0; looked < OLD_PER_LOOK && !isStopping(); looked += OLD_PER_COMMIT) {
@@ -146,9 +145,9 @@ export class HeldRecords {
     }
   }
 
-  /** The record of a whole order that is held for nothing but what it lacks. */
+  /** The record of a whole order that is held only for what it lacks. */
   #readLacking(row: QuarantinedRecord) {
-    // Such a change does not hold the order.
+    // A change without whole orders is no version to store.
     if (row.kind === "change" && this.#rules.carry === "changes") return undefined;
     const read = readHeldRecord(this.#rules, row);
     if (read instanceof Message) return undefined;
@@ -193,7 +192,7 @@ export class HeldRecords {
     }
   }
 
-  /** The stored order that a record without a usable id is of. */
+  /** The stored order to which a record without a usable id belongs. */
   #findStored(record: HeldUnnamed, newest: Map<OrderMapping, Map<string, StoredCopy>>): StoredCopy | undefined {
     const { store } = this.#context;
     const mapping = mappingOfKind(this.#rules, record.kind);
@@ -214,7 +213,8 @@ export class HeldRecords {
     if (same !== undefined) return same;
     const [only, second] = orders;
     if (only === undefined || second !== undefined || only.writtenAt <= record.firstSeenAt) return undefined;
-    // What was stored since may be an older version, and this machine's clock may have been set back.
+    // The version stored since may be older, and this machine's clock may have been set back: timestamps decide where
+    // both have one.
     const announced = fieldOf({ text: record.payload, mapping }, "updated_at") ?? null;
     return this.#reader.isBehind({ announced, own: only.updatedAt }) ? undefined : only;
   }

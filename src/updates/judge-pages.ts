@@ -1,6 +1,6 @@
 /*
- * Whether the pages of a pass have left out changes. `page-cover.ts` decides what a page proves; here is asked what it does not: seldom more than
- * one page for each question, and none where the position would not move.
+ * Finds out whether the pages of a pass left changes out. `page-cover.ts` decides what pages prove; this sends the
+ * requests for what they do not: rarely more than one page per question, and none where the position would not move.
  */
 
 import type { Lack } from "../completeness/plan-completeness.ts";
@@ -23,7 +23,7 @@ import {
 import type { Found } from "./plan-cut.ts";
 import type { ReadPages } from "./read-pages.ts";
 
-/** Passes in a row that the service has ended before its answers could show whether pages were whole. */
+/** So many passes in a row that the service ended before its pages could be judged count as cut. */
 const UNJUDGED_MAX = 3;
 
 export class JudgePages {
@@ -38,7 +38,7 @@ export class JudgePages {
     this.#pages = pages;
   }
 
-  /** Whether pages have left out changes; undefined where nothing shows it, or the position would not move. */
+  /** What pages left out; undefined where nothing shows it, or the position would not move. */
   async judge(pass: Pass): Promise<Found | undefined> {
     const other = judgeOther(pass);
     const found = other ?? (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass)) ?? judgeOther(pass);
@@ -53,9 +53,9 @@ export class JudgePages {
   }
 
   /**
-   * Whether a pass ends where the service asks to wait between two pages, and the next one goes on there: one that began anew each time would never
-   * come to its end. Not behind a page that may have been cut, unless it is asked to wait before that shows again and again: then its changes are
-   * looked for. Undefined where the next pass begins anew.
+   * Returns how a pass ends if the service asks to wait between two pages, so that the next pass continues there; one
+   * that started again each time would never finish. Undefined where the next pass must start again: behind a page that
+   * may have been cut. If that repeats, the cut counts and its changes are searched for.
    */
   endAtWait(pass: Pass, error: unknown): { found?: Found } | undefined {
     if (!asksAllToWait(error) || pass.asked === undefined) return undefined;
@@ -65,16 +65,18 @@ export class JudgePages {
     return { found: { verdict: "unsure", size: pass.pageMax, isMixed: pass.mixed !== undefined } };
   }
 
-  /** What the pages say of more changes than all of them have brought. Of the end of a longer reading that says nothing. */
+  /**
+   * Signs of more changes than all pages have brought. They mean nothing at the end of a reading over several passes.
+   */
   #findLacks({ lacks, gap, changes, high, token, rest, watermark }: Pass): readonly Lack[] {
     const coveredNs = loadCut(this.#context.store)?.high.ns ?? instantOf(watermark, this.#timezone);
     const isNews = high !== undefined && coveredNs !== undefined && high.ns > coveredNs;
     if (rest !== undefined || token !== undefined || !isNews) return [];
-    // What came behind a page that lacks its oldest changes is none of them.
+    // Changes after a page that lacks its oldest ones are not the missing ones.
     return lacks.filter((lack) => lack.atLeast > changes.records || gap?.lacks.includes(lack) === true);
   }
 
-  /** Asks for a part of the page whose order is not that of its timestamps: what it lacked has room there. */
+  /** Requests a part of the page that is not sorted by timestamp: the answer then has room for what was left out. */
   async #judgeMixed(pass: Pass): Promise<Found | undefined> {
     const { mixed, high, learned, rules } = pass;
     if (mixed === undefined || high === undefined || high.ns <= mixed.coveredNs || pass.token !== undefined)
@@ -88,14 +90,17 @@ export class JudgePages {
       const { page } = await this.#pages.readPage(pass, planAskBehind(behindNs, learned, rules).since);
       if (showsHole(timestamps, page.timestamps, behindNs))
         return { verdict: "cut", size: timestamps.length, isMixed: true };
-      // It had room left: there is nothing that the page lacked.
+      // The answer had room left, so the page lacked nothing.
       if (page.timestamps.length < timestamps.length) return undefined;
     }
-    // Each was filled with newer changes alone: the oldest come first, in whatever order a page shows them.
+    // Each answer was full of newer changes: the oldest come first, and only the order within a page differs.
     return undefined;
   }
 
-  /** Asks once from before known changes: where none of them is in that answer either, the page was cut, and its position must not be passed. */
+  /**
+   * Requests once from before known changes: if none of them is in the answer, the page was cut and its position must
+   * not be saved.
+   */
   async #judgeGap(pass: Pass): Promise<Found | undefined> {
     const { gap, high, learned, rules } = pass;
     if (gap === undefined || high === undefined || high.ns <= gap.coveredNs || pass.token !== undefined)
@@ -107,7 +112,7 @@ export class JudgePages {
     const isFull = () =>
       gap.mayBeChance !== true &&
       mayBeLimit(timestamps.length, { ...learned, pageMax: Math.max(pass.pageMax, learned.pageMax) });
-    // Where nothing is known to be in an answer, an earlier one shows at least whether the service answers more than so few.
+    // Without known changes, an earlier start at least shows whether the service returns more than so few.
     const fromNs = oldest?.ns ?? (isFew && isFull() ? gap.askedNs - ANCHOR_VALID_NS : undefined);
     const wide = fromNs === undefined ? undefined : planAskBefore(fromNs, learned.form, rules);
     let isReached = false;
@@ -115,7 +120,7 @@ export class JudgePages {
     if (wide !== undefined && wide.ns < gap.askedNs) {
       const page = await this.#pages.first.readBefore(pass, wide);
       const earlier = withoutEarlier(page?.timestamps ?? [], wide.ns);
-      // In an order of its own it reaches down to anything.
+      // An unsorted answer may reach down to any time.
       const isOrdered = !mayLackAny(earlier, Math.max(pass.pageMax, learned.pageMax));
       isReached =
         isOrdered && earlier.some((timestamp) => timestamp !== undefined && timestamp.instantNs <= gap.coveredNs);
@@ -139,7 +144,10 @@ function judgeOther({ otherQuestion }: Pass): Found | undefined {
   return otherQuestion && { verdict: "unsure", size: otherQuestion.size, isMixed: false, isOther: true };
 }
 
-/** Whether a page may have been cut, which shows only once all of them are read. Positions of the service's own are believed. */
+/**
+ * Whether a page may have been cut, which is known only after the last one. Pages by the service's own positions count
+ * as whole.
+ */
 function isDoubtful({ gap, mixed, lacks, changes, high, token }: Pass): boolean {
   if (token !== undefined) return false;
   return (

@@ -1,7 +1,7 @@
 /*
- * What the service has said of an order and what is not stored: the record that waits for the order's read, because that could not be made
- * since (`owed_reads`), the records of the order that are held in quarantine, those that were read and are about to be stored, and until
- * that read those that name no order and may be of this one. A status that leaves meanwhile might undo it.
+ * Statuses from the service that are not stored: in the record that waits for a read of the order (`owed_reads`), in
+ * held records of the order, in records that are about to be stored, and until the order is read, in records without an
+ * id that may belong to it. A status sent meanwhile might undo them.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -27,41 +27,44 @@ import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
 type Context = Pick<JobContext, "store" | "client" | "clock" | "log">;
 
-/** What a record says of an order, and what is not stored. */
+/** A status from the service that is not stored. */
 export interface KeptWord {
-  /** Null: it names none that can be read. */
+  /** Null: the record has no readable status. */
   status: string | null;
   /** Its timestamp as the service wrote it. */
   updatedAt: string | null;
-  /** It may be a cancellation that is later than what is stored; false: it surely is later, and is no cancellation. */
+  /** It may be a cancellation later than what is stored; false: surely later, and no cancellation. */
   isCancelled: boolean;
-  /** Since when the order waits for its read, or the record is held. */
+  /** Since when the read waits or the record is held. */
   since: string;
-  /** Nothing waits for it: the order could not be read for so long, or the record is held in quarantine and is no cancellation. */
+  /**
+   * It blocks a status no longer: the order could not be read for so long, or the record is held and is no
+   * cancellation.
+   */
   isOver: boolean;
 }
 
 const HOUR_MS = 3_600_000;
-/** A status that is no cancellation: the order is stored later with the status by then, whatever was sent. */
+/** For a status that is no cancellation: the order is stored later with its status by then, whatever was sent. */
 const NEWER_FOR_MS = HOUR_MS;
-/** As long as an order is read again whose answers are bad. */
+/** As long as an order with bad answers is read again. */
 const CANCELLED_FOR_MS = 24 * HOUR_MS;
 
 interface Word {
   status: string | undefined;
   updatedAt: string | null;
-  /** False: only what stands in it shows that it may be of the order. */
+  /** False: only ids or numbers inside the record suggest the order. */
   isNamed: boolean;
   since: string;
-  /** Tries of a read that waits; undefined: the record is held in quarantine. */
+  /** Failed reads; undefined: the record is in the quarantine. */
   attempts?: number;
-  /** Whether it was tried lately: after a long stop its day has only begun. */
+  /** Whether a read was tried recently: after a long stop the time counts from now. */
   isTried: boolean;
 }
 
 /**
- * Words of an order that nothing stored covers. A cancellation that has waited for a day, and is not older than what is stored, is taken
- * over first. Inside the transaction that decides about a status.
+ * Finds statuses of an order that nothing stored covers. A cancellation that waited for a day and is not older than
+ * what is stored is stored first. To be called inside the transaction that decides about a status.
  * @param stored its status and timestamp
  */
 export function findKeptWords(
@@ -87,7 +90,7 @@ function judge(
   if (status === undefined || cancelled.has(status)) {
     if (cancelled.has(stored.status ?? "")) return [];
     const isOver = waitedMs >= CANCELLED_FOR_MS && isTried;
-    // Only the order shows whether it is one of this order, and the later one: nothing is refused for it.
+    // Only a read shows whether the record is of this order and later, so it does not refuse a status.
     const isSure = status !== undefined && isNamed && !isOld;
     return isOver && !isSure ? [] : [{ status: status ?? null, updatedAt, since, isCancelled: true, isOver }];
   }
@@ -101,7 +104,7 @@ function judge(
   return [{ status, updatedAt, since, isCancelled: false, isOver }];
 }
 
-/** A record that says something of an order. */
+/** A record with what is needed to judge it. */
 interface Kept extends Pick<Word, "isNamed" | "since" | "attempts" | "isTried"> {
   text: string;
   source: OrderSource;
@@ -114,7 +117,7 @@ function loadWords({ store }: Context, rules: OrderRules, orderId: string, at: s
     const status = fieldOf(record, "status");
     return { ...kept, status: isOddStatus(status ?? null, rules.plan) ? undefined : status, updatedAt };
   });
-  // An answer for the order itself that names no status says nothing new of it.
+  // A snapshot without a status adds nothing.
   return words.filter(({ status, source }) => status !== undefined || source !== "snapshot");
 }
 
@@ -135,7 +138,7 @@ function loadKept(store: Store, rules: OrderRules, { orderId, at }: { orderId: s
   return [...waiting, ...held, ...unnamed, ...unstored];
 }
 
-/** Held records that name no order and may be of this one. */
+/** Held records without an id that may belong to the order. */
 function loadUnnamed(store: Store, rules: OrderRules, order: Numbered): Omit<Kept, "isTried">[] {
   return loadHeldWith(store, UNNAMED_KINDS, beginningOf(order)).flatMap(({ kind, text, since }) => {
     const source = kind === BAD_KIND.update ? "update" : "batch";
@@ -151,12 +154,12 @@ interface Numbered {
   number: string | null;
 }
 
-/** What stands in every record that names the order: a number in other letters may be written as escapes. */
+/** A text that every record with the order's id or number contains: characters of a number may be escaped. */
 function beginningOf({ orderId, number }: Numbered): { id: string; number: string | null } {
   return { id: orderId.slice(0, ID_BEGINS), number: number?.match(/^[\w .#/-]*/)?.[0] ?? null };
 }
 
-/** Whether a record that is not stored yet is one of the order. What was stored before says nothing new. */
+/** Whether an unstored record is of the order. Records read before the stored one add nothing. */
 function ofOrder(
   store: Store,
   rules: OrderRules,

@@ -1,4 +1,4 @@
-/* The latest time that the service can have written by now. A timestamp from beyond it is one from the future, and says nothing. */
+/* The latest time that the service can have written by now. A later timestamp is in the future and proves nothing. */
 import type { JobContext } from "../pass/job.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -8,8 +8,8 @@ import { loadAhead, loadLearned } from "./learned-rows.ts";
 type Context = Pick<JobContext, "store" | "client" | "clock">;
 
 /**
- * The service's own clock. Where it sends no `Date`, and changes have shown that times beyond this machine's clock were wrong (`look-near.ts`),
- * that clock and an hour, unless it was set back since. Undefined: nothing shows it.
+ * The service's own clock; without `Date`, once changes have shown that times ahead of this machine's clock were wrong
+ * (`look-near.ts`), that clock plus an hour, unless it was set back since. Undefined where it is unknown.
  */
 export function latestTime({ store, client, clock }: Context, timezone: string): string | undefined {
   if (client.serviceNow !== undefined || loadAhead(store)?.isProven !== true) return client.serviceNow;
@@ -18,7 +18,7 @@ export function latestTime({ store, client, clock }: Context, timezone: string):
   return isSetBack ? undefined : isoTime(nowMs + AHEAD_MS);
 }
 
-/** Whether a timestamp of an order or a change is one that the service cannot have written by now. */
+/** Whether a timestamp of an order or a change is in the service's future. */
 export function isOfFuture(context: Context, timestamp: string, timezone: string): boolean {
   return isFromFuture(timestamp, latestTime(context, timezone), timezone);
 }

@@ -7,7 +7,7 @@ import type { SetBack } from "./plan-set-back.ts";
 const NOTHING: Learned = { boundary: undefined, pageMax: 0, form: undefined, cutSize: undefined, limits: undefined };
 const CHANGES = new LearnedTopic<Learned>("changes", NOTHING);
 
-/** What the answers with changes taught. */
+/** What was learned from answers with changes. */
 export function loadLearned(store: Store): Learned {
   return CHANGES.load(store, "updates");
 }
@@ -25,14 +25,14 @@ export function saveSetBack(store: Store, setBack: SetBack): void {
   saveMetaJson(store, "set_back", setBack);
 }
 
-/** A service without `Date`, and a watermark that went ahead of this machine's clock. */
+/** A watermark ahead of this machine's clock, with a service that sends no `Date`. */
 export interface Ahead {
   /** When, by this machine's clock. */
   at: string;
   watermark: string;
-  /** The newest time before it that the service has sent and that does not lie ahead. */
+  /** The newest earlier time from the service that is not ahead. */
   near?: string;
-  /** Later changes lay before it: the service's clock, or one order's time, was wrong, and not this machine's. */
+  /** Later changes had earlier times: the service's clock, or one order's time, was wrong, not this machine's clock. */
   isProven: boolean;
   /** A person has seen it. */
   isSeen?: true;
@@ -46,10 +46,13 @@ export function saveAhead(store: Store, ahead: Ahead): void {
   saveMetaJson(store, "ahead", ahead);
 }
 
-/** Orders that a change calls cancelled, and whose own answer for the same version says another status: by that status, the first of each. */
+/**
+ * Orders that a change calls cancelled while their own answer has another status: by that status, the first order of
+ * each.
+ */
 export type CalledCancelled = Readonly<Record<string, { orderId: string; at: string; isSeen?: true }>>;
 
-/** A shop has no more names of statuses. */
+/** More than the names of statuses of a shop. */
 const CALLED_MAX = 30;
 
 export function loadCalledCancelled(store: Store): CalledCancelled {

@@ -1,18 +1,18 @@
 /*
- * The least that the time of a service can be which sends no `Date`: a time that it has written, and what has gone by here since then. By it
- * the ages are measured of which `since-limits.ts` learns. After a long stop nothing of the service's may have been written meanwhile, and it lies
- * far behind; then the requests that are refused and answered show it.
+ * A lower bound of the time of a service that sends no `Date`: a time that it has written, plus the time elapsed here
+ * since. `since-limits.ts` learns ages by it. After a long stop the bound is far too low; then refused and answered
+ * requests narrow it.
  */
 import type { JobContext } from "../pass/job.ts";
 import { type FollowRules, instantOf, liesAhead } from "./follow.ts";
 
 const MS_NS = 1_000_000n;
 const MINUTE_NS = 60_000n * MS_NS;
-/** The first step of a search, and how near the earliest `since` that is answered must be found. */
+/** First step of the search, and its precision. */
 const STEP_NS = 5n * MINUTE_NS;
-/** The earliest `since` that is answered is taken to be at least this old: services that go back for less are not known. */
+/** Assumed minimum age of the earliest accepted `since`: no service is known to go back for less. */
 const GOES_BACK_NS = 10n * MINUTE_NS;
-/** More than steps that double and halves need for a hundred years. */
+/** More steps, doubling and halving, than a hundred years need. */
 const REQUESTS_MAX = 60;
 
 export class LeastTime {
@@ -25,7 +25,7 @@ export class LeastTime {
     this.#follow = follow;
   }
 
-  /** Times that the service has written. One that this machine's clock has not reached by far may be anything. */
+  /** Takes timestamps of the service. Those far ahead of this machine's clock are ignored. */
   note(texts: readonly (string | undefined)[]): void {
     const { timezone } = this.#follow;
     for (const text of texts) {
@@ -34,7 +34,7 @@ export class LeastTime {
     }
   }
 
-  /** As it stands now; undefined where nothing is known. */
+  /** The bound now; undefined where nothing is known. */
   get now(): string | undefined {
     const ns = this.#nowNs;
     return ns === undefined ? undefined : new Date(Number(ns / MS_NS)).toISOString();
@@ -51,9 +51,10 @@ export class LeastTime {
   }
 
   /**
-   * Finds the earliest `since` that is answered, where none that is known to be in the past is: by steps that double, then by halves. What is
-   * found lies no more than a step after one that is refused, and so in the past as well. Undefined where none is found.
-   * @param ask whether such a `since` is answered
+   * Finds the earliest accepted `since`, where none that is known to be in the past is accepted: doubles the step, then
+   * halves it. The result is at most one step after a refused one, and so in the past as well. Undefined where none is
+   * found.
+   * @param ask returns whether a `since` is accepted
    */
   async search(ask: (ns: bigint) => Promise<boolean>): Promise<Found | undefined> {
     const begin = this.#nowNs;
@@ -78,7 +79,7 @@ interface Found {
   answered: bigint;
 }
 
-/** What is asked next; undefined where the earliest that is answered is known, or nothing up to this machine's time is. */
+/** The next `since` to try; undefined where the earliest is found, or none up to this machine's time is accepted. */
 export function planSearch({
   begin,
   refused,

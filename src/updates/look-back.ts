@@ -1,8 +1,8 @@
 /*
- * Changes that name no order: the position moves over them, so that one bad record never keeps the others waiting, but the changes of that time
- * are asked for again, ever more seldom, until they name their orders or a week is over; where the service does not go back so far, every order is
- * read instead (`find-cut-changes.ts`). Written in the transaction that quarantines the first
- * of them; each time is a backfill, and what it brings is stored like any other change.
+ * Changes without a usable order id: the position moves over them, so that a bad record does not block others, but
+ * changes of that time are requested again at growing intervals, until they have ids or a week is over. If the service
+ * does not go back so far, every order is read instead (`find-cut-changes.ts`). A row exists from the transaction that
+ * quarantines the first of them; each request is a backfill, whose changes are stored as usual.
  */
 
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -12,14 +12,14 @@ import { isoTime } from "../platform/ports.ts";
 import { loadBackfill, requestBackfill } from "./backfill.ts";
 
 const MINUTE_MS = 60_000;
-/** Waits: trouble of any length is over no later than as long again after it ended, and half an hour. */
+/** After trouble of any length ends, the next request follows within the same length plus half an hour. */
 const WAITS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * MINUTE_MS);
 const LAST_MS = 12 * 60 * MINUTE_MS;
-/** What is not named by then never is: the sweep of each night has asked as well, and `reconcile` has read the orders. */
+/** By then the nightly re-polls have requested them too, and `reconcile` has read the orders. */
 const GIVEN_UP_MS = 7 * 24 * 60 * MINUTE_MS;
 
 interface LookBack {
-  /** UTC, ISO 8601: from when on changes are asked for. */
+  /** UTC, ISO 8601: changes are requested from here. */
   from: string;
   /** When the first record was held, by this machine's clock. */
   since: string;
@@ -27,7 +27,10 @@ interface LookBack {
   dueAt: string;
 }
 
-/** Inside the transaction that holds the record. @param note.from undefined: the service sends no time to ask from */
+/**
+ * To be called inside the transaction that holds the record. @param note.from undefined: the service has no time to
+ * start from
+ */
 export function noteUnnamed(store: Store, { from, at }: { from: string | undefined; at: string }): void {
   if (from === undefined) return;
   const standing = load(store);
@@ -35,7 +38,7 @@ export function noteUnnamed(store: Store, { from, at }: { from: string | undefin
   save(store, standing === undefined ? { from, since: at, step: 0, dueAt: dueAfter(at, 0) } : { ...standing, from });
 }
 
-/** Whether the changes are to be asked for again now, and nothing else is asked for so. */
+/** Whether changes are due to be requested again, and no other backfill runs. */
 export function isLookBackDue(store: Store, nowMs: number): boolean {
   const standing = load(store);
   if (standing === undefined || loadBackfill(store) !== undefined) return false;
@@ -44,7 +47,7 @@ export function isLookBackDue(store: Store, nowMs: number): boolean {
   return dueMs <= nowMs || dueMs > nowMs + 2 * LAST_MS;
 }
 
-/** Inside a write transaction. */
+/** To be called inside a write transaction. */
 export function requestLookBack(store: Store, at: string): void {
   const standing = load(store);
   if (standing === undefined) return;
@@ -54,8 +57,8 @@ export function requestLookBack(store: Store, at: string): void {
 }
 
 /**
- * All changes from `from` on were served. Where each named its order, what is held of that time is among them. Inside the transaction
- * that stores them. Returns how many records that released.
+ * To be called when all changes from `from` on were served, inside the transaction that stores them. If each had an
+ * order id, the held ones are among them and are released. Returns how many were released.
  */
 export function settleLookBack(
   store: Store,
@@ -68,7 +71,10 @@ export function settleLookBack(
   return isNamed ? releaseUnnamed(store, "change", standing.since) : 0;
 }
 
-/** The service does not go back so far: every order is read instead. Inside the transaction that begins that. */
+/**
+ * The service does not go back so far, so every order is read instead. To be called inside the transaction that begins
+ * that.
+ */
 export function endLookBack(store: Store): void {
   deleteMeta(store, "look_back");
 }

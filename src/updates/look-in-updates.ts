@@ -1,9 +1,9 @@
 import { readScalar } from "../answers/json-text.ts";
 /*
- * What the changes say of an order whose own answer is older than what is known of it. A cache or a replica answers each address by
- * itself: another order's answer says nothing about this one's, and the same address asked again says the same. A service that has
- * set an order back does not list the newer version any more; one with a cache before it still does. What the answers say of other
- * orders, and was not known, is stored as from any answer for the changes; no position moves.
+ * Asks the change list about an order whose own answer is older than the known version. Caches and replicas answer each
+ * URL by itself: another order's answer proves nothing about this one, and the same URL gives the same answer again. A
+ * service that set the order back does not list the newer version any more; one behind a cache still does. New changes
+ * of other orders in these answers are stored as usual; no position moves.
  */
 
 import { resolvePath } from "../answers/json-path.ts";
@@ -26,25 +26,25 @@ import { isPositionRefused } from "./since-limits.ts";
 import { saysCancelled } from "./take-cancellation.ts";
 
 /**
- * `listed`: the changes still have the version. `gone`: they have not, although they go on behind it. `unknown`: they reach neither
- * that far back nor beyond it, as far as is known.
+ * `listed`: the changes still have the version. `gone`: they do not, although they continue after it. `unknown`: as far
+ * as known they reach neither so far back nor beyond it.
  */
 export type Listing = "listed" | "gone" | "unknown";
 
 export interface KnownVersion {
   orderId: string;
   timestamp: string;
-  /** That of the older version which the order itself is answered with. */
+  /** The timestamp of the older version in the order's own answer. */
   kept?: string | null;
 }
 
-/** Requests of one pass; each answer may hold many orders. */
+/** Requests per pass; each answer may have many orders. */
 const ASKED_MAX = 10;
 const SECOND_NS = 1_000_000_000n;
-/** Changes of the last day are listed everywhere; older ones where the answer itself has one that is as old. */
+/** Changes of the last day are listed by every service; older ones if the answer itself has one as old. */
 const LISTED_MS = 24 * 3_600_000;
 
-/** What a change says of its order. */
+/** Status and timestamp of a change. */
 export interface ListedChange {
   status: string | null;
   timestamp: string;
@@ -52,9 +52,9 @@ export interface ListedChange {
 
 interface AskedPage {
   ns: bigint;
-  /** The last change of each order, of those whose time can be read. */
+  /** The last change of each order, of those with a readable time. */
   last: ReadonlyMap<string, ListedChange & { ns: bigint }>;
-  /** The latest change of each order. */
+  /** The latest time of each order's changes. */
   latest: ReadonlyMap<string, bigint | undefined>;
   newestNs: bigint;
   oldestNs: bigint | undefined;
@@ -74,7 +74,7 @@ export class LookInUpdates {
   }
 
   /**
-   * @param times how often it was asked before: another address each time, so that no cache has it
+   * @param times how often it was asked before: each time with another URL, which no cache has
    * @throws what concerns more than one order
    */
   async look(version: KnownVersion, times: number, signal: AbortSignal): Promise<Listing> {
@@ -102,7 +102,10 @@ export class LookInUpdates {
       .reduce((a, b) => (b && (!a || b.ns > a.ns) ? b : a), undefined);
   }
 
-  /** Where the newest come first, a page shows a version only from further back: every other time from before what the service still has. */
+  /**
+   * Every other time the page starts before the version that the service still has: where the newest come first, only
+   * that reaches the known version.
+   */
   #beginOf({ kept }: KnownVersion, ns: bigint, times: number): bigint {
     const keptNs = readTimestamp(kept ?? null, this.#options.follow.timezone)?.instantNs;
     return keptNs !== undefined && keptNs < ns && times % 2 === 1 ? keptNs : ns;
@@ -137,7 +140,7 @@ export class LookInUpdates {
     let oldestNs: bigint | undefined;
     for (const { record, timestamp } of changes) {
       const id = record.ok ? record.orderId : record.reference?.toLowerCase();
-      // To its last unit: the order itself may write more of it.
+      // To the end of its unit, because the order's own timestamp may be more precise.
       const at = timestamp === undefined ? undefined : timestamp.instantNs + unitNs(timestamp.form) - 1n;
       if (id !== undefined) {
         const before = latest.get(id);
@@ -155,7 +158,7 @@ export class LookInUpdates {
     return { ns, last, latest, newestNs, oldestNs, timestamps: page.timestamps };
   }
 
-  /** The order itself is settled by the caller. */
+  /** The caller settles the order itself. */
   async #storeOthers(
     { page, body, askedAt }: { page: ChangePage; body: Buffer; askedAt: string | undefined },
     orderId: string,
@@ -179,7 +182,7 @@ export class LookInUpdates {
   #judge({ orderId, kept }: KnownVersion, ns: bigint, page: AskedPage): Listing {
     if (page.latest.has(orderId)) {
       const at = page.latest.get(orderId);
-      // One without a time that can be read may be the older version itself, where the page goes back to that.
+      // A change without a readable time may be the older version, if the page goes back to it.
       if (at === undefined) return this.#isFromBefore(kept, page) ? "unknown" : "listed";
       if (at >= ns) return "listed";
     }

@@ -1,9 +1,9 @@
 /*
- * A service that sends no `Date` may have written times that lie ahead: its clock was wrong for an hour, or one order's time is. The watermark
- * went there, and what is written later lies before it. While it lies ahead of this machine's clock, changes are also asked for from
- * the newest time before that which does not. What only this brings, and is later than that, shows that the clock is right: the watermark goes back, and no time ahead of
- * that clock moves it any more. Where this machine's clock is behind instead, nothing new comes, and the watermark stays. What stands of it is
- * written in the transactions that move the watermark.
+ * Corrects a watermark that is ahead, where the service sends no `Date` and its clock, or one order's time, was wrong:
+ * later changes then have earlier times. While the watermark is ahead of this machine's clock, changes are also
+ * requested from the newest time before it. If only that brings changes with later times, this machine's clock is
+ * right: the watermark goes back, and no time ahead of this clock moves it any more. If this clock is behind instead,
+ * nothing new comes, and the watermark stays. The state is saved in the transactions that move the watermark.
  */
 
 import type { Store } from "../database/store.ts";
@@ -20,12 +20,12 @@ import { isPositionRefused } from "./since-limits.ts";
 
 const MS_NS = 1_000_000n;
 const LOOK_EVERY_MS = 5 * 60_000;
-/** Where the clock of this machine is far behind, very many changes lie between, or many requests where pages are small. */
+/** With a clock far behind, many changes lie between, or many requests where pages are small. */
 const WIDE_RECORDS = 500;
 const WIDE_PAGES = 10;
 const WIDE_EVERY_MS = 3_600_000;
 
-/** Whether nothing but this machine's clock says that the watermark lies ahead. */
+/** Whether the watermark is ahead by this machine's clock only. */
 function isAheadHere({ store, client, clock }: Context, pass: Pick<Pass, "learned">, rules: FollowRules): boolean {
   return (
     client.serviceNow === undefined &&
@@ -35,7 +35,7 @@ function isAheadHere({ store, client, clock }: Context, pass: Pick<Pass, "learne
 
 type Context = Pick<JobContext, "store" | "client" | "clock">;
 
-/** What is saved with a watermark that now lies ahead of this machine's clock, and did not before. */
+/** The row to save with a watermark that is now ahead of this machine's clock and was not before. */
 export function planAhead(
   { store, client, clock }: Context,
   position: string | undefined,
@@ -70,7 +70,7 @@ export class LookNear {
     return this.#context.clock.monotonicMs() >= this.#dueMs && isAheadHere(this.#context, pass, this.#follow);
   }
 
-  /** False where a bound ended it: the rest is read as that of a sweep. */
+  /** Returns false where a limit ended it; the rest is read as that of a wide re-poll. */
   async look({ counts, signal }: Pick<Pass, "counts" | "signal">): Promise<boolean> {
     const { store, clock } = this.#context;
     const follow = this.#follow;
@@ -80,7 +80,7 @@ export class LookNear {
     const begin = { counts: own, signal, rules: follow, watermark, rest: undefined, isSweep: true, isFirst: false };
     const pass = beginPass(this.#context, follow, begin);
     const ahead = await this.#begin(pass, watermark ?? "");
-    // What was made before bears its time also where a service says only now how it was.
+    // A change made before may be listed only now, with its own time.
     pass.changes.newsAfterNs = instantOf(ahead.near, follow.timezone) ?? -1n;
     const { form } = pass.learned;
     const asked = planFirstAsk({ watermark: ahead.near ?? ahead.at, serviceNow: undefined, form }, follow);
@@ -97,7 +97,7 @@ export class LookNear {
       if (isWide) this.#dueMs = clock.monotonicMs() + WIDE_EVERY_MS;
     }
     if (!isComplete || loadCut(store) !== undefined) return isComplete;
-    // What lies ahead as well would have come anyway.
+    // A change that is ahead too would have come without this.
     const { earliestNewsNs } = pass.changes;
     const isNear =
       earliestNewsNs !== undefined && earliestNewsNs <= BigInt(Math.floor(clock.nowMs()) + AHEAD_MS) * MS_NS;
@@ -121,7 +121,7 @@ export class LookNear {
     const { store, log } = this.#context;
     const served = pass.near?.text;
     const near = served !== undefined && isLater(served, ahead.near, this.#follow) ? served : ahead.near;
-    // Where it goes back to was sent by the service, and all that came after it is asked for once more.
+    // The service has sent the time to which it goes back, and everything after it is requested again.
     const back = ahead.near ?? near;
     const isBack = isNews && back !== undefined;
     if (!isBack && near === ahead.near) return;

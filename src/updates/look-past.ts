@@ -1,8 +1,8 @@
 /*
- * The way past a page none of whose changes has a time that can be read, or a time after what was asked: a service may list changes by times that
- * their records do not bear. Where pages are as short as that one, later changes may stand behind it, and no time in it says from where to ask. The
- * latest `since` that still shows it is looked for by halves: what comes behind that is asked for next. How far a search has come is kept in memory;
- * after a restart it is done again.
+ * Gets past a page whose changes have no readable time, or times before the requested one: a service may list changes
+ * by times that are not in their records. Where other pages are as short, later changes may follow, and no time shows
+ * where. The latest `since` that still returns the page is searched by halves; what follows is requested next. Progress
+ * is kept in memory; after a restart the search is repeated.
  */
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -10,23 +10,23 @@ import { type Asked, askAt, type FollowRules, instantOf, isFromFuture, type Page
 import type { Pass, ReadPage } from "./follow-pass.ts";
 import { isPositionRefused } from "./since-limits.ts";
 
-/** A `since` that shows the page and one that does not. */
+/** A `since` that returns the page, and one that does not. */
 interface Bounds {
   fromNs: bigint;
   toNs: bigint;
 }
 
-/** As far as a clock that is behind may be. */
+/** Bound of a clock that is behind. */
 const YEARS_NS = 20n * 365n * 86_400_000_000_000n;
 
-/** Searches that are remembered; of more the oldest is done again. */
+/** Limit of remembered searches; the oldest is forgotten. */
 const KNOWN_MAX = 1_000;
 
 export class LookPast {
   readonly #context: JobContext;
   readonly #rules: FollowRules;
   readonly #read: (pass: Pass, since: string) => Promise<ReadPage>;
-  /** By the first of the changes. */
+  /** By the key of the page's first change. */
   readonly #known = new Map<string, Bounds>();
 
   constructor(context: JobContext, rules: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
@@ -36,8 +36,8 @@ export class LookPast {
   }
 
   /**
-   * From where to go on, and how many requests it took to find out. Undefined where the page leaves room for more, where one of its changes has
-   * a time that leads on, and where the service shows it from any time on.
+   * Returns the next `since` and the number of requests made. Undefined where the page has room for more, where one of
+   * its changes has a time that leads on, and where the service returns it from any time.
    */
   async find(
     pass: Pass,
@@ -56,7 +56,7 @@ export class LookPast {
         const read = await this.#read(pass, since);
         return !leadsOn(read.page, ns, pass) && read.keys.some((each) => ofPage.has(each));
       } catch (error) {
-        // It may be of the future.
+        // The `since` may be in the service's future.
         if (isPositionRefused(error)) return false;
         throw error;
       }
@@ -74,12 +74,12 @@ export class LookPast {
         else bounds.toNs = middle.ns;
       }
     } finally {
-      // What was shown behind is asked for again in its turn: the position must not pass what lies before it.
+      // The probe's changes are requested again in their turn: the position must not pass what lies before them.
       Object.assign(pass, { high, near, future, anchors, metadata });
     }
   }
 
-  /** Where no clock shows a later time than the one asked for, the end is years on. */
+  /** Where no clock shows a later time than the requested one, the end is years later. */
   async #begin(pass: Pass, { ns }: Asked, shows: (from: Asked) => Promise<boolean>): Promise<Bounds | undefined> {
     const nowNs = instantOf(pass.serviceNow ?? isoTime(this.#context.clock.nowMs()), "UTC") ?? ns;
     const isBehind = nowNs <= ns && pass.serviceNow === undefined;
@@ -95,7 +95,7 @@ export class LookPast {
   }
 }
 
-/** Whether a change of the page has a later time, and one that the service can have written by now. */
+/** Whether a change of the page has a later time that is not in the future. */
 function leadsOn(
   { timestamps }: Page,
   fromNs: bigint,

@@ -1,7 +1,8 @@
 /*
- * Finds out whether an order itself lacks what every former order had. One look: the order is read without it, another order is answered
- * with it, and the order is read without it again. The second look, ten minutes later at the earliest, makes the lack the order's own, and
- * it counts; so does the last of a day's reads of an order. The first look is a row (`lost_values`), which any good record of the order deletes; after a crash the look is repeated.
+ * Finds out whether an order by itself lacks a part that all others have. Once: the order is read without it, another
+ * order is answered with it, and the order is read without it again. A second such sequence, at least ten minutes
+ * later, proves that the order has no such part, and so does the last of a day's reads. The first one is a row
+ * (`lost_values`), which any good record of the order deletes; after a crash it is repeated.
  */
 import { judgeLook, type LostPart, loadFirstLook, saveFirstLook } from "../completeness/lost-values.ts";
 import { commit } from "../pass/commit.ts";
@@ -19,8 +20,8 @@ export class LostLooks {
   }
 
   /**
-   * Reads the order, and again where it may lack something by itself.
-   * @param read reads and stores the order once; what is `believed` may be missing from it.
+   * Reads the order, and again where it lacks a part.
+   * @param read reads and stores the order once; the part `believed` may be missing from it
    * @param isLast the order was read for a day
    */
   async read<T extends { kind: "unknown" } | (Refreshed<unknown> & { kind: "order" })>(
@@ -36,7 +37,7 @@ export class LostLooks {
     if ((look === "vain" && !isLast) || !(await reads.shows(lost, orderId))) return first;
     const again = await read();
     if (this.#lostOf(again?.value) !== lost) return again;
-    // Of two machines that answer in turn the other one answers now.
+    // Read once more, because another machine of the service may answer now.
     if (look === "second" || isLast) return await read(lost);
     const { serviceNow } = client;
     if (serviceNow !== undefined) await commit(this.#context, signal, () => saveFirstLook(store, orderId, serviceNow));

@@ -1,18 +1,21 @@
 /*
- * Decides when an order that the service does not find is marked as removed. Once says little: a deployment, a stale
- * replica or a proxy answers 404 as well. It must happen again at least ten minutes later, each time while the service
- * answers for another order, and with nothing of the order served in between. The first time is a row
- * (`missing_orders`), so that it outlives a restart.
+ * Decides when an order that the service does not find is marked as removed. A deployment, a stale replica or a proxy
+ * also answers 404, so it must happen again at least ten minutes later, each time while the service answers for another
+ * order, and with nothing of the order served in between. The first time is a row (`missing_orders`), which outlives a
+ * restart.
  */
 import { deleteMissingOrder, loadMissingOrder, saveMissingOrder } from "../orders/missing-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { hasPassed, type Moment } from "../pass/moment.ts";
 import { ServiceError } from "../service/service-error.ts";
 
-/** How long the service must have said that it has no such order until that counts. */
+/** How long an order must be missing. */
 export const MISSING_FOR_MS = 10 * 60_000;
 
-/** Whether the service itself says that it has no such order. A web page is a proxy's word or a deployment's, and a cache's word is an old one. */
+/**
+ * Whether the service itself answers that it has no such order. A web page comes from a proxy or a deployment; a cached
+ * answer may be old.
+ */
 export function saysNoSuchOrder(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;
   return !error.isWebPage && !error.isCached && (error.status === 404 || error.status === 410);
@@ -20,14 +23,17 @@ export function saysNoSuchOrder(error: unknown): error is ServiceError {
 
 export class MissingOrders {
   readonly #context: Pick<JobContext, "store" | "clock" | "client">;
-  /** When this process first missed an order: measured by a clock that does not jump. */
+  /** When this process first missed an order, by the monotonic clock. */
   readonly #missedAt = new Map<string, { since: string; monotonicMs: number }>();
 
   constructor(context: Pick<JobContext, "store" | "clock" | "client">) {
     this.#context = context;
   }
 
-  /** Inside the transaction that acts on it, where the service was well. Returns whether the order has been missing for long enough. */
+  /**
+   * To be called inside the transaction that acts on the result, where the service was well. Returns whether the order
+   * was missing for long enough.
+   */
   note(orderId: string, at: string): boolean {
     const { store, clock, client } = this.#context;
     const now: Moment = { monotonicMs: clock.monotonicMs(), serviceDate: client.serviceNow ?? null };
@@ -47,7 +53,7 @@ export class MissingOrders {
       deleteMissingOrder(store, orderId);
       this.#missedAt.delete(orderId);
     } else if (first.monotonicMs === undefined) {
-      // Without a Date from the service the time is counted from this process's first look.
+      // Without `Date` the time is measured since this process first missed the order.
       this.#missedAt.set(orderId, { since: row.since, monotonicMs: clock.monotonicMs() });
     }
     return isOver;

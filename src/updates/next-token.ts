@@ -1,13 +1,16 @@
-/* Positions that the service names itself (`updates.next`): which of them may be followed. Pure. */
+/* Positions that the service names itself (`updates.next`): which may be followed. Pure. */
 import { isUtf8Span, kindOf, readScalar, type Span, textOf } from "../answers/json-text.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
 
-/** What services write where there is no further position. */
+/** What services write where there is no next position. */
 const NOTHING = new Set(["", "0", "null", "false", "none"]);
-/** A longer one fits no address. */
+/** A longer one does not fit into a URL. */
 const TOKEN_CHARS_MAX = 2_000;
 
-/** The token at `span`; undefined for null, false, true, 0, an empty text, a list, an object, and what could not be sent back as it came. */
+/**
+ * The token at `span`; undefined for null, false, true, 0, an empty text, a list, an object, and what cannot be sent
+ * back unchanged.
+ */
 export function readToken(bytes: Buffer, span: Span): string | undefined {
   const kind = kindOf(bytes, span);
   if (kind === "boolean" || !isUtf8Span(bytes, span)) return undefined;
@@ -18,8 +21,8 @@ export function readToken(bytes: Buffer, span: Span): string | undefined {
 }
 
 /**
- * Whether a token lies before another, as far as that is known: an earlier time, or a smaller number behind the same
- * letters. Of others only the service can say.
+ * Whether a token is before another, as far as that is known: an earlier time, or a smaller number after equal letters.
+ * Of other tokens this is unknown, and false.
  *
  * @example
  * isBefore("cursor-7", "cursor-12", "UTC"); // true
@@ -36,7 +39,7 @@ export function isBefore(token: string, than: string, timezone: string): boolean
   return left !== undefined && right !== undefined && left.instantNs < right.instantNs;
 }
 
-/** Whether a token is written otherwise than one of before: behind other letters, or in another unit of time. False where neither is a number. */
+/** Whether two tokens have different forms: other letters, or another unit of time. False where neither is a number. */
 export function isOtherForm(token: string, than: string): boolean {
   const [one, other] = [numberOf(token), numberOf(than)];
   if (one === undefined || other === undefined) return one !== other;
@@ -45,7 +48,7 @@ export function isOtherForm(token: string, than: string): boolean {
 }
 
 /**
- * The same time in the form of another token, where both are digits of a time; no later than it.
+ * The same time in the form of another token, rounded down, where both are digits of a time.
  *
  * @example
  * inFormOf("1772366461007", "1772369690"); // "1772366461"
@@ -60,7 +63,7 @@ export function inFormOf(token: string, named: string): string | undefined {
 /** Letters that are no part of a time, then digits. */
 const NUMBERED = /^([^\d:]*)(\d{1,300})$/;
 
-/** The unit of a time since 1970, by how many digits it has from 2001 on for some centuries. */
+/** Units of times since 1970, by their number of digits from 2001 on for some centuries. */
 const UNITS_NS: ReadonlyMap<number, bigint> = new Map([
   [10, 1_000_000_000n],
   [13, 1_000_000n],

@@ -1,27 +1,30 @@
 /*
- * Whether the pages of a feed of changes leave a gap behind them. A service that answers the newest changes first and so many
- * a page leaves out the oldest; one whose pages are in an order of their own, as that of ids, leaves out any. A position that
- * moved over such a page would lose them. All of it is pure; `judge-pages.ts` asks, `plan-position.ts` decides.
+ * Whether pages of a feed of changes leave a gap. A service that returns the newest changes first, up to a limit,
+ * leaves out the oldest; one with another order, such as by id, leaves out any. A position that moved over such a page
+ * would lose them. Pure; `judge-pages.ts` sends requests, `plan-position.ts` decides.
  */
 import type { ServedTimestamp } from "../answers/timestamp.ts";
 import { doubtNs, type TimestampForm, unitNs } from "../answers/timestamp-form.ts";
 
-/** A change that is covered: its order must be in every whole answer from before it, with this timestamp or a later one. */
+/** A known change: every complete answer from before it has its order, with this timestamp or a later one. */
 export interface Anchor {
   orderId: string;
   ns: bigint;
 }
 
-/** Enough that not all of their orders change again before the next poll; asking for them brings little more. */
+/** Enough that not all of their orders change again before the next poll; more would not help. */
 const ANCHORS_MAX = 10;
 /** Older ones may have left the feed. */
 export const ANCHOR_VALID_NS = 7n * 86_400n * 1_000_000_000n;
-/** Fewer are what a quiet service answers: they are taken for all unless something says else ({@link mayBeLimit}). */
+/**
+ * Fewer changes are normal for a quiet service: such pages count as whole unless something else shows a cut
+ * ({@link mayBeLimit}).
+ */
 export const CUT_MIN = 10;
-/** After so many searches that found nothing, pages of so few changes are taken for whole. */
+/** After so many searches without a result, pages of so few changes count as whole. */
 const FRUITLESS_MAX = 3;
 
-/** The newest of both, one for each order, none after `upToNs`. */
+/** The newest of both, one per order, none after `upToNs`. */
 export function mergeAnchors(known: readonly Anchor[], served: readonly Anchor[], upToNs: bigint): Anchor[] {
   const newest = new Map<string, bigint>();
   for (const { orderId, ns } of [...known, ...served]) {
@@ -33,7 +36,7 @@ export function mergeAnchors(known: readonly Anchor[], served: readonly Anchor[]
     .slice(0, ANCHORS_MAX);
 }
 
-/** Adds one to a list that {@link mergeAnchors} would make, where it belongs to the newest. */
+/** Adds one to a list as {@link mergeAnchors} returns it, if it is among the newest. */
 export function addAnchor(anchors: Anchor[], anchor: Anchor): void {
   if (anchors.length === ANCHORS_MAX && anchors.at(-1)!.ns >= anchor.ns) return;
   const at = anchors.findIndex(({ ns }) => ns < anchor.ns);
@@ -42,9 +45,10 @@ export function addAnchor(anchors: Anchor[], anchor: Anchor): void {
 }
 
 /**
- * Whether a page may have been cut at its old end: its timestamps do not rise, unless by chance, and none of them reaches down to what is covered.
+ * Whether a page may have been cut at its old end: it is not rising, unless by chance, and no timestamp reaches down to
+ * what is covered.
  *
- * @param mayBeChance it holds a few changes, and may be as full as the service's limit
+ * @param mayBeChance it has few changes, and may be as full as the service's limit
  * @example
  * mayLackOldest([5n, 4n, 3n], 1n); // true: where are those between 1 and 3?
  * mayLackOldest([5n, 3n, 1n], 1n); // false: it goes down to what was known before
@@ -71,8 +75,9 @@ export function mayLackOldest(
 }
 
 /**
- * Whether all changes of a page are from before `since`, also where their times name another zone or are less precise. An answer to what was asked has
- * none of them; there are services that list a change later than its timestamp says, and by itself such a page proves nothing ({@link showsOtherQuestion}).
+ * Whether all changes of a page are before `since`, even if their zone or precision is unclear. A correct answer has
+ * none of them. Some services list a change later than its timestamp, so such a page alone proves nothing
+ * ({@link showsOtherQuestion}).
  */
 export function liesBefore(
   timestamps: readonly (ServedTimestamp | undefined)[],
@@ -86,10 +91,10 @@ export function liesBefore(
 }
 
 /**
- * Whether a page that {@link liesBefore} what was asked answers another question: a change that is known to have come after `since` is not in it.
- * A whole answer has its order, with that change or a later one, whatever else it brings.
- * @param asked `nowNs`: the service's time, where it is known
- * @param isCurrent whether the pass has brought the newest known change of the order, or one that was not known
+ * Whether a page that {@link liesBefore} answers another question: it lacks an order that is known to have changed
+ * after `since`, which a correct answer must have, with that change or a later one.
+ * @param asked `nowNs`: the service's time, where known
+ * @param isCurrent whether the pass has brought the newest known change of the order, or a new one
  */
 export function showsOtherQuestion(
   anchors: readonly Anchor[],
@@ -103,22 +108,23 @@ function isYoungAnchor(ns: bigint, nowNs: bigint | undefined): boolean {
   return nowNs === undefined || nowNs - ns < ANCHOR_VALID_NS;
 }
 
-/** Fewer are in some order by chance, and a question about them costs more than it shows. */
+/** Fewer may be in any order by chance, and a request for them is not worth its cost. */
 const MIXED_MIN = 3;
 /**
- * The shares of a page, from its oldest change, that narrower answers leave out: so much room they have for what the page lacked. First only the
- * oldest, so that nothing that was left out behind it is passed over. Another one is asked only where the one before was as full as the page, and
- * that with changes that are newer.
+ * The shares of a page, from its oldest change, that narrower requests leave out, so that the answer has room for what
+ * was missing. First the oldest change only, so that nothing left out after it is missed. The next one is used only if
+ * the answer before was as full as the page, with newer changes.
  */
 export const NARROWER: readonly number[] = [0, 0.1, 0.3, 0.6, 0.8];
 
 type Timestamps = readonly (Pick<ServedTimestamp, "instantNs"> | undefined)[];
 
 /**
- * The timestamps of a page, without those from before what was asked for: such a change stands in it for another reason, as where an order shows the
- * time of an earlier version, and no page reaches down to it. Where all are from before, `since` is compared in another way, and each counts.
+ * The timestamps of a page without those before the requested time: such a change is listed for another reason, for
+ * example with the time of an earlier version, and does not show that the page reaches down to it. If all are earlier,
+ * `since` is compared in another way and all count.
  *
- * @param askedNs from when on changes were asked for
+ * @param askedNs start of the requested time
  */
 export function withoutEarlier(
   timestamps: readonly (ServedTimestamp | undefined)[],
@@ -131,7 +137,7 @@ export function withoutEarlier(
   return kept.some((timestamp) => timestamp !== undefined) ? kept : timestamps;
 }
 
-/** Whether the oldest come first, so that a limit has cut the newest. Of one change nothing else can be said. */
+/** Whether the oldest come first, so that a limit cuts the newest. True for a single change. */
 export function isRising(timestamps: Timestamps): boolean {
   let first: bigint | undefined;
   let last: bigint | undefined;
@@ -144,7 +150,7 @@ export function isRising(timestamps: Timestamps): boolean {
   return timestamps.length === 1 || first !== last;
 }
 
-/** Whether the newest come first down to what is covered, so that a limit has cut what is older than that. */
+/** Whether the newest come first, down to what is covered, so that a limit cuts only older changes. */
 export function fallsTo(timestamps: Timestamps, coveredNs: bigint | undefined): boolean {
   if (coveredNs === undefined || timestamps.length < MIXED_MIN) return false;
   let last: bigint | undefined;
@@ -156,7 +162,10 @@ export function fallsTo(timestamps: Timestamps, coveredNs: bigint | undefined): 
   return last !== undefined && last <= coveredNs;
 }
 
-/** Whether a page that goes on behind an instant has all that was changed then: a limit may have cut one of its ends, or any. */
+/**
+ * Whether a page that continues after an instant has every change made then: a limit may have cut either end, or
+ * anything.
+ */
 export function isWholeDownTo(
   served: readonly (ServedTimestamp | undefined)[],
   { askedNs, ns }: { askedNs: bigint; ns: bigint },
@@ -168,8 +177,8 @@ export function isWholeDownTo(
 }
 
 /**
- * Whether a page may have been cut anywhere: its timestamps neither rise nor fall, and it is as full as pages get or large. What it reaches
- * down to then proves nothing.
+ * Whether a page may have been cut anywhere: it is neither rising nor falling, and as full as pages get or large. Its
+ * oldest timestamp then proves nothing.
  *
  * @example
  * mayLackAny([5n, 3n, 4n], 3); // true: three is the most that was ever served, and it is in the order of something else
@@ -189,8 +198,8 @@ export function mayLackAny(timestamps: Timestamps, pageMax: number): boolean {
 }
 
 /**
- * The timestamp behind which such a page is asked for once more. The answer has room then: a service that had cut the
- * page, in whatever order, fills it with some of what was left out. Undefined where all have one timestamp.
+ * The timestamp after which such a page is requested again. The answer then has room: a service that cut the page, in
+ * whatever order, adds some of what was left out. Undefined where all have one timestamp.
  */
 export function planNarrower(timestamps: Timestamps, share = 0): bigint | undefined {
   const sorted = timestamps
@@ -201,7 +210,7 @@ export function planNarrower(timestamps: Timestamps, share = 0): bigint | undefi
   return behind === undefined || newest === undefined || behind >= newest ? undefined : behind;
 }
 
-/** Whether a narrower answer has something that the page did not have and should have had: older than its newest, and not too old. */
+/** Whether a narrower answer has a change that the page should have had: older than its newest, and not too old. */
 export function showsHole(page: Timestamps, narrower: Timestamps, behindNs: bigint): boolean {
   const left = new Map<bigint, number>();
   let newest = 0n;
@@ -218,24 +227,24 @@ export function showsHole(page: Timestamps, narrower: Timestamps, behindNs: bigi
   });
 }
 
-/** A search for what pages of a few changes may have left out has found nothing. */
+/** Searches for what pages of few changes may have left out, without a result. */
 export interface FewWhole {
-  /** How many changes the page held: the most of all such searches. */
+  /** Number of changes on the page: the largest of all such searches. */
   size: number;
-  /** How many of the searches were for pages of that size. */
+  /** How many searches were for pages of that size. */
   times: number;
 }
 
-/** What the answers have taught of how many changes one holds. */
+/** What was learned of the size of pages. */
 export interface PageSizes {
-  /** The most that one held. */
+  /** The largest page so far. */
   pageMax: number;
   fewWhole?: FewWhole | undefined;
 }
 
 /**
- * Whether a page may be as full as the service's limit. One of a few changes that no answer has exceeded may be, until so many searches have found
- * nothing: a quiet service is searched a few times in all.
+ * Whether a page may be as full as the service's limit. One of few changes may be, if no page was larger, until so many
+ * searches have found nothing: a quiet service causes a few searches in total.
  */
 export function mayBeLimit(size: number, { pageMax, fewWhole }: PageSizes): boolean {
   if (size >= CUT_MIN) return true;
@@ -244,32 +253,32 @@ export function mayBeLimit(size: number, { pageMax, fewWhole }: PageSizes): bool
   return size > known || (size === known && times < FRUITLESS_MAX);
 }
 
-/** A search that a page of a few changes began has found nothing. */
+/** Counts a search that a page of few changes began and that found nothing. */
 export function noteFewWhole(known: FewWhole | undefined, size: number): FewWhole {
   if (known === undefined || size > known.size) return { size, times: 1 };
   return size === known.size ? { size, times: known.times + 1 } : known;
 }
 
-/** What an answer from before the oldest anchor has shown of a page that may lack its oldest changes. */
+/** What an answer from before the oldest anchor shows about a page that may lack its oldest changes. */
 export interface Wider {
-  /** How many changes the page held. */
+  /** Number of changes on the page. */
   size: number;
-  /** All of them have the same timestamp: where the page was cut, the order of equal timestamps is open. */
+  /** All have the same timestamp: then it is open which of them a cut leaves out. */
   isLevel: boolean;
-  /** Whether the wider answer goes down to what was covered before the page. */
+  /** Whether the wider answer reaches down to what was covered before the page. */
   isReached: boolean;
   anchors: readonly Anchor[];
-  /** Whether the order was in any page of the pass. */
+  /** Whether any page of the pass had the order. */
   isMet: (orderId: string) => boolean;
-  /** The service's time, where it is known. */
+  /** The service's time, where known. */
   nowNs: bigint | undefined;
-  /** How many changes the smallest page held that was proved to be cut. */
+  /** Size of the smallest page that was proved to be cut. */
   cutSize: number | undefined;
   /** Whether the page may be as full as the service's limit: {@link mayBeLimit}. */
   isFull: boolean;
 }
 
-/** `whole`: nothing is missing, or nothing shows it. `cut`: changes that are known to exist were left out. `unsure`: nothing proves either. */
+/** `whole`: nothing shows a gap. `cut`: changes that are known to exist were left out. `unsure`: neither is proved. */
 export function judgePage(wider: Wider): "whole" | "unsure" | "cut" {
   const { size, isLevel, isReached, anchors, isMet, nowNs, cutSize, isFull } = wider;
   if (isReached) return "whole";

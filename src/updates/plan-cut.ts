@@ -1,18 +1,21 @@
-/* The search for changes that were left out, as it stands after a pass. Pure; `find-cut-changes.ts` saves it and requests the reads. */
+/*
+ * Plans the search for changes that were left out, as it stands after a pass. Pure; `find-cut-changes.ts` saves it and
+ * queues the reads.
+ */
 
 import type { Cut } from "./cut-rows.ts";
 import { type High, instantOf } from "./follow.ts";
 
-/** What is known of changes that pages have left out. */
+/** What is known of changes that pages left out. */
 export interface Found {
   verdict: "unsure" | "cut";
-  /** How many changes the page held. */
+  /** Number of changes on the page. */
   size: number;
   isMixed: boolean;
-  /** The page held a few changes, and there is no other reason to doubt it. */
+  /** The page held few changes, and nothing else suggests a cut. */
   isFew?: boolean;
   lacks?: readonly string[];
-  /** The page was an answer to another question ({@link Cut.isOther}). */
+  /** The page answered another question ({@link Cut.isOther}). */
   isOther?: boolean;
 }
 
@@ -25,18 +28,24 @@ export interface CutFacts {
   /** The largest timestamp of the pass. */
   high: High | undefined;
   found: Found | undefined;
-  /** Between these times the service could not be asked. */
+  /** Changes between these times could not be requested. */
   skipped: { from: string; to: string } | undefined;
-  /** Up to this instant pages of one timestamp may have left out changes, and no later change can bear it any more. */
+  /**
+   * Pages of equal timestamps may have left out changes up to this instant, and no later change can be before it any
+   * more.
+   */
   tieNs: bigint | undefined;
   /** The service's time up to which changes are covered once the search is over. */
   covered: string | undefined;
 }
 
-/** Undefined where there is none. A search that stands begins once more where another page was cut meanwhile. */
+/**
+ * Returns undefined where there is nothing to search for. A search in progress starts again at its end if another page
+ * was cut meanwhile.
+ */
 export function planCut(facts: CutFacts): Cut | undefined {
   const { standing: begun, skipped, covered, tieNs, found, isSweep } = facts;
-  // The first page may reach the time from which a sweep asks.
+  // Not in a wide re-poll: its first page may reach the requested time even if the service answers another question.
   const isAnswered = begun?.isOther && !found?.isOther && !isSweep;
   const standing = isAnswered ? { ...begun, again: false } : begun;
   const cut =
@@ -46,12 +55,12 @@ export function planCut(facts: CutFacts): Cut | undefined {
         ? planOther(facts, found)
         : planFound({ ...facts, standing });
   if (tieNs === undefined || tieNs <= (cut?.tieNs ?? -1n)) return cut;
-  // What was read before nothing more could bear that timestamp is read once more.
+  // Orders read before that instant was over are read once more.
   return cut === undefined ? plan(facts, { tieNs }) : { ...cut, tieNs, again: cut.again || standing !== undefined };
 }
 
 function planFound({ standing: begun, at, high, found, covered }: CutFacts): Cut | undefined {
-  // A pass without a gap goes on from what was covered before it.
+  // A pass without a gap extends what the search covers.
   const isOn = begun?.covered !== undefined && covered !== undefined;
   const standing = isOn ? { ...begun, covered } : begun;
   if (found === undefined || high === undefined) {
@@ -74,7 +83,7 @@ function planFound({ standing: begun, at, high, found, covered }: CutFacts): Cut
   };
 }
 
-/** One such answer may be that of a machine that is out of order; once the next one is such an answer too it is shown. */
+/** A single such answer may come from a faulty machine; it is shown to the user once the next one is the same. */
 function planOther(facts: CutFacts, { size }: Found): Cut {
   const { standing } = facts;
   if (standing === undefined) return plan(facts, { size, isOther: true });
@@ -82,7 +91,7 @@ function planOther(facts: CutFacts, { size }: Found): Cut {
   return { ...standing, again: true, size: Math.max(standing.size, size), isShown: standing.isShown || isOther };
 }
 
-/** A search for what no page shows the size of: what lies before the `since` that was answered, or behind pages of one timestamp. */
+/** A search without a page size: for times that could not be requested, or after pages of equal timestamps. */
 function plan({ standing, at, watermark, timezone, high }: CutFacts, more: Partial<Cut>): Cut {
   const reached = high ?? standing?.high ?? { text: watermark ?? "", ns: instantOf(watermark, timezone) ?? 0n };
   const begun = { since: at, size: 0, stage: "open", after: 0, again: false, isShown: false } as const;

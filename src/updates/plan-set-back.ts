@@ -1,39 +1,39 @@
-/** A version of an order that the service had and has no more. */
+/** A version of an order that the service had and has lost. */
 export interface LostVersion {
   orderId: string;
-  /** Its time by the service's clock, in milliseconds. */
+  /** Its time by the service's clock (ms since 1970). */
   lostMs: number;
-  /** The newest time by the same clock of what the service still has: of the order, or of the one before it. */
+  /** By the same clock: the newest time that the service still has, of the order or of the one before it. */
   keptMs: number;
-  /** When this became known, by the service's clock where it is known: this machine's may be set in between. */
+  /** When this became known, by the service's clock where known, because this machine's may be changed in between. */
   atMs: number;
 }
 
-/** What was said of a service that went back: the state it has, and when that was noticed. */
+/** State of a service that was restored to an earlier copy. */
 export interface SetBack {
   lost: readonly LostVersion[];
   noticed?: {
-    /** By the service's clock: what was accepted before has stayed. */
+    /** By the service's clock: versions up to here have stayed. */
     keptMs: number;
-    /** By the service's clock: what is lost of before then is lost by the same. */
+    /** By the service's clock: losses of versions from before this time belong to the same restore. */
     lostBeforeMs: number;
-    /** When this was noticed, by the same. */
+    /** When it was noticed, by the same clock. */
     atMs: number;
     /** A person has seen it. */
     isSeen?: true;
   };
 }
 
-/** One order may have been set back by a person, or deleted. */
+/** One order may have been set back or deleted by a person. */
 const ORDERS_MIN = 2;
-/** Orders are read again within a day, by `reconcile` at the latest; what lies further apart has nothing in common. */
+/** Every order is read again within a day, by `reconcile` at the latest; losses further apart have different causes. */
 const WITHIN_MS = 48 * 3_600_000;
 const LOST_MAX = 50;
 
 /**
- * Several orders have gone back, and there is one moment whose state the service has: it was restored to an earlier copy. All that
- * it is known to have is of before that moment, all that it has lost of after it. What else it has lost by the same is
- * nothing new.
+ * Adds a lost version. If several orders were set back and one moment fits all of them, the service was restored to a
+ * copy of that moment: all that it is known to have is older, all that it lost is newer. Further losses of the same
+ * restore change nothing.
  *
  * @example
  * // One has gone back from 12:13 to 9:00, the other from 12:31 to 10:00: the state of the service is not older than 10:00.

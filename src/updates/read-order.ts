@@ -1,7 +1,7 @@
 /*
- * The one way to read an order whole: asks for it, stores what it says and lets the caller settle what follows from
- * that, in one transaction; after a crash before the commit the order is read again. An answer that a change of the
- * order has overtaken is dropped: stored late, it would undo that change.
+ * The only way to read a whole order: requests it, stores the answer, and lets the caller settle what follows, in one
+ * transaction; after a crash before the commit the order is read again. An answer overtaken by a change of the order
+ * meanwhile is dropped, because storing it late would undo the change.
  */
 
 import { parsePath, resolvePath } from "../answers/json-path.ts";
@@ -35,14 +35,14 @@ import { isOfFuture } from "./latest-time.ts";
 import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
 import { noteTakenBack } from "./set-back.ts";
 
-/** An order that changes under each of so many reads is left for the next pass. */
+/** An order that changes during so many reads is left to the next pass. */
 const READS_MAX = 3;
 const ITSELF = parsePath("$");
 const PLACES_OF_ORDER = ["$.data", "$.order", "$.data.order"].map(parsePath);
 
 export interface ReadableOrder {
   orderId: string;
-  /** As the service writes it. */
+  /** The id in the service's case. */
   serviceId: string;
 }
 
@@ -50,16 +50,16 @@ export type OrderAnswer = SnapshotRead & { kind: "order" };
 
 /** What an answer about one order means. */
 export type Refreshed<S = IngestResult> =
-  /** `stored`: what became of it here. */
+  /** `stored`: what was stored. */
   | { kind: "order"; stored: S; answer: OrderAnswer }
-  /** The service says that it has no such order. Whether that counts is not decided here. */
+  /** The service answers that it has no such order. The caller decides whether that counts. */
   | { kind: "unknown"; error: ServiceError };
 
 export type SeenOrder =
   | { kind: "order"; status: string | null; timestamp: string | null }
-  /** The order is marked as removed: the service does not have it. */
+  /** The order is marked as removed, and the service does not have it. */
   | { kind: "gone"; error: ServiceError }
-  /** The service says that it has no such order. It is asked again before that counts. */
+  /** The service answers that it has no such order; a second read must confirm it. */
   | { kind: "doubted"; error: ServiceError };
 
 export class OrderReader {
@@ -73,8 +73,8 @@ export class OrderReader {
 
   /**
    * Reads the order once.
-   * @param act `store` stores the answer, `settle` does what follows from it; both run in one transaction.
-   * @returns undefined where something of the order was stored while the answer was on its way.
+   * @param act `store` stores the answer, `settle` what follows from it; both run in one transaction
+   * @returns undefined where something of the order was stored while it was read
    * @throws ServiceError, BridgeError `answer_…`
    */
   async refresh<S, T>(
@@ -107,7 +107,7 @@ export class OrderReader {
     return await withUnstored(store, { source: "snapshot", bytes, records: [record], at }, settled);
   }
 
-  /** Where it is answered with an order that is not stored, a read of that one is queued. */
+  /** If the answer is another order that is not stored, a read of that one is queued. */
   async #read(order: ReadableOrder, signal: AbortSignal): Promise<SnapshotRead> {
     const { store, clock } = this.#context;
     try {
@@ -120,9 +120,9 @@ export class OrderReader {
   }
 
   /**
-   * Reads an order that the service does not find under the other forms of its id: it may compare ids letter by letter, and
-   * write them in another case than before.
-   * @returns undefined where it is found under none.
+   * Reads an order that the service does not find under other spellings of its id: the service may compare ids
+   * case-sensitively, and write them in another case than before.
+   * @returns undefined where none is found
    */
   async refreshOtherwise<S, T>(
     order: ReadableOrder,
@@ -141,7 +141,9 @@ export class OrderReader {
     return undefined;
   }
 
-  /** Stores an answer, or queues another read where it is older than what is stored. Inside the transaction. */
+  /**
+   * Stores an answer, or queues another read if it is older than what is stored. To be called inside the transaction.
+   */
   readonly store = (answer: OrderAnswer, at: string, believed?: LostPart): IngestResult => {
     if (!this.isStale(answer)) return this.storeAnyway(answer, at, believed);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
@@ -149,14 +151,14 @@ export class OrderReader {
   };
 
   /**
-   * Whether the answer is older than what is stored, by their timestamps: a replica that lags behind, or an order that the service
-   * has set back. Which of the two it is `ReadOrders` finds out. A timestamp from the future says nothing.
+   * Whether the answer is older than what is stored, by timestamps: a replica that lags, or an order that the service
+   * set back; `ReadOrders` finds out which. A timestamp in the future does not count.
    */
   isStale(answer: OrderAnswer): boolean {
     return this.newerStored(answer) !== undefined;
   }
 
-  /** The timestamp of what is stored, where the answer is older than that. */
+  /** The stored timestamp, where the answer is older. */
   newerStored(answer: OrderAnswer): string | undefined {
     if (!answer.record.ok) return undefined;
     const { store } = this.#context;
@@ -173,14 +175,14 @@ export class OrderReader {
     return isOlder(own, compared, timezone, created) ? stored : undefined;
   }
 
-  /** A value of the record that asked for a read. */
+  /** A value of the record that announced the read. */
   askedBy({ record, source }: QueuedRead, field: "updated_at" | "status"): string | null {
     if (record === "") return null;
     const mapping = source === "batch" ? this.#rules.batch : this.#rules.update;
     return fieldOf({ text: record, mapping }, field) ?? null;
   }
 
-  /** Whether an answer has not seen the change that announced it, by their timestamps. */
+  /** Whether an answer does not include the change that announced it, by timestamps. */
   isBehind(read: { announced: string | null; own: string | null }): boolean {
     const { timezone } = this.#rules.plan;
     if (!isOlder(read.own, read.announced, timezone)) return false;
@@ -188,9 +190,9 @@ export class OrderReader {
   }
 
   /**
-   * Whether a change that waits for a read of the order is later than the answer and names the status that was sent, which the answer does
-   * not have: what a cache or a replica has kept does not say that it has not arrived. Until an answer has seen the change, or its read is
-   * given up.
+   * Whether a queued change is later than the answer and has the sent status, which the answer does not have: the
+   * answer comes from a cache or replica and does not prove that the status failed to arrive. True until an answer
+   * includes the change, or its read is given up.
    */
   #isOvertaken(answer: OrderAnswer, sent: string): boolean {
     if (!answer.record.ok || this.#textAt(answer, "status") === sent) return false;
@@ -200,14 +202,17 @@ export class OrderReader {
     return this.isLater(announced, null) && this.isBehind({ announced, own: this.timestampOf(answer) });
   }
 
-  /** Whether a timestamp is later than another one, where there is one, and not from the future. */
+  /** Whether a timestamp is later than another one, if there is one, and not in the future. */
   isLater(timestamp: string | null, than: string | null): boolean {
     const { timezone } = this.#rules.plan;
     if (timestamp === null || isOfFuture(this.#context, timestamp, timezone)) return false;
     return than === null || isOlder(than, timestamp, timezone);
   }
 
-  /** The status of an order in an answer that names the order: itself, or below `data`, `order` or where an order is read. */
+  /**
+   * The order's status in an answer that has the order: at the root, below `data` or `order`, or at the snapshot's
+   * path.
+   */
   statusIn({ orderId }: ReadableOrder, { body, root }: { body: Buffer; root: Span }): string | undefined {
     const { paths } = this.#rules.snapshot;
     for (const place of [ITSELF, ...PLACES_OF_ORDER, this.#rules.snapshotRoot]) {
@@ -222,19 +227,24 @@ export class OrderReader {
     return undefined;
   }
 
-  /** What the service has said of an order, and what is not stored. Inside the transaction, which may store it first. */
+  /**
+   * Statuses from the service that are not stored. To be called inside the transaction, because it may store one first.
+   */
   keptWordsOf(order: ReadableOrder & { status: string | null; updatedAt: string | null }, at: string): KeptWord[] {
     return findKeptWords(this.#context, this.#rules, { orderId: order.orderId, stored: order, at });
   }
 
-  /** Whether an answer is older than the order's creation and the known version is not: the clock that wrote it was behind. */
+  /**
+   * Whether the answer's timestamp is before the order's creation and the known version's is not: the clock that wrote
+   * it was behind.
+   */
   isOfBeforeItself(answer: OrderAnswer, newer: string | null): boolean {
     const { timezone } = this.#rules.plan;
     const created = this.#textAt(answer, "created_at");
     return isOlder(this.timestampOf(answer), created, timezone) && !isOlder(newer, created, timezone);
   }
 
-  /** The timestamp of an answer as the service wrote it. */
+  /** The answer's timestamp as the service wrote it. */
   timestampOf(answer: OrderAnswer): string | null {
     return this.#textAt(answer, "updated_at");
   }
@@ -244,20 +254,20 @@ export class OrderReader {
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
 
-  /** What the answer lacks, where it is held for that. */
+  /** The part that the answer lacks, where it is held for that. */
   lostOf(answer: OrderAnswer): LostPart | undefined {
     const judged = this.#judgedOf(answer);
     if (judged === undefined || !answer.record.ok || !this.isHeld(answer)) return undefined;
     return findLost(this.#context.store, { ...judged, orderId: answer.record.orderId, source: "snapshot" });
   }
 
-  /** Whether the answer has what another one lacks. */
+  /** Whether the answer has the part that another one lacks. */
   shows(answer: OrderAnswer, part: LostPart): boolean {
     const judged = this.#judgedOf(answer);
     return judged !== undefined && hasPart(judged, part);
   }
 
-  /** What the answer says of the order; undefined where it cannot be read. */
+  /** The answer's values; undefined where it is unreadable. */
   valuesOf(answer: OrderAnswer): OrderValues | undefined {
     return this.#judgedOf(answer)?.values;
   }
@@ -271,14 +281,14 @@ export class OrderReader {
   }
 
   /**
-   * Stores an answer as it is. Inside the transaction.
-   * @param believed what the order may lack
+   * Stores an answer whatever its timestamp. To be called inside the transaction.
+   * @param believed a part that the order may lack
    */
   storeAnyway(answer: OrderAnswer, at: string, believed?: LostPart): IngestResult {
     return this.#ingest(answer, { at, believed });
   }
 
-  /** The same where the stored payload is not what was stored. */
+  /** The same where the stored payload is damaged. */
   heal(answer: OrderAnswer, at: string): IngestResult {
     return this.#ingest(answer, { at, isDamaged: true });
   }
@@ -297,10 +307,10 @@ export class OrderReader {
   }
 
   /**
-   * Stores an older version than the stored one, because it counts: the one place where an order goes back. Unless a change that was
-   * new said so, it is read again later, so that a replica which was behind all the same is undone. Inside the transaction.
-   * @param how.isProven the changes say the same: what the order's own answers say alone for a day reopens no status
-   * @param how.believed what the order may lack
+   * Replaces the stored version by an older one: the only place where an order goes back. Unless a new change announced
+   * it, the order is read again later, in case a replica was behind after all. To be called inside the transaction.
+   * @param how.isProven the change list agrees; without it, a day of the order's own answers reopens no status
+   * @param how.believed a part that the order may lack
    */
   takeBack(
     answer: OrderAnswer,
@@ -309,7 +319,7 @@ export class OrderReader {
   ): IngestResult {
     const lost = this.#standOf(answer);
     const taken = this.storeAnyway(answer, at, believed);
-    // A timestamp that goes back alone shows the same of the service.
+    // A timestamp that goes back alone also shows that the service lost something.
     const kept = taken === "changed" || taken === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return taken;
     if (!isAnnounced && taken === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
@@ -318,7 +328,7 @@ export class OrderReader {
     return taken;
   }
 
-  /** How the order is stored. */
+  /** The stored status and timestamp. */
   #standOf({ record }: OrderAnswer): { orderId: string; status: string | null; timestamp: string | null } | undefined {
     const { store } = this.#context;
     const mark = record.ok ? loadOrderMark(store, record.orderId) : undefined;
@@ -327,7 +337,7 @@ export class OrderReader {
     return { orderId: record.orderId, status, timestamp: updatedAt };
   }
 
-  /** Whether this very answer is held: read again, it is no better one. */
+  /** Whether this very answer is held: reading it again changes nothing. */
   isHeld({ record }: Pick<OrderAnswer, "record">): boolean {
     const reference = record.ok ? record.orderId : record.reference;
     return loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash: record.hash }) === "held";
@@ -336,8 +346,8 @@ export class OrderReader {
   /**
    * Reads an order for a caller that needs its status now.
    * @param order.statusSent of a request whose outcome the answer decides
-   * @param decide runs in the transaction that has just stored what was read.
-   * @throws ServiceError, BridgeError `answer_…` where the answer does not name the order's status.
+   * @param decide runs in the transaction that stored the answer
+   * @throws ServiceError, BridgeError `answer_…` where the answer has no status of the order
    */
   async read<T>(
     order: ReadableOrder & { statusSent?: string | null },
@@ -370,7 +380,7 @@ export class OrderReader {
       return { kind: "order", status: this.#statusOf(order, answer), timestamp: this.timestampOf(answer) };
     }
     const isGone = (loadOrderMark(store, order.orderId)?.removedAt ?? null) !== null;
-    // ReadOrders finds out whether it is missing, whichever pass read it first.
+    // ReadOrders finds out whether it is missing, for all callers.
     if (!isGone) requestRead(store, order, at);
     return { kind: isGone ? "gone" : "doubted", error: refreshed.error };
   }

@@ -1,8 +1,8 @@
 /*
- * Reads orders whole that a change or a doubtful record announced, or that a pass could not settle. Each read is a row
- * (`owed_reads`) until the transaction that stores its snapshot; after a crash it is simply read again. An order that
- * cannot be read waits at the end of the queue with a time of its own and never keeps the others waiting. Where the
- * service answers for no order at all, nothing is noted of any.
+ * Reads whole orders that were announced by a change or a doubtful record, or that a pass could not settle. Each read
+ * is a row (`owed_reads`) until the transaction that stores its snapshot; after a crash it is read again. An order that
+ * cannot be read waits at the end of the queue with its own retry time and does not block others. If the service
+ * answers for no order at all, no failure is counted for any.
  */
 
 import { isStrictlyNewer } from "../answers/timestamp.ts";
@@ -37,26 +37,26 @@ import { noteRemoved } from "./set-back.ts";
 import { takeCancellation } from "./take-cancellation.ts";
 
 const READS_PER_PASS = 200;
-/** After so many answers that are older than what is known, the changes are asked for the newer version: before `CANCELLED_TRIES`. */
+/** After so many answers older than the known version the change list is asked for it; before `CANCELLED_TRIES`. */
 const BEHIND_TRIES = 3;
-/** A little longer than the time that an order must be missing, because a `Date` has whole seconds. */
+/** A little longer than the time that an order must be missing, because `Date` has whole seconds. */
 const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
 
-/** A read without a result; what that means is decided once it is known whether the service was well. */
+/** A read without a result. Whether it counts is decided once it is known whether the service was well. */
 interface Aside {
   owed: QueuedRead;
   error: unknown;
-  /** How the order stood, where the service says that it has none. */
+  /** Set where the service has no such order: the stored order at that time. */
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
 }
 
-/** What is known of the service beside the answer for the order itself. */
+/** What is known besides the order's own answer. */
 interface Shown {
-  /** The time of which the changes list nothing newer. */
+  /** The change list has nothing newer than this time. */
   current?: string;
-  /** Nothing shows it, and the order was answered so for a day. */
+  /** The change list decides nothing, and the order was answered so for a day. */
   isLast?: boolean;
-  /** What this order lacks by itself. */
+  /** The part that this order by itself lacks. */
   believed?: LostPart | undefined;
 }
 
@@ -78,7 +78,7 @@ export class ReadOrders {
   readonly #looks: LostLooks;
   readonly #rules: OrderRules;
   readonly #follow: FollowRules;
-  /** Orders that had changed although no record asked for their read. */
+  /** Number of orders that had changed although no record announced their read. */
   unannounced = 0;
 
   constructor(context: JobContext, rules: OrderRules, follow: FollowRules) {
@@ -93,7 +93,7 @@ export class ReadOrders {
     this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
   }
 
-  /** Reads what is due, bounded. Returns how many reads are left that the next pass should begin at once. */
+  /** Reads due orders, a limited number. Returns how many are left for the next pass to begin with immediately. */
   async readOwed(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
     const { store } = this.#context;
     await this.#held.look(signal);
@@ -133,7 +133,7 @@ export class ReadOrders {
     });
   }
 
-  /** Returns false where the service rather than this order is out of order, and the pass must end. */
+  /** Returns false where the service fails, not this order, and the pass must end. */
   async #readOne(owed: QueuedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
@@ -161,8 +161,8 @@ export class ReadOrders {
   }
 
   /**
-   * An answer that is older than what is known of the order counts where the changes do not list the newer version any more, and the
-   * order is answered so again after that: two replicas may answer in turn.
+   * An answer older than the known version counts if the change list does not have the newer version any more, and the
+   * order is then answered so again, because two replicas may answer in turn.
    */
   async #readUntilCurrent(owed: QueuedRead, { updates, signal }: Pass, believed?: LostPart) {
     const read = await this.#reader.refresh(owed, this.#actOn(owed, { believed }), signal);
@@ -171,12 +171,12 @@ export class ReadOrders {
     const kept = this.#reader.timestampOf(read.value.answer);
     const version = { orderId: owed.orderId, timestamp: read.value.newer, kept };
     const found = await updates.look(version, owed.attempts, signal);
-    // Where the changes have never named a version, a missing one says nothing.
+    // If the version was never listed, its absence proves nothing.
     const listing = found === "gone" && !wasListed(this.#context.store, version, this.#timezone) ? "unknown" : found;
-    // Where a version cannot be an earlier one, the changes list what the service's clock has called later.
-    const isTold = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
-    const isLast = listing !== "gone" && !isTold && isLastTry(owed);
-    if (isTold && isLastTry(owed)) await commit(this.#context, signal, () => this.#queue.endDebt(owed));
+    // Where the known version is no later one, only its clock was wrong, and its being listed proves nothing.
+    const isListed = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
+    const isLast = listing !== "gone" && !isListed && isLastTry(owed);
+    if (isListed && isLastTry(owed)) await commit(this.#context, signal, () => this.#queue.endDebt(owed));
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
   }
@@ -190,8 +190,8 @@ export class ReadOrders {
   }
 
   /**
-   * In the transaction that has stored the snapshot: the hash of the record that asked for it, and the end of the debt.
-   * Where something of the order was stored while the answer was on its way, that may be newer: the read stays queued.
+   * Inside the transaction that stored the snapshot: saves the hash of the announcing record and ends the queued read.
+   * If something of the order was stored while it was read, that may be newer, and the read stays queued.
    */
   #settle(
     owed: QueuedRead,
@@ -203,12 +203,13 @@ export class ReadOrders {
     }
     const { answer, stored } = refreshed;
     const isHeld = this.#reader.isHeld(answer);
-    // A read that no record asked for has nothing else to keep.
+    // Without a record there is nothing else to keep.
     if (isHeld && owed.record !== "") this.#queue.keepChange(owed, m.updates.snapshotUnusable, at);
     const isLast = isLastTry(owed);
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
-    // What no record asked for is asked for again by what did: an hour later, or at night. An older answer ends the read only once the changes
-    // were asked about it: a request that fails on the way there, or a crash, ends nothing. So does one that is held as well.
+    // A read without a record is requested again by what requested it: an hour later, or at night. An older answer ends
+    // the read only after the change list was asked: a request that failed before that, or a crash, ends nothing. The
+    // same for an answer that is held.
     const isOver = isHeld && known === undefined ? isLast || owed.record === "" : isLast && current !== null;
     this.#readAfterUnit(owed, answer);
     if (!isHeld) this.#asking.learnLag(owed, answer, stored);
@@ -221,7 +222,7 @@ export class ReadOrders {
     return { ...refreshed, newer };
   }
 
-  /** The timestamp of the change that announced it may be another one than the order's own. */
+  /** The change's timestamp may be another one than the order's own. */
   #readAfterUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
     if (askedAt === undefined) return;
     const order = { orderId: owed.orderId, timestamp: this.#asking.timestampOf(owed), askedAt, isNews: false };
@@ -229,8 +230,8 @@ export class ReadOrders {
   }
 
   /**
-   * What is older than what is stored counts where a change that was new said so, where the changes do not list the newer version, or
-   * where they say nothing and it was said for a day. What a cache says never does.
+   * A version older than the stored one counts if a new change announced it, if the change list does not have the newer
+   * one, or if the list decides nothing and the order was answered so for a day. An answer from a cache never counts.
    */
   #store(
     owed: QueuedRead,
@@ -250,22 +251,22 @@ export class ReadOrders {
     return this.#rules.plan.timezone;
   }
 
-  /** What failed waits; what is missing is noted, provided that the service answered for another order. */
+  /** Postpones failed reads; records missing orders, provided that the service answered for another order. */
   async #putAside({ aside, updates, counts, signal }: Pass, health: Health): Promise<void> {
     for (const each of aside) {
       if (health === "well" && each.missing !== undefined) {
         if (await this.#isFoundOtherwise(each, counts, signal)) continue;
         const listing = await this.#lookForMissing(each, updates, signal);
-        const told = updates.lastOf(each.owed.orderId);
-        if (await this.#settleMissing(each, { listing, told }, signal)) addCount(counts, "removed");
+        const lastChange = updates.lastOf(each.owed.orderId);
+        if (await this.#settleMissing(each, { listing, lastChange }, signal)) addCount(counts, "removed");
         continue;
       }
-      // Where the service fails for all of them, the next pass tries others, and none waits for long.
+      // If the service fails for all, the next pass tries other orders, and none waits longer for it.
       await this.#queue.postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
     }
   }
 
-  /** Before a missing order counts as such it is asked for in the other forms of its id. Returns whether that settled the read. */
+  /** Reads a missing order under other spellings of its id first. Returns whether that settled the read. */
   async #isFoundOtherwise({ owed }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#context;
     const isRemoved = (loadOrderMark(store, owed.orderId)?.removedAt ?? null) !== null;
@@ -281,7 +282,7 @@ export class ReadOrders {
     }
   }
 
-  /** What the changes say of an order that is soon marked as removed. */
+  /** Asks the change list about an order that is about to be marked as removed. */
   async #lookForMissing({ owed }: Aside, updates: LookInUpdates, signal: AbortSignal): Promise<Listing> {
     const { store } = this.#context;
     const mark = loadOrderMark(store, owed.orderId);
@@ -293,7 +294,7 @@ export class ReadOrders {
   /** Returns whether a stored order was marked as removed. */
   async #settleMissing(
     { owed, error, missing }: Aside,
-    { listing, told }: { listing: Listing; told: ListedChange | undefined },
+    { listing, lastChange }: { listing: Listing; lastChange: ListedChange | undefined },
     signal: AbortSignal,
   ): Promise<boolean> {
     const { store } = this.#context;
@@ -304,7 +305,7 @@ export class ReadOrders {
       const mark = loadOrderMark(store, owed.orderId);
       const isRemoved = (mark?.removedAt ?? null) !== null;
       const missingSince = loadMissingOrder(store, owed.orderId)?.since;
-      // Twice missing once, an order that was never stored stays so until it is served: only the look is repeated.
+      // An order that was never stored and was missing twice stays missing until it is served.
       const isUnknown = mark === undefined && this.#queue.isKept(owed);
       if (!isRemoved && !isUnknown && !this.#missing.note(owed.orderId, at)) {
         this.#queue.wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
@@ -317,8 +318,8 @@ export class ReadOrders {
           return false;
         }
       }
-      if (mark !== undefined) this.#settleByChanges(owed, { told, since: mark.updatedAt }, at);
-      // The order itself cannot be asked any more.
+      if (mark !== undefined) this.#settleByChanges(owed, { lastChange, since: mark.updatedAt }, at);
+      // The order can no longer be read, so its last known change counts.
       takeCancellation(this.#context, this.#rules, { orderId: owed.orderId, at, isLate: true });
       this.#queue.endDebt(owed);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
@@ -329,16 +330,17 @@ export class ReadOrders {
     });
   }
 
-  /** What became of a status that was sent does not show at the order any more: what the changes said of it last shows it. */
+  /** A missing order does not show whether a sent status arrived; its last listed change does. */
   #settleByChanges(
     owed: QueuedRead,
-    { told, since }: { told: ListedChange | undefined; since: string | null },
+    { lastChange, since }: { lastChange: ListedChange | undefined; since: string | null },
     at: string,
   ): void {
     const { store } = this.#context;
     const announced = owed.source === "update" ? this.#asking.changeOf(owed) : undefined;
-    const isTold = told && isStrictlyNewer(told.timestamp, announced?.timestamp ?? null, this.#timezone);
-    const last = announced === undefined || isTold ? told : announced;
+    const isListedLater =
+      lastChange && isStrictlyNewer(lastChange.timestamp, announced?.timestamp ?? null, this.#timezone);
+    const last = announced === undefined || isListedLater ? lastChange : announced;
     if (last === undefined || last.status === null) return;
     if (isOfFuture(this.#context, last.timestamp, this.#timezone)) return;
     if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, owed.orderId, last.status, at);
@@ -353,7 +355,7 @@ function unusable(orderId: string): BridgeError {
   return new BridgeError("answer_unreadable", m.updates.answerQuarantined({ orderId }));
 }
 
-/** What orders were answered holds nothing: changes are followed meanwhile, and the next pass reads others. */
+/** A failure of order reads stops nothing else: changes are followed, and the next pass reads other orders. */
 function asFailure(trouble: unknown): BridgeError {
   const { code, text, hint } = asError(trouble);
   return new BridgeError(code, text, { cause: trouble, ...(hint === undefined ? {} : { hint }) });

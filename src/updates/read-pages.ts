@@ -1,6 +1,6 @@
 /*
- * Reads changes page by page, until none is left that could bring anything new: by their timestamps, or by the tokens that the service names. Nothing
- * here moves a position.
+ * Reads changes page by page until none could bring anything new, by timestamps or by the service's own tokens. Moves
+ * no position.
  */
 
 import { resolvePath } from "../answers/json-path.ts";
@@ -37,17 +37,20 @@ import type { StorePass } from "./store-pass.ts";
 import { saysCancelled } from "./take-cancellation.ts";
 import { loadTie } from "./tie-rows.ts";
 
-/** How long a service must keep naming a position that lies before the one asked until it is followed. */
+/** A token before the requested one is followed only if the service repeats it for so long. */
 const BACK_MS = 10 * 60_000;
-/** How often a refused `since` is asked again at once, and all of a pass. */
+/** How often a refused `since` is repeated immediately, and the limit of repeats per pass. */
 const REPEATS_MAX = 3;
 const REPEATS_OF_PASS_MAX = 9;
 const REPEAT_AFTER_MS = 5_000;
-/** How often changes are asked for by time beside the service's own positions; less than the overlap, so that none is left between. */
+/**
+ * How often changes are requested by time in addition to tokens; less than the overlap, so that nothing between is
+ * missed.
+ */
 const LOOK_EVERY_MS = 5 * 60_000;
-/** A service that fails at times is asked by them no more often than this. */
+/** The interval after that failed. */
 const LOOK_AGAIN_MS = 24 * 3_600_000;
-/** Pages in a row without anything new that are read past because they say that there is more. */
+/** Pages in a row without anything new that are read because more is announced. */
 const QUIET_PAGES_MAX = 20;
 
 export class ReadPages {
@@ -64,9 +67,9 @@ export class ReadPages {
   #lookAtMs: number;
   /** In a row. */
   #refusedLooks = 0;
-  /** Since when an empty answer has named a token of another form than the position's. Monotonic. */
+  /** Since when empty answers name a token of another form than the position's. Monotonic. */
   #otherSinceMs: number | undefined;
-  /** A token that lies before the one that named it, and until when it is not followed. */
+  /** A token before the one that named it, and until when it is not followed. */
   #back: { token: string; since: string; untilMs: number } | undefined;
 
   constructor(
@@ -95,7 +98,7 @@ export class ReadPages {
     this.#pages.beginPass();
   }
 
-  /** Reads pages until none is left that could bring anything new. Returns false where a bound ended it before. */
+  /** Reads pages until none could bring anything new. Returns false where a limit ended it earlier. */
   async readPages(pass: Pass, serviceNow: string | undefined): Promise<boolean> {
     const { watermark, rules } = pass;
     const hasTokens = this.#options.rules.next !== null;
@@ -103,8 +106,8 @@ export class ReadPages {
       return await this.#readByTime(pass, watermark, serviceNow);
     }
     const time = loadWatermark(this.#context.store, TIME_STREAM);
-    // A token may also be wrong and be answered all the same: a sweep looks back in time, and continues from what is
-    // named there.
+    // A wide re-poll starts at a time, because a wrong token may be answered too, and continues from the token named
+    // there.
     if (pass.isSweep && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
     try {
       const isComplete = await this.#readByToken(pass, watermark);
@@ -113,7 +116,7 @@ export class ReadPages {
       pass.token = undefined;
       return await this.#readByTime(pass, time, serviceNow);
     } catch (error) {
-      // Tokens expire, or a broken service has named one that it does not accept: the time that it was named at still holds.
+      // A token may expire, or a broken service may have named an invalid one: the time saved with it is still valid.
       if (pass.token !== undefined || time === undefined || !isPositionRefused(error)) throw error;
       if (!this.#isTokenRefused) this.#context.log.warn({ watermark, since: time }, m.updates.positionRefused);
       this.#isTokenRefused = true;
@@ -122,8 +125,8 @@ export class ReadPages {
   }
 
   /**
-   * Whether changes by time go on beyond all that the service's own positions have brought. A service that was restored to an earlier copy
-   * counts on from a lower one, and answers the former one with nothing.
+   * Whether requests by time bring later changes than the service's own positions. A service that was restored to an
+   * earlier copy counts on from a lower position, and answers the former one with nothing.
    */
   async #isLeftBehind(pass: Pass, watermark: string, time: string): Promise<boolean> {
     const { clock, log } = this.#context;
@@ -134,7 +137,7 @@ export class ReadPages {
     try {
       const read = await this.#first.readFrom(pass, time);
       if (read === undefined) {
-        // Where no time is answered, it is not how long ago it was.
+        // The service refuses every time, not only old ones.
         if (++this.#refusedLooks >= NARROWED_MAX) this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
         return false;
       }
@@ -146,7 +149,7 @@ export class ReadPages {
       return true;
     } catch (error) {
       if (stopsPass(error)) throw error;
-      // The positions are answered: that counts.
+      // Requests by position work, so this failure does not count.
       this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
       log.debug({ time }, asError(error).message);
       return false;
@@ -155,7 +158,7 @@ export class ReadPages {
     }
   }
 
-  /** From a time less the overlap, then from the largest timestamp of each page. */
+  /** Starts at a time less the overlap; each next page starts at the largest timestamp of the one before. */
   async #readByTime(pass: Pass, from: string | undefined, serviceNow: string | undefined): Promise<boolean> {
     const { rules, rest } = pass;
     const hasTokens = this.#options.rules.next !== null;
@@ -174,11 +177,11 @@ export class ReadPages {
       tie = undefined;
       const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);
       if (pages === 0 && first?.isNarrowed === false && corrected.ns < asked.ns) {
-        // The service's clock stands before the watermark: what it timestamps now is asked for as well.
+        // The service's clock is behind the watermark: the changes that it timestamps now are requested as well.
         asked = corrected;
         continue;
       }
-      // A token that was named counts once it was asked and answered: until then the position is a time.
+      // A token counts once it was requested and answered; until then the position is a time.
       const isNamed = hasTokens && token !== undefined && token !== asked.since;
       if (isNamed && !isLargest(token, page, pass) && this.#mayFollow(token, asked.since, new Set()))
         return page.fresh === 0 && pass.otherQuestion === undefined && !this.#completeness.saysMore(pass.metadata)
@@ -194,7 +197,7 @@ export class ReadPages {
         const past = await this.#past.find(pass, asked, { page, keys });
         if (past === undefined) return true;
         pages += past.requests;
-        // What stands behind it answers what was asked.
+        // The changes after the page are an answer to what was asked.
         delete pass.otherQuestion;
         asked = past.asked;
         continue;
@@ -203,7 +206,7 @@ export class ReadPages {
         await raiseTie(this.#context, { timestamp: undefined, count: page.timestamps.length }, { pass, path });
         return true;
       }
-      // Of pages that hold one change each nothing distinguishes a tie from the limit.
+      // Pages of one change each do not distinguish equal timestamps from the page limit.
       if (verdict.next === "step over" && page.timestamps.length > 1 && this.#isTieNew(pass, verdict.timestamp)) {
         const { timestamp } = verdict;
         const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
@@ -216,14 +219,14 @@ export class ReadPages {
         if (verdict.isFull) await raiseTie(this.#context, tie, { pass, path });
       }
       asked = verdict.asked;
-      // Where the service asks to wait in the middle of a pass, the next one goes on from here.
+      // If the service asks to wait in the middle of a pass, the next one continues here.
       pass.asked = asked;
     }
     pass.asked = asked;
     return false;
   }
 
-  /** What comes up to the end of a minute may bear a timestamp that the position has already. */
+  /** Later changes within a minute may have a timestamp that the position has passed. */
   #isTieNew({ changes, watermark, rules }: Pass, timestamp: string): boolean {
     const ns = instantOf(timestamp, rules.timezone);
     return isLater(timestamp, watermark, rules) || (ns !== undefined && changes.hasNewsOf(ns));
@@ -237,8 +240,10 @@ export class ReadPages {
   }
 
   /**
-   * Where the answer itself names the next `since`. The position is the last one that was asked and answered.
-   * @param from the time that was asked before: what a bound or a wait ends goes on at the token, unless the position is one
+   * Reads by tokens: each answer names the next `since`. The position is the last token that was requested and
+   * answered.
+   * @param from the time requested before, where the first token was named; after a limit or a wait the next pass
+   * continues at the token, unless it is the position
    */
   async #readByToken(pass: Pass, first: string, from?: Asked): Promise<boolean> {
     const { pagesMax = PAGES_MAX, follow } = this.#options;
@@ -250,13 +255,13 @@ export class ReadPages {
       if (from !== undefined && (pass.isSweep || !isToken(since, pass.learned.form, follow.timezone)))
         pass.asked = { since, ns: instantOf(since, follow.timezone) ?? from.ns, isKnownTimestamp: false };
       const { page, token } = await this.readPage(pass, since);
-      // A position is what the service has named.
+      // Only a token that the service has named is a position.
       if (!isRewritten) pass.token = since;
       seen.add(since);
       quiet = page.fresh === 0 ? quiet + 1 : 0;
       if (token === undefined || token === since) return true;
       if (pass.otherQuestion !== undefined && !this.#lacksKnown(pass, pass.otherQuestion)) delete pass.otherQuestion;
-      // A page may be empty because the service leaves out what it would not show, and full of records whose times are from before it.
+      // More may follow an empty page, if the service filters, and a page of records from before its own position.
       const isMore = pass.otherQuestion !== undefined || this.#completeness.saysMore(pass.metadata);
       if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !isMore)) {
         const rewritten = isRewritten ? undefined : this.#findRewritten(token, since);
@@ -273,9 +278,9 @@ export class ReadPages {
   }
 
   /**
-   * The service names tokens of another form than the one that it answers with nothing: it may take that for another moment. Where both are
-   * digits of a time, that time is asked for in the new form.
-   * @throws BridgeError `answer_unreadable` where it cannot be, for minutes, and no time is answered by which changes would show
+   * A token named by an empty answer has another form than the requested one, which the service may therefore misread.
+   * If both are digits of a time, the requested time is returned in the new form.
+   * @throws BridgeError `answer_unreadable` where that is impossible, for minutes, and no request by time is answered
    */
   #findRewritten(token: string, since: string): string | undefined {
     const nowMs = this.#context.clock.monotonicMs();
@@ -293,8 +298,8 @@ export class ReadPages {
   }
 
   /**
-   * Whether a token may be asked next. One that was asked in this pass, or lies before the one that named it, leads nowhere;
-   * a service that keeps naming it counts that way, and going back repeats much and loses nothing.
+   * Whether a token may be requested next. One that this pass has requested, or that is before the one that named it,
+   * leads nowhere. If the service keeps naming it, it is followed: going back repeats changes but loses none.
    */
   #mayFollow(token: string, since: string, seen: ReadonlySet<string>): boolean {
     const { clock, log } = this.#context;
@@ -307,7 +312,7 @@ export class ReadPages {
     return false;
   }
 
-  /** Another machine of the service's may take what one refuses: it is asked again, soon and a few times. */
+  /** Repeats a refused request a few times, because another machine of the service may accept it. */
   async #fetch(pass: Pass, since: string): ReturnType<typeof fetchUpdates> {
     const { client, clock } = this.#context;
     const { signal } = pass;
@@ -344,28 +349,29 @@ export class ReadPages {
         this.#stored.store(pass, { isWhole: false }),
       );
     const empty = countEmptyRecords(body, elements);
-    // What is learned of the answer is written next, and the ERP may hold the write lock: its records count already.
+    // Before learning from the answer, which waits for the write lock: from here on decisions include these records.
     const added = empty === 0 ? await add(false) : undefined;
-    // Where the answer names the way on, it is followed first.
+    // A named next page is requested before signs of more changes are judged.
     const isFollowed = token !== undefined && token !== since;
     const judged = isFollowed ? withoutMore(changes.metadata) : changes.metadata;
     const unusual = await this.#completeness.judge(judged, pass.signal);
     pass.metadata = changes.metadata;
-    // What came beside an error or empty records, or is old, is stored; the position stays, because the service may have shown a part only.
+    // Records beside an error, beside empty ones, or from a cache are stored; the position stays, because others may be
+    // missing.
     const reported = list.error === undefined ? findOld(answer, "/orders/updates") : reportedError(list.error);
     const doubt = reported ?? (await this.#completeness.judgePage(since, empty, pass));
     const readNamed = () =>
       this.#completeness.readNamed(changes.metadata, () => ({ has: (id) => pass.changes.hasMet(id) }), pass.signal);
     if (list.elements === undefined) await readNamed();
-    const untold = doubt ?? unusual;
-    if (list.elements === undefined && untold !== undefined) throw untold;
+    const error = doubt ?? unusual;
+    if (list.elements === undefined && error !== undefined) throw error;
     if (list.elements === undefined)
       return { page: { timestamps: [], fresh: 0 }, keys: [], token, servedAt: serviceNow };
     const fresh = added ?? (await add(doubt !== undefined));
     await readNamed();
     const { timestamps, keys } = changes;
     if (this.#liesBefore(pass, { since, timestamps })) {
-      // It says nothing of how far changes go.
+      // The page does not show how far changes go.
       if (doubt !== undefined) throw doubt;
       return { page: { timestamps, fresh }, keys, token, servedAt: serviceNow };
     }
@@ -379,7 +385,7 @@ export class ReadPages {
     return { page: { timestamps, fresh }, keys, token, servedAt: serviceNow };
   }
 
-  /** Whether a page lies before what was asked. Notes whether it answers another question. */
+  /** Whether a page lies before the requested time. Records whether it answers another question. */
   #liesBefore(pass: Pass, { since, timestamps }: { since: string; timestamps: Page["timestamps"] }): boolean {
     const asked = parseTimestamp(since, pass.rules.timezone);
     const isByToken = this.#options.rules.next !== null && isToken(since, pass.learned.form, pass.rules.timezone);
@@ -398,8 +404,8 @@ export class ReadPages {
 }
 
 /**
- * Whether a named position is the page's largest timestamp. It is followed as any timestamp is: a full page of it would lead nowhere, and behind an
- * exclusive one the rest of its changes would be left out.
+ * Whether a named position is the page's largest timestamp. Then it is followed as a timestamp: a full page of that
+ * timestamp would lead nowhere, and an exclusive service would leave out the rest of its changes.
  */
 function isLargest(token: string, { timestamps }: Page, { learned, rules }: Pass): boolean {
   const ns = isToken(token, learned.form, rules.timezone) ? undefined : instantOf(token, rules.timezone);

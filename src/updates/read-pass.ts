@@ -1,7 +1,7 @@
 /*
- * What one pass that reads orders has learned of the service. An order's own failure, or the service's word that it has
- * no such order, says something only where the service answers for another order; where none came by itself, one is
- * asked for that the service is known to have. What such a read brings is stored like any other.
+ * What one pass of order reads has learned about the service. A failed read, or "no such order", counts only if the
+ * service answers for another order; if none was, one is read that the service is known to have. What such a read
+ * brings is stored as usual.
  */
 
 import type { LostPart } from "../completeness/lost-values.ts";
@@ -16,10 +16,10 @@ import { saysNoSuchOrder } from "./missing-orders.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 import { UnfitAnswer } from "./read-snapshot.ts";
 
-/** Orders that are asked for at most to find out whether the service is well. */
+/** Limit of control reads, which find out whether the service is well. */
 const CONTROLS_MAX = 2;
 
-/** `unknown`: too few orders were asked for to decide, and there is no other one. */
+/** `unknown`: too few orders were read to decide, and there is no other one. */
 export type Health = "well" | "ill" | "unknown";
 
 export class ReadPass {
@@ -28,11 +28,11 @@ export class ReadPass {
   readonly #signal: AbortSignal;
   readonly #breaker: Breaker;
   readonly #failed = new Set<string>();
-  /** The newest order that was answered well since the last failure. */
+  /** Key of the newest order that was answered well since the last failure. */
   #wellKey: number | undefined;
-  /** What the service gave for no order that was asked for. */
+  /** Parts that no answer of the service had. */
   readonly #lost = new Set<LostPart>();
-  /** Of the failures since an order was answered well, the last one first. */
+  /** Failures since an order was last answered well, newest first. */
   #errors: unknown[] = [];
 
   constructor(context: JobContext, reader: OrderReader, options: { signal: AbortSignal; failuresInRowMax?: number }) {
@@ -42,7 +42,7 @@ export class ReadPass {
     this.#breaker = new Breaker(options.failuresInRowMax);
   }
 
-  /** @param orderKey undefined: the order is not stored here */
+  /** @param orderKey undefined where the order is not stored */
   answered(orderKey: number | undefined): void {
     this.#breaker.succeed();
     this.#errors = [];
@@ -50,14 +50,15 @@ export class ReadPass {
   }
 
   /**
-   * Whether the service now answers another order with what this one lacks. Where it does not, nothing more is asked in this pass.
+   * Whether the service now answers for another order with the part that this one lacks. If not, the part is not
+   * checked again in this pass.
    * @throws what concerns more than one order
    */
   async shows(part: LostPart, orderId: string): Promise<boolean> {
     if (this.#lost.has(part)) return false;
     for (const control of loadControlsWith(this.#context.store, part, [orderId, ...this.#failed], CONTROLS_MAX)) {
       let isShown = false;
-      // An answer that lacks it as well says nothing of that order.
+      // An answer that lacks the part too is not stored: the service fails, not that order.
       await this.#ask(control, false, (answer, at) => {
         isShown = this.#reader.shows(answer, part);
         return isShown ? this.#reader.store(answer, at) : "same";
@@ -68,12 +69,12 @@ export class ReadPass {
     return false;
   }
 
-  /** Notes that an order was not answered as it should. Returns whether another one is to be tried. */
+  /** Counts a failed read. Returns whether another order is to be tried. */
   async failed(orderId: string, error: unknown): Promise<boolean> {
     return !this.#note(orderId, error) || (await this.findHealth()) === "well";
   }
 
-  /** Returns whether so many have failed in a row that it is rather the service. */
+  /** Returns whether so many reads failed in a row that the service is failing. */
   #note(orderId: string, error: unknown): boolean {
     this.#failed.add(orderId);
     this.#errors.unshift(error);
@@ -82,9 +83,9 @@ export class ReadPass {
   }
 
   /**
-   * Whether an order was answered well since the last failure; where none was, one is asked for.
-   * @param behind an order that is older than the one in question proves little: a stale replica has it, and not what came
-   * later. Only an answer for one behind this key counts, or for the newest that there is.
+   * Whether an order was answered well since the last failure; if none was, a control is read.
+   * @param behind key of the order in question: an older control proves little, because a stale replica may have it and
+   * lack later ones. Only a control after this key counts, or the newest that there is
    * @throws what concerns more than one order
    */
   async findHealth(behind = 0): Promise<Health> {
@@ -98,7 +99,7 @@ export class ReadPass {
     return this.#breaker.isOpen ? "ill" : "unknown";
   }
 
-  /** @param isInAnyForm also under the other forms of its id, where it is not found under the stored one */
+  /** @param isInAnyForm also reads it under other spellings of its id */
   async #ask(
     control: Candidate,
     isInAnyForm: boolean,
@@ -120,7 +121,10 @@ export class ReadPass {
     }
   }
 
-  /** What the pass fails with where the service is not well. That the configuration does not fit only all failures together say. */
+  /**
+   * The error of the pass where the service is not well. Only if all failures agree does it say that the configuration
+   * does not fit.
+   */
   get trouble(): unknown {
     const count = this.#failed.size;
     const [last] = this.#errors;

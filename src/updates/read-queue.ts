@@ -1,6 +1,6 @@
 /*
- * The queue of orders to be read, as far as one pass changes it: what waits for longer, and what is over. Inside the transaction of the
- * caller, but for `postpone`.
+ * The queue of orders to read, as one pass changes it: postpones and ends reads. Inside the caller's transaction,
+ * except `postpone`.
  */
 
 import type { Message } from "../messages/message.ts";
@@ -14,12 +14,12 @@ import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
-/** The first wait of an order that cannot be read; it doubles with each failure of its own. */
+/** First wait of an order that cannot be read; doubles with each of its own failures. */
 const WAIT_FIRST_MS = 30_000;
 const WAIT_MAX_MS = 3_600_000;
 /**
- * So often an order is read again whose answers are bad, or older than what is known of it: about a day. Then what the service says counts,
- * and later changes or `reconcile` ask again.
+ * Limit of reads of an order whose answers are bad or older than the known version: about a day. Then the service's
+ * answer counts, and later changes or `reconcile` request reads.
  */
 export const TRIES_MAX = 30;
 
@@ -36,7 +36,7 @@ export class ReadQueue {
     this.#rules = rules;
   }
 
-  /** @param counted 1: the failure is the order's own; 0: it only makes room for others */
+  /** @param counted 1: the failure concerns this order; 0: it only makes room for others */
   async postpone(owed: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
     await commit(this.#context, signal, () => {
       if (counted === 1) this.waitLonger(owed, error);
@@ -62,7 +62,7 @@ export class ReadQueue {
     return isoTime(this.#context.clock.nowMs() + inMs);
   }
 
-  /** The same record must be recognised the next time, or it would be asked for at every poll. */
+  /** Ends the read. Saves the hash of its record, which would otherwise be new again at every poll. */
   endDebt(owed: QueuedRead): void {
     const { store } = this.#context;
     const mark = loadOrderMark(store, owed.orderId);

@@ -1,6 +1,6 @@
 /*
- * Asks for one order and finds its record in the answer. Writes nothing by itself; the caller that stores the record saves the
- * paths that matched for the first time in the same transaction.
+ * Requests one order and finds its record in the answer. Writes nothing; the caller saves newly matched paths in the
+ * transaction that stores the record.
  */
 
 import { findRepeated, resolvePath } from "../answers/json-path.ts";
@@ -32,10 +32,10 @@ export type SnapshotRead =
       /** By the service's clock. */
       askedAt: string | undefined;
     }
-  /** 404 or 410 in the service's own words: it does not have the order, as it says. */
+  /** 404 or 410 from the service itself: it answers that it does not have the order. */
   | { kind: "unknown"; error: ServiceError };
 
-/** The service has answered with another order: it may have merged the two. */
+/** The service answered with another order; it may have merged the two. */
 export class AnotherOrder extends BridgeError {
   readonly order: { orderId: string; serviceId: string };
 
@@ -46,15 +46,15 @@ export class AnotherOrder extends BridgeError {
 }
 
 /**
- * The answer has another shape than the configuration says. Of one order that is its own; only several in a row, and no other failure between
- * them, say that the configuration is wrong.
+ * The answer has another shape than configured. For one order this is that order's failure; only several in a row
+ * without another failure mean that the configuration is wrong.
  */
 export class UnfitAnswer extends BridgeError {
   constructor({ text, hint, cause }: BridgeError) {
     super("answer_unreadable", text, { cause, ...(hint === undefined ? {} : { hint }) });
   }
 
-  /** What it is where several orders are answered so. */
+  /** The error where several orders are answered so. */
   get ofAll(): BridgeError {
     return new BridgeError("answer_shape", this.text, this.hint === undefined ? {} : { hint: this.hint });
   }
@@ -90,7 +90,7 @@ async function readOrder(
     if (!saysNoSuchOrder(error)) throw error;
     return { kind: "unknown", error };
   }
-  // Its lines, or what stands behind them, may be missing.
+  // The order's lines, or whatever follows, may be missing.
   if (answer.status === PARTIAL)
     throw new BridgeError("answer_unreadable", m.updates.partOfOrder({ orderId: order.orderId }));
   const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
@@ -104,7 +104,7 @@ async function readOrder(
   const found = resolvePath(body, root, rules.snapshotRoot);
   if (found.state !== "value") {
     const miss = found.state === "null" ? m.orders.itIsNull : describeMiss(body, root, rules.snapshotRoot);
-    // A path that has matched before is right: then it is this answer that is wrong, and only this order's.
+    // If the path has matched before, it is right, and this answer is wrong, for this order only.
     const isProven = hasPathMatched(store, "snapshot", "root", rules.snapshotRoot.text);
     throw new BridgeError(
       isProven ? "answer_unreadable" : "answer_shape",
@@ -127,7 +127,7 @@ async function readOrder(
   return { kind: "order", body, record, matched, isCached: answer.isCached === true, askedAt: answer.askedAt };
 }
 
-/** Inside the transaction that takes the record. */
+/** To be called inside the transaction that stores the record. */
 export function saveSnapshotPaths(store: Store, rules: OrderRules, matched: readonly OrderField[], at: string): void {
   saveMatchedPaths(store, { mapping: rules.snapshot, matched, at });
   savePathMatched(store, { source: "snapshot", field: "root", path: rules.snapshotRoot.text, at });

@@ -1,6 +1,6 @@
 /*
- * Where reading changes goes on after a pass that reached its bound. Apart from the watermark, which says what is covered:
- * without a rest, or with one that no longer fits, a pass begins anew at the watermark, and loses nothing but time.
+ * Where reading changes continues after a pass reached its limit. It is separate from the watermark, which covers
+ * stored changes: without a valid rest a pass starts at the watermark and loses only time.
  */
 
 import { deleteMeta, loadMetaJson, type RestKey, saveMetaJson } from "../database/meta.ts";
@@ -10,9 +10,9 @@ import type { Asked } from "./follow.ts";
 
 export interface Rest {
   asked: Asked;
-  /** The service's time when reading began, as it sent it. */
+  /** The service's time when reading began, as sent. */
   begunAt: string | undefined;
-  /** The time from which a backfill has begun, and whether it has met records that do not say whose they are. */
+  /** Start of the backfill, and whether it has met records without an order id. */
   backfill?: Backfilled | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Written {
   missedNs?: string;
   begunAt?: string;
   backfill?: Backfilled;
-  /** The configuration that it was read with; another one asks in another form. */
+  /** Signature of the configuration; with another one, requests have another form. */
   signature: string;
 }
 
@@ -35,17 +35,17 @@ export function loadRest(store: Store, key: RestKey, signature: string): Rest | 
   const written = loadMetaJson<Written>(store, key);
   if (written?.signature !== signature) return undefined;
   const missedNs = written.missedNs === undefined ? undefined : BigInt(written.missedNs);
-  // Whether its timestamp was seen is forgotten: it is then only asked for once more.
+  // `isKnownTimestamp` is not saved; without it one more request is made.
   const asked = { since: written.since, ns: BigInt(written.ns), isKnownTimestamp: false, missedNs };
   return { asked, begunAt: written.begunAt, backfill: written.backfill };
 }
 
-/** Whether changes from a time on that a person has named are still to be read. */
+/** Whether a backfill requested by a person is not finished. */
 export function isBackfillOpen(store: Store): boolean {
   return loadBackfill(store) !== undefined || loadMetaJson<Written>(store, "sweep_rest")?.backfill !== undefined;
 }
 
-/** In the transaction that stores the last of what was read before it. */
+/** To be called inside the transaction that stores the last change before it. */
 export function saveRest(store: Store, key: RestKey, { asked, begunAt, backfill }: Rest, signature: string): void {
   const written: Written = {
     since: asked.since,

@@ -1,8 +1,8 @@
 /*
- * A service that was restored to an earlier copy has lost what it had accepted since, and does not say so. Its orders show it: see
- * `plan-set-back.ts`. What it has lost of an order is noted in the transaction that stores what it has instead; the
- * acknowledgements of that time count as unknown from then on, and orders whose status was sent since are read again.
- * SQL, because the ERP writes the ids of its requests in any case.
+ * Detects that the service was restored to an earlier copy and lost what it had accepted since; it does not report
+ * this, but its orders show it (`plan-set-back.ts`). A lost version is recorded in the transaction that stores the
+ * version that the service has instead. Acknowledgements since the copy then count as unknown, and orders whose status
+ * was sent since are read again. SQL, because the ERP writes ids of requests in any case.
  */
 
 import { parseTimestamp } from "../answers/timestamp.ts";
@@ -18,14 +18,14 @@ import { isoTime } from "../platform/ports.ts";
 import { loadSetBack, saveSetBack } from "./learned-rows.ts";
 import { type LostVersion, noteLost } from "./plan-set-back.ts";
 
-/** Clocks differ, and a timestamp may be the time of a change that was committed a little later. */
+/** Tolerance: clocks differ, and a change may be committed a little after its timestamp. */
 const MARGIN_MS = 3_600_000;
-/** Orders whose status was sent since; `reconcile` reads the others. */
+/** Limit of orders whose status was sent since; `reconcile` reads the others. */
 const READS_MAX = 500;
 
 type Context = Pick<JobContext, "store" | "clock" | "client" | "log">;
 
-/** How an order stood before an older version of it was stored, and that version. */
+/** The stored order before an older version replaced it, and that version. */
 export interface TakenBack {
   orderId: string;
   lost: { status: string | null; timestamp: string | null };
@@ -34,17 +34,20 @@ export interface TakenBack {
   isProven: boolean;
 }
 
-/** Inside the transaction that has stored an older version of an order, because it counts. */
+/** To be called inside the transaction that stored an older version of an order. */
 export function noteTakenBack(context: Context, takenBack: TakenBack, timezone: string): void {
   const { store, log } = context;
   const { orderId, lost, kept, isProven } = takenBack;
-  // Rows that are sent once more do no harm; a status would take effect twice.
+  // Feed rows may be sent twice without harm, but a status would take effect twice.
   const reopened = isProven ? reopenLost(store, { orderId, lost, kept, timezone }) : 0;
   if (reopened > 0) log.warn({ orderId, requests: reopened }, m.updates.statusLost({ orderId }));
   note(context, { orderId, lostMs: msOf(lost.timestamp, timezone), keptMs: msOf(kept.timestamp, timezone) });
 }
 
-/** Inside the transaction that has marked an order as removed: one of the newest may be missing because it came after the copy. */
+/**
+ * To be called inside the transaction that marked an order as removed: one of the newest may be missing because it is
+ * newer than the copy.
+ */
 export function noteRemoved(
   context: Context,
   order: { orderId: string; missingSince: string },
@@ -65,7 +68,7 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   const after = noteLost(before, { ...version, atMs: serviceMs }, { serviceMs });
   saveSetBack(store, after);
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
-  // By a clock that is wrong nothing shows what was acknowledged after the copy: all goes once more.
+  // With a wrong clock it is unknown which rows were acknowledged after the copy, so all are sent again.
   const isRight = Math.abs(nowMs - serviceMs) <= MARGIN_MS;
   const since = isRight ? isoTime(after.noticed.keptMs - serviceMs + nowMs - MARGIN_MS) : "";
   const at = isoTime(nowMs);
@@ -74,7 +77,10 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   log.warn({ since, kept: isoTime(after.noticed.keptMs) }, m.updates.wentBack);
 }
 
-/** Orders whose status was sent since then are read; how many. Inside a write transaction. */
+/**
+ * Queues reads of orders whose status was sent since then, and returns their number. To be called inside a write
+ * transaction.
+ */
 export function requestSentSince(store: Store, since: string, at: string): number {
   const orders = loadSentSince(store, since);
   for (const order of orders) requestRead(store, order, at);

@@ -1,4 +1,7 @@
-/* Pages that were stepped over because all of their changes have one timestamp: what was behind them in the same timestamp cannot be asked for. */
+/*
+ * Pages that were stepped over because all changes have one timestamp: further changes with that timestamp cannot be
+ * requested.
+ */
 
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
@@ -10,17 +13,17 @@ import type { Pass } from "./follow-pass.ts";
 import { isWholeDownTo } from "./page-cover.ts";
 import { deleteTie, loadTie, saveTie, type TieRange } from "./tie-rows.ts";
 
-/** A page that was stepped over, until the next one shows whether something was left behind it. */
+/** A page that was stepped over, until the next page shows whether something was left out. */
 export interface Tie {
-  /** None: the changes carry no timestamps at all. */
+  /** Undefined where the changes have no timestamps at all. */
   timestamp: string | undefined;
   count: number;
-  /** What was stepped over, and the service's time then. */
+  /** The times stepped over, and the service's time then. */
   range?: TieRange;
   servedAt?: string | undefined;
 }
 
-/** Changes that cannot be reached must be looked for by a person. Once reported, the same timestamp is not reported again. */
+/** Raises a hold for changes that cannot be requested, once per timestamp: a person must look for them. */
 export async function raiseTie(
   context: JobContext,
   { timestamp, count, range }: Tie,
@@ -36,13 +39,13 @@ export async function raiseTie(
   if (isNew) log.error({ timestamp, count }, detail);
 }
 
-/** Up to which instant orders are read for what such pages have left out: once no later change can lie there. */
+/** The instant up to which orders are read because of such pages: once no later change can be before it. */
 export function findTieOver(
   { store, clock, client }: Pick<JobContext, "store" | "clock" | "client">,
   { high }: Pick<Pass, "high">,
 ): bigint | undefined {
   const tie = loadTie(store);
-  // Without a `Date` this machine's clock says it, or a later change.
+  // Without `Date`, this machine's clock or a later change decides.
   const nowNs = instantOf(client.serviceNow ?? isoTime(clock.nowMs()), "UTC");
   const shownNs = client.serviceNow === undefined ? high?.ns : undefined;
   const isOver = (ns: bigint | undefined) => tie !== undefined && ns !== undefined && ns >= tie.overNs;
@@ -54,7 +57,7 @@ export async function endTie(context: JobContext, signal: AbortSignal): Promise<
   if (await commit(context, signal, () => deleteTie(store))) log.info({}, m.updates.tieServed);
 }
 
-/** A change that an uncut page would have held as well proves the cut. A change made since proves nothing. */
+/** Whether the next page has a change that a complete page would have had too. A change made since proves nothing. */
 export function provesCut({ timestamps }: Page, { timestamp, servedAt }: Tie, rules: FollowRules): boolean {
   return timestamps.some(
     (served) =>
@@ -64,7 +67,7 @@ export function provesCut({ timestamps }: Page, { timestamp, servedAt }: Tie, ru
   );
 }
 
-/** Whether a page that begins before a tie goes on behind it: then nothing was left out in between. */
+/** Whether a page starts before the equal timestamps and continues after them: then nothing was left out between. */
 export function showsWhole({ timestamps }: Page, asked: Asked, tie: TieRange | undefined): boolean {
   if (tie === undefined || asked.ns >= tie.fromNs) return false;
   if (!isWholeDownTo(timestamps, { askedNs: asked.ns, ns: tie.fromNs - 1n })) return false;

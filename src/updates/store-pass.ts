@@ -1,7 +1,7 @@
 /*
  * Stores what a pass has read. Keeps the second guarantee: the watermark moves only in the transaction that stores the
- * last of the changes it covers, or queues a read of them. After a crash the older watermark asks again, and what is
- * stored already is recognised without a write.
+ * last of the changes that it covers, or queues reads of them. After a crash the older watermark requests them again,
+ * and what is stored is recognised without a write.
  */
 
 import { withLargeKept } from "../batches/keep-body.ts";
@@ -32,15 +32,15 @@ import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
 
 const RECORDS_PER_COMMIT = 100;
 
-/** What is stored at the end of a pass beside its changes; nothing of it where only changes are. */
+/** What the end of a pass saves beside its changes; empty where only changes are stored. */
 interface PassEnd {
   watermark?: string | undefined;
   cut?: Cut | undefined;
   covered?: string | undefined;
-  /** The watermark goes ahead of this machine's clock. */
+  /** Set where the watermark moves ahead of this machine's clock. */
   ahead?: Ahead | undefined;
   swept?: string | undefined;
-  /** Null: there is none any more; undefined: as it was. */
+  /** Null: delete it; undefined: keep it. */
   rest?: Rest | null;
   isBehind?: boolean | undefined;
   isWhole: boolean;
@@ -54,7 +54,7 @@ export class StorePass {
   readonly #follow: FollowRules;
   readonly #late: LateOrders;
   readonly #cuts: FindCutChanges;
-  /** A rest is of use only where the same is asked in the same form. */
+  /** A saved rest is valid only for requests of the same form. */
   readonly #signature: string;
 
   constructor(
@@ -70,7 +70,7 @@ export class StorePass {
     this.#signature = signature;
   }
 
-  /** Stores what is new, at most so many records a transaction; the watermark moves with the last of them. */
+  /** Stores new changes, a limited number per transaction; the watermark moves in the last one. */
   async store(pass: Pass, end: PassEnd): Promise<void> {
     const { watermark, cut, covered, swept, ahead, isWhole } = end;
     const { store } = this.#context;
@@ -93,8 +93,10 @@ export class StorePass {
           const done = part.map((each) => applyChange(options, each));
           if (isLast) saveLearned(store, pass.learned);
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);
-          // The position may move here: whatever it covers is stored, or has a queued read, in this transaction or one
-          // before it, and `planPosition` has left it where a page was cut.
+          // The order matters:
+          // 1. The changes before the position are stored, or their reads queued, in this transaction or one before it.
+          // 2. `planPosition` has decided not to move it over a page that was cut.
+          // 3. Only now, in the last transaction, the watermark moves.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
             saveWatermark(store, UPDATES_STREAM, watermark, pass.at);
           if (isLast && ahead !== undefined) saveAhead(store, ahead);
@@ -112,7 +114,7 @@ export class StorePass {
     });
   }
 
-  /** From when on following asks for changes, as UTC: those of this pass lie behind it. All of them before there is a watermark. */
+  /** The time from which following requests changes (UTC); everything before there is a watermark. */
   #askedFrom({ watermark }: Pass): string | undefined {
     const { timezone, overlapMs } = this.#follow;
     const ns = instantOf(watermark, timezone) ?? instantOf(loadWatermark(this.#context.store, TIME_STREAM), timezone);
@@ -120,7 +122,7 @@ export class StorePass {
     return watermark === undefined ? isoTime(0) : undefined;
   }
 
-  /** A pull may have set the first position while the first pass read; it goes back for nothing. */
+  /** Whether a pull has saved a first position during this first pass that is later than the pass's own. */
   #isOvertaken({ watermark, learned }: Pass, position: string): boolean {
     const { timezone } = this.#follow;
     const standing = watermark === undefined ? loadWatermark(this.#context.store, UPDATES_STREAM) : undefined;
@@ -128,9 +130,9 @@ export class StorePass {
     return isLater(standing, position, this.#follow);
   }
 
-  /** Also of changes that do not move the position: the order of one that was served is in every whole answer from before it. */
+  /** Includes changes that do not move the position: every complete answer from before them has their orders. */
   #newAnchors({ anchors, high }: Pass, { watermark, cut, isWhole }: PassEnd): readonly Anchor[] | undefined {
-    // Of a page that the service answers whatever is asked nothing shows how far changes go.
+    // A page that is the same whatever is asked does not show how far changes go.
     if (cut?.isOther) return undefined;
     if (high === undefined || (!isWhole && watermark === undefined && cut === undefined)) return undefined;
     const known = loadAnchors(this.#context.store);
@@ -139,23 +141,23 @@ export class StorePass {
     return merged.length === known.length && merged.every(isSame) ? undefined : merged;
   }
 
-  /** Whether anything stands in the database that this end of a pass changes. */
+  /** Whether the end of the pass changes a saved rest, backfill or hold. */
   #isUnsettled(pass: Pass, end: { rest?: Rest | null; isBehind?: boolean | undefined }): boolean {
     const { store } = this.#context;
     const isThere = loadMeta(store, restKeyOf(pass)) !== undefined;
-    const isTold = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
+    const isShown = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
     return (
       end.rest !== null ||
       isThere ||
       pass.backfill !== undefined ||
-      (end.isBehind !== undefined && isTold !== end.isBehind)
+      (end.isBehind !== undefined && isShown !== end.isBehind)
     );
   }
 
   #settle(pass: Pass, { rest = null, isBehind, isFilled }: Pick<PassEnd, "rest" | "isBehind" | "isFilled">): void {
     const { store, log } = this.#context;
     const key = restKeyOf(pass);
-    // It has begun: its rest stands here, or it is over.
+    // If it continues, it was already removed when it began, and a newer one may wait.
     const isContinued = pass.rest?.backfill !== undefined;
     if (pass.backfill !== undefined && !isContinued && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
     if (isFilled && pass.backfill !== undefined) {
@@ -166,14 +168,14 @@ export class StorePass {
     if (rest === null) deleteRest(store, key);
     else saveRest(store, key, rest, this.#signature);
     if (isBehind === false) deleteHold(store, "updates", "behind");
-    // A sweep that was read from its beginning to its end covers what following had left.
+    // A complete wide re-poll covers what following had left to do.
     if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
     if (isBehind !== true) return;
     const detail = m.updates.passFull({ count: pass.changes.records });
     saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
   }
 
-  /** Beside a token stands the time up to which changes are stored: the way on where the service forgets the token. */
+  /** Saves, beside a token, the time up to which changes are stored: the fallback if the service forgets the token. */
   #saveTime({ high, watermark, learned, at }: Pass, position: string): void {
     const { store } = this.#context;
     const follow = this.#follow;

@@ -1,7 +1,7 @@
 /*
- * A change that says itself that its order is cancelled, of an order that cannot be read: taken over as far as it goes, because goods that are
- * shipped do not come back. Runs inside the transaction that postpones the read, which stays queued: whatever the order says later counts over it.
- * After a crash neither is there.
+ * Applies a cancellation from a change whose order cannot be read, as far as the change goes: shipped goods do not come
+ * back. Runs inside the transaction that postpones the read, which stays queued; whatever the order answers later
+ * replaces it. After a crash before the commit neither is stored.
  */
 
 import { textOf } from "../answers/json-text.ts";
@@ -18,12 +18,13 @@ import { isOfFuture } from "./latest-time.ts";
 
 type Context = Pick<JobContext, "store" | "client" | "clock" | "log">;
 
-/** After so many tries a change that says that its order is cancelled counts without the order. The changes were asked before. */
+/** After so many tries a cancellation counts without the order. The change list was asked before. */
 export const CANCELLED_TRIES = 4;
 
 /**
- * @param options.isLate the order could not be read for a day: then it counts also where nothing shows which of the two is the later one
- * @returns whether it was taken over
+ * @param options.isLate the order could not be read for a day: then it counts even if nothing shows which of the two is
+ * later
+ * @returns whether it was stored
  */
 export function takeCancellation(
   context: Context,
@@ -43,7 +44,7 @@ export function takeCancellation(
   return true;
 }
 
-/** Whether a record of the updates says that its order is cancelled. */
+/** Whether a record of the change list cancels its order. */
 export function saysCancelled(
   rules: OrderRules,
   { bytes, record }: { bytes: Buffer; record: Pick<AnswerRecord, "span"> },

@@ -1,6 +1,6 @@
 /*
- * Where a page of changes may have been cut at one timestamp, beside the hold that says so. In the transaction of the hold; after
- * a crash before that, the same page comes once more.
+ * The times at which a page of changes may have been cut within equal timestamps. Saved in the transaction of the hold
+ * that reports it; after a crash before that the same page comes again.
  */
 
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -8,16 +8,16 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 
-/** What lies in it may not have been served, both ends included. */
+/** Changes in it may not have been served; both ends included. */
 export interface TieRange {
   fromNs: bigint;
   toNs: bigint;
-  /** The service's time from which on no later change lies in it. */
+  /** The service's time from which on no later change falls into it. */
   overNs: bigint;
 }
 
 /**
- * @param tie.range undefined where nothing shows when it is over
+ * @param tie.range undefined where the end is unknown
  * @returns whether the hold is new
  */
 export function saveTie(store: Store, tie: { at: string; detail: Message; range: TieRange | undefined }): boolean {
@@ -25,7 +25,7 @@ export function saveTie(store: Store, tie: { at: string; detail: Message; range:
   const hold = { area: "updates", reason: "tie" as const, since: tie.at, nextProbeAt: null, detail: tie.detail };
   const isNew = saveHold(store, hold);
   const { range } = tie;
-  // A hold of which one cause is not known to end does not end by itself.
+  // If one cause has no known end, the hold does not end by itself.
   if (range === undefined || !(isNew || known !== undefined)) deleteMeta(store, "tie");
   else {
     const fromNs = isNew || known === undefined || range.fromNs < known.fromNs ? range.fromNs : known.fromNs;
@@ -40,7 +40,10 @@ export function loadTie(store: Store): TieRange | undefined {
   return range && { fromNs: BigInt(range[0]), toNs: BigInt(range[1]), overNs: BigInt(range[2] ?? range[1]) };
 }
 
-/** Everything in the range has been served and stored since, or its orders were read. Returns whether the row changed. */
+/**
+ * To be called when everything in the range was served and stored, or its orders were read. Returns whether the row
+ * changed.
+ */
 export function deleteTie(store: Store): boolean {
   deleteMeta(store, "tie");
   return deleteHold(store, "updates", "tie");

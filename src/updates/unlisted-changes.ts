@@ -1,8 +1,8 @@
 /*
- * Whether the list of changes is silent while orders change: an index behind it stands still, or a replica of it is not fed. Each poll is
- * answered well then, and the nightly comparison alone learns what has changed. Orders count whose status has changed later than all that was
- * listed. Polls of an hour that name nothing new show that they were not merely listed late: no clock of the service's is asked, which may send none.
- * As soon as the list names something new they count no more.
+ * Detects that the change list is silent while orders change: its index stands still, or its replica is not fed. Each
+ * poll succeeds then, and only the nightly comparison finds changes. Counts orders whose status changed later than
+ * everything listed. Polls of an hour without news show that they were not merely listed late, measured without the
+ * service's clock, which may be unknown. News in the list resets the count.
  */
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
@@ -12,23 +12,23 @@ import { isToken } from "./follow.ts";
 import { isOfFuture } from "./latest-time.ts";
 import { loadLearned } from "./learned-rows.ts";
 
-/** As it stands in `meta`. */
+/** The row in `meta`. */
 export interface UnlistedChanges {
-  /** Up to where the list had been followed: what is counted is over where it is another. */
+  /** The position of the list; a count for another position is over. */
   position: string;
   count: number;
   /** When the first of them was found, UTC. */
   since: string;
-  /** When they became so many that they are told of, UTC. */
+  /** When there were enough of them to report, UTC. */
   enoughAt?: string;
 }
 
-/** One may have changed while the list was asked for. */
+/** One may have changed during the request of the list. */
 const UNLISTED_ORDERS = 2;
 
 /**
- * Counts an order whose status the comparison found changed. Inside the transaction that stores it.
- * @param order its timestamp, as the service writes it
+ * Counts an order whose status was found changed by the comparison. To be called inside the transaction that stores it.
+ * @param order its timestamp as the service writes it
  */
 export function noteUnlisted(
   context: Pick<JobContext, "store" | "client" | "clock">,
@@ -38,10 +38,10 @@ export function noteUnlisted(
   const { timestamp, timezone, at } = order;
   const position = loadWatermark(store, UPDATES_STREAM);
   if (position === undefined || timestamp === null || !hasFollowed(store)) return;
-  // A token does not say what it covers: the largest time beside it does.
+  // A token has no time; the largest time saved beside it is used.
   const isOwn = isToken(position, loadLearned(store).form, timezone);
   const listed = isOwn ? loadWatermark(store, TIME_STREAM) : position;
-  // What lies in the future moves no position where it is listed.
+  // Listed changes from the future move no position either.
   if (!isStrictlyNewer(timestamp, listed ?? null, timezone) || isOfFuture(context, timestamp, timezone)) return;
   const known = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
   const before = known?.position === position ? known : { position, count: 0, since: at };
