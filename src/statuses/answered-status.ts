@@ -1,7 +1,8 @@
 /*
- * What the answer to a status shows: whether it was taken, is refused, or is to be looked up in the order (`resolve-status.ts`). After a lost
- * answer or a refusal the order is read, so that no refusal counts of a status that the order has. What was refused in words how often is kept
- * in memory alone: such a request is sent again, and after a restart it is found out anew. What shows another status is sent again seldom, and is stored.
+ * Interprets the answer to a sent status: accepted, refused, or to be decided by reading the order
+ * (`resolve-status.ts`). After a lost answer or a refusal the order is read, so that no refusal counts if the order has
+ * the status. Counts of refusals are in memory only: such a request is sent again, and after a restart it is counted
+ * anew. A request whose answer shows another status is sent again at long intervals, which is saved.
  */
 
 import { isConfirmPending } from "../confirm/confirm-rows.ts";
@@ -44,7 +45,7 @@ export class AnsweredStatus {
   readonly #looked: Set<bigint>;
   readonly #forms: AnswerForms;
   readonly #resolver: StatusResolver;
-  /** Requests that the service has refused and that are sent again before the refusal counts. */
+  /** Refused requests that are sent again before the refusal counts. */
   readonly #refusals = new Map<bigint, { times: number; accepted: number; askedAt: number }>();
   #accepted = 0;
 
@@ -62,24 +63,24 @@ export class AnsweredStatus {
     this.#resolver = new StatusResolver(context, options, { reader, forms: this.#forms });
   }
 
-  /** How many statuses the service has accepted since the start. */
+  /** Number of statuses that the service accepted since the start. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Whether a request that was refused is worth asking again at once: another one has been accepted since. */
+  /** Whether a refused request is due immediately, because another one was accepted since. */
   isEvidenced(id: bigint): boolean {
     return this.#accepted > (this.#refusals.get(id)?.askedAt ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Nothing is remembered of requests that are not open any more. */
+  /** To be called for requests that are no longer open. */
   forget(id: bigint): void {
     this.#resolver.forget(id);
     this.#refusals.delete(id);
     this.#looked.delete(id);
   }
 
-  /** A request that was refused is looked at once more. */
+  /** A refused request is tried again now. */
   noteAsked(id: bigint): void {
     const refusals = this.#refusals.get(id);
     if (refusals !== undefined) refusals.askedAt = this.#accepted;
@@ -99,6 +100,10 @@ export class AnsweredStatus {
     const { method } = this.#options.rules;
     const about = { area: "orders", target: "order", method, path: plan.path } as const;
     addCount(counts, "requests");
+    // The order matters:
+    // 1. `sending` is committed (`StatusSettler`), so that the request is not repeated blindly after a crash.
+    // 2. It is flushed to the database file, so that it survives a power cut.
+    // 3. The request is sent.
     store.secure();
     let answer: ServiceAnswer;
     try {
@@ -117,7 +122,7 @@ export class AnsweredStatus {
     if (another !== undefined && this.#isStatus(sent, another, acceptance))
       return await this.#resolveShown(sent, { answer, acceptance, shown: another }, counts, signal);
     if (acceptance.kind === "error") {
-      // An answer may repeat the order, whose own status may be called "failed": the order shows which it was.
+      // The text may be the order's own status, such as "failed", in a repeated order: a read decides.
       const words = client.hideSecrets(acceptance.words);
       const error = new ServiceError(
         "request_refused",
@@ -148,16 +153,17 @@ export class AnsweredStatus {
     return { kind: "settled", as: "sent" };
   }
 
-  /** Whether a word in an answer is the status of the order, rather than one of the answer's own for an acceptance. */
+  /** Whether a word of an answer is a status of the order, and not the answer's own word for an acceptance. */
   #isStatus({ statusBefore }: Sent, shown: string, acceptance: Acceptance): boolean {
     if (acceptance.kind === "error") return acceptance.words.endsWith(`: ${shown}`);
     return shown === statusBefore || isStatusOfOrders(this.#context.store, shown);
   }
 
   /**
-   * The answer shows the order in another status: it may be of before, of a service that carries the request out later, or of after, of one that
-   * has moved the order on at once. The order shows which; one that is as before goes again at the pace of a queue, and is refused where it
-   * is so answered again, after another one was accepted.
+   * The answer shows the order in another status. It may be the former one, if the service applies statuses with a
+   * delay, or a later one, if it moved the order on immediately. A read of the order decides. If the order is
+   * unchanged, the request is sent again at long intervals, and is refused if it is answered so again after another
+   * request was accepted.
    */
   async #resolveShown(
     sent: Sent,
@@ -171,14 +177,14 @@ export class AnsweredStatus {
     const form = { ...this.#forms.judge(answer.body, plain, new Set([sent.statusSent ?? ""]), { shown }).form };
     await commit(this.#context, signal, () => {
       const { at = isoTime(clock.nowMs()), repeats = 0, isOtherAccepted } = loadNewForm(store, id) ?? {};
-      // What is said of an order that was not confirmed says nothing of it afterwards.
-      const isBelieved = isOtherAccepted && !isConfirmPending(store, sent.order);
-      saveNewForm(store, id, { form, at, repeats, shown, ...(isBelieved ? { refusedWith: answer.status } : {}) });
+      // An answer from before the confirm of the order proves nothing about the time after it.
+      const isRefusal = isOtherAccepted && !isConfirmPending(store, sent.order);
+      saveNewForm(store, id, { form, at, repeats, shown, ...(isRefusal ? { refusedWith: answer.status } : {}) });
     });
     return await this.resolve(sent, undefined, counts, signal, shown);
   }
 
-  /** Inside a transaction. Returns whether the form counts as an acceptance all the same. */
+  /** Saves a new form of answer, inside a transaction. Returns whether the form counts as an acceptance. */
   #saveUnusual(id: bigint, form: AnswerForm): boolean {
     const { store, clock } = this.#context;
     if (this.#forms.saveUnusual(form).isUsual) return true;
@@ -187,7 +193,7 @@ export class AnsweredStatus {
     return false;
   }
 
-  /** The method and the path as they are configured. */
+  /** The configured method and path. */
   get #place(): string {
     const { method, path } = this.#options.rules;
     return `${method} ${path}`;
@@ -210,8 +216,8 @@ export class AnsweredStatus {
   }
 
   /**
-   * The service refuses the status, or says that there is nothing under the path. The order shows whether it has the
-   * status all the same, and whether there is one; the request waits unless that settles it.
+   * The service refuses the status, or answers that there is nothing at the path. A read shows whether the order exists
+   * and has the status; the request waits unless that settles it.
    */
   async #askOrder(
     sent: Sent,
@@ -224,9 +230,9 @@ export class AnsweredStatus {
     const now = { times: 0, accepted: this.#accepted, askedAt: this.#accepted };
     const refusals = this.#refusals.get(sent.id) ?? now;
     const times = refusals.times + 1;
-    const isOwed = isConfirmPending(store, sent.order);
-    const isBelieved =
-      !isNowhere && !isOwed && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
+    const isUnconfirmed = isConfirmPending(store, sent.order);
+    const isFinal =
+      !isNowhere && !isUnconfirmed && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
     const reason = isWrongPath ? withWrongPath(failure.reason) : failure.reason;
 
@@ -240,14 +246,15 @@ export class AnsweredStatus {
             const moves = loadOrderMoves(store, sent.id, seen.status);
             const { timezone } = this.#options;
             const shows = compareStatus(seen, sent, moves, timezone);
-            // A request that says more about a status which the order had before is not answered by that status.
+            // A request for the status that the order already had is not settled by that status.
             if (shows === "wanted" && sent.statusSent !== sent.statusBefore) {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }
-            // Changed since the request left, or nothing shows that it was before: it may have been taken and moved on at once, whatever the answer says.
+            // The order changed since the request was sent, or may have: the status may have been applied and replaced,
+            // whatever the answer was.
             const isMoved = shows === "another" || (shows === "moved" && moves.isSameContent);
-            // Under a wrong path nothing is taken: only what was certainly changed since counts.
+            // With a wrong path nothing is applied: only an order that surely changed since counts.
             if (isMoved && (!isWrongPath || isMadeAfter(seen.timestamp, { ...moves, isReadBefore: false }, timezone))) {
               saveRequestError(store, sent.id, reason);
               return "moved";
@@ -258,11 +265,11 @@ export class AnsweredStatus {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }
-            // With the status by which the request is found where the order comes back.
+            // `mayArrive`, so that the request is found if the order comes back.
             markRequestRefused(store, sent.id, { ...failureOf(seen.error), at, mayArrive: true });
             return "refused";
           }
-          if (seen.kind === "order" && isBelieved) {
+          if (seen.kind === "order" && isFinal) {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
@@ -280,8 +287,8 @@ export class AnsweredStatus {
       this.forget(sent.id);
       return found === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, sent.id, failure.reason);
     }
-    // One that is left as of unknown outcome counts no refusal, and what is said of an order that was not confirmed says nothing of it afterwards.
-    if (isOwed) this.#refusals.delete(sent.id);
+    // No refusal is counted where the outcome is still unknown, nor before the confirm of the order.
+    if (isUnconfirmed) this.#refusals.delete(sent.id);
     else if (!isNowhere && found !== "moved") this.#refusals.set(sent.id, { ...refusals, times });
     if (isWrongPath && found !== "unknown") return { kind: "wrong path", error: wrongPath(error) };
     return { kind: "failed", error };
@@ -298,12 +305,12 @@ export class AnsweredStatus {
     const step = await this.#resolver.resolve(sent, { error, shownNow: shown }, signal);
     if (step.kind !== "settled") return step;
     this.forget(sent.id);
-    // Just now: one whose answer was lost may have been accepted before the service's trouble began.
+    // Counted only if it was accepted now: a lost answer may be from before the service's trouble began.
     if (step.as === "sent" && shown !== undefined) this.#accepted += 1;
     return step;
   }
 
-  /** The request cannot have had an effect. */
+  /** The request had no effect, so it becomes pending again. */
   async #putBack(id: bigint, failure: StatusFailure, signal: AbortSignal): Promise<void> {
     await commitEnd(this.#context, signal, () => markPendingAgain(this.#context.store, id, failure));
   }

@@ -20,7 +20,7 @@ export interface StatusRules {
   path: string;
   body: Template;
   map: Readonly<Record<string, string>>;
-  /** The service's names of the statuses in which an order is cancelled. */
+  /** The service's names of statuses that cancel an order. */
   cancelled: ReadonlySet<string>;
 }
 
@@ -34,63 +34,63 @@ export function compileStatusRules(settings: {
   return { ...settings, body: parseTemplate(settings.body) };
 }
 
-/** What the ERP asked for, as it stands in the table: columns that take anything hold anything. */
+/** A request as read from the table; the ERP may write any type into its columns. */
 export interface WantedStatus {
-  /** Cut after a few characters: a longer text is no id. */
+  /** Truncated: a longer text is no id. */
   orderId: string;
   status: ColumnValue;
   comment: ColumnValue;
   data: ColumnValue;
-  /** The values together are larger than anything a status needs, and were left out. */
+  /** The values are too large for a status and were not read. */
   isTooLarge: boolean;
-  /** The first column whose bytes are no text in UTF-8: what was read of it is not what was written. */
+  /** The first column whose text is no UTF-8, so that it was not read correctly. */
   notUtf8: string | null;
   /** Another client has cancelled the order since the request was made. */
   cancelledSince?: { status: string | null; at: string } | undefined;
-  /** What the service has said of the order, and what is not stored because the order could not be read since. */
+  /** Statuses from the service that are not stored, because the order could not be read since. */
   kept?: readonly KeptWord[];
 }
 
-/** What is known of the order. */
+/** The stored order. */
 export interface RequestedOrder {
   orderId: string;
-  /** As the service writes it, for the path. */
+  /** The id in the service's case, for the path. */
   serviceId: string;
   status: string | null;
   isRemoved: boolean;
   revision: number;
-  /** The service's own timestamp, verbatim. */
+  /** The service's timestamp, as written. */
   updatedAt: string | null;
-  /** The status that was sent before: `owed`: still to be read back, `awaited` where a read has not shown it yet. */
+  /** State of the last accepted status: `owed`: to be read back; `awaited`: a read has not shown it yet. */
   echo: "owed" | "awaited" | null;
-  /** The last request that was sent for the order, with the service's name of its status. */
+  /** The last accepted request of the order, with the service's name of its status. */
   lastSent: { status: string | null; comment: ColumnValue; data: ColumnValue } | null;
 }
 
 export type StatusPlan =
   | { kind: "refuse"; reason: Message }
-  /** The order must be read first: our own last status has not been seen on it yet. */
+  /** The order must be read first: our last status has not been seen in it yet. */
   | { kind: "read" }
   /** The order has this status: nothing is sent. */
   | { kind: "done"; status: string }
-  /** The service has named another status for the order than the stored one, and the order was not read since. */
+  /** The service has named another status than the stored one, and the order was not read since. */
   | { kind: "wait"; reason: Message }
   | { kind: "send"; status: string; path: string; body: string };
 
-/** What an event of an order says of its status. */
+/** What an event of an order shows about its status. */
 export interface StatusEvent {
-  /** The status before; null also where there was no order. */
+  /** The former status; null also where the order is new. */
   was: string | null;
   status: string | null;
   at: string;
-  /** The bridge itself has sent that status: one that comes back with other changes is no cancellation by the service. */
+  /** We sent that status: if it comes back with other changes, that is no cancellation by the service. */
   isOwn: boolean;
 }
 
 /**
- * The last event that turned an order which was not cancelled into one that is, by the meaning that statuses have now, whatever they meant
- * when they came.
- * @param history `known`: the status that the ERP has seen; undefined where the history does not reach back so far. `events`: all since.
+ * Finds the last event that cancelled the order, judged by the present configuration, whatever statuses meant when they
+ * came.
+ * @param history `known`: the status that the ERP has seen; undefined where its event was removed. `events`: all since
  */
 export function findCancellation(
   { known, events }: { known: string | null | undefined; events: readonly StatusEvent[] },
@@ -106,7 +106,7 @@ export function findCancellation(
   return found;
 }
 
-/** Decides what a request becomes; everything that keeps it from being sent is a reason in words, never an exception. */
+/** Decides what to do with a request. Whatever prevents sending is a reason in words, never an exception. */
 export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefined, rules: StatusRules): StatusPlan {
   if (wanted.isTooLarge) return refuse(m.statuses.tooLarge);
   if (wanted.notUtf8 !== null) return refuse(m.statuses.notUtf8({ column: wanted.notUtf8 }));
@@ -115,7 +115,7 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
   if (order.echo === "owed") return { kind: "read" };
   try {
     const status = serviceStatus(wanted.status, rules);
-    // While our last status has not been seen, what is stored does not show what the service has.
+    // Until our last status was seen, the stored one may be outdated.
     const hasStatus = status === order.status && order.echo === null && !order.isRemoved;
     if (hasStatus && isEmpty(wanted)) return { kind: "done", status };
     if (wanted.cancelledSince !== undefined && !rules.cancelled.has(status))
@@ -133,7 +133,10 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
   }
 }
 
-/** A cancellation that cannot be settled is never undone by a status; another status is waited for, and no longer once its time is over. */
+/**
+ * A status never overwrites a cancellation that cannot be confirmed; another unstored status delays it for a limited
+ * time.
+ */
 function planKept(kept: readonly KeptWord[], wanted: string, rules: StatusRules): StatusPlan | undefined {
   const cancelled = rules.cancelled.has(wanted) ? undefined : kept.find(({ isCancelled }) => isCancelled);
   const word = cancelled ?? kept.find(({ isCancelled, isOver }) => !isCancelled && !isOver);
@@ -150,7 +153,7 @@ function refuse(reason: Message): StatusPlan {
   return { kind: "refuse", reason };
 }
 
-/** A status as messages name it. */
+/** A status as messages show it. */
 export function named(status: string | null): string | Message {
   return status === null ? m.statuses.withoutStatus : JSON.stringify(status);
 }
@@ -169,19 +172,22 @@ function renderBody(
   return renderTemplate(rules.body, (name) => values.get(name));
 }
 
-/** Whether the order has the status and the request would say no more than what was sent for it last, or than the status alone says. */
+/**
+ * Whether the order has the status, and the body is equal to that of the last accepted request, or has nothing but the
+ * status.
+ */
 function saysNothingNew(body: string, status: string, order: RequestedOrder, rules: StatusRules): boolean {
   const last = order.lastSent?.status === status ? order.lastSent : { comment: null, data: null };
   try {
     return body === renderBody(rules, last, status, order.serviceId);
   } catch (error) {
-    // The template needs what the other one does not have.
+    // The template needs a value that the other one does not have.
     if (error instanceof RenderError) return false;
     throw error;
   }
 }
 
-/** The service's name for the status that the ERP wrote. A number is its digits: names are text on both sides. */
+/** The service's name for the ERP's status. A number counts as its digits, because names are text. */
 function serviceStatus(value: ColumnValue, rules: StatusRules): string {
   const text = keyText(value);
   if (text === undefined) throw new RenderError("status", describeUnusable(value));
@@ -195,7 +201,7 @@ function describeUnusable(value: ColumnValue): Message {
   return typeof value === "number" ? m.statuses.noNumber({ value: String(value) }) : m.statuses.binary;
 }
 
-/** What the body may name. The request's own names win over those in `data`. */
+/** Values for the body. The request's own names override those in `data`. */
 function valuesOf(
   wanted: Pick<WantedStatus, "comment" | "data">,
   status: string,
@@ -208,7 +214,7 @@ function valuesOf(
   return values;
 }
 
-/** A comment is text, also where it is written as a number. */
+/** A number counts as its digits. */
 function commentOf(value: ColumnValue): TemplateValue {
   if (value === null) return { kind: "null" };
   const text = keyText(value);
@@ -216,7 +222,7 @@ function commentOf(value: ColumnValue): TemplateValue {
   return { kind: "text", text };
 }
 
-/** The members of `data`, a JSON object. Of members with equal names the first counts, as for SQLite. */
+/** The members of `data`, a JSON object. Of equal names the first counts, as in SQLite. */
 function readData(value: ColumnValue): Map<string, TemplateValue> {
   const values = new Map<string, TemplateValue>();
   if (value === null || (typeof value === "string" && value.trim() === "")) return values;

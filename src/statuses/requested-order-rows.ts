@@ -1,6 +1,6 @@
 /*
- * What is stored of the order of a request: its status, and what has become of it since the request was made or left. Only reads. SQL,
- * because the ERP writes requests: ids and numbers of any size, and values too large to be read.
+ * The stored order of a request: its status, and its changes since the request was made or sent. Reads only. SQL,
+ * because the ERP writes requests: ids and numbers of any size, and values too large to read.
  */
 
 import { onlyValue } from "../database/only-row.ts";
@@ -10,7 +10,7 @@ import type { OrderMoves } from "./judge-status.ts";
 import { findCancellation, type RequestedOrder, type StatusEvent, type WantedStatus } from "./plan-status.ts";
 import { STAMP_CHARACTERS, unlessTooLarge } from "./status-rows.ts";
 
-/** The order of a request, whose id may be written in any case. */
+/** The order of a request, whose id may be in any case. */
 export function loadRequestedOrder(store: Store, orderId: string): RequestedOrder | undefined {
   const row = store
     .prepare<Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }>(
@@ -25,7 +25,7 @@ export function loadRequestedOrder(store: Store, orderId: string): RequestedOrde
   return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
 }
 
-/** Events of an order that are looked at for a cancellation: the newest. */
+/** Only the newest events are searched for a cancellation. */
 const EVENTS_SINCE = 1_000;
 
 interface KnownOrder {
@@ -33,14 +33,15 @@ interface KnownOrder {
   status: string | null;
   changedAt: string;
   known: number;
-  /** Undefined in the database: no event of that revision, or of one before it, is there any more. */
+  /** Null: that event, and those before it, were removed. */
   statusKnown: string | null;
   isKnown: 0 | 1;
 }
 
 /**
- * When, and as what, the order of a request was cancelled after the revision that the ERP has seen, whatever status it has by now: a service moves
- * a cancelled order on by itself (`refunded`, `archived`). A revision that the order has not got counts as none.
+ * When and with which status the order was cancelled after the revision that the ERP has seen, whatever its status is
+ * now: a service may move a cancelled order on (`refunded`, `archived`). A revision that the order does not have counts
+ * as none.
  */
 export function loadCancelledSince(
   store: Store,
@@ -79,28 +80,28 @@ function loadEventsSince(store: Store, id: bigint, order: KnownOrder): StatusEve
     .map((event) => ({ ...event, isOwn: event.isOwn === 1 }))
     .reverse();
   if (events.length > 0 || known > 0) return events;
-  // The history of so long ago was removed.
+  // Events of that time were removed.
   const orderId = onlyValue<string>(store, "SELECT order_id FROM orders WHERE order_key = ?", orderKey);
   return [{ was: null, status, at: changedAt, isOwn: loadLastSent(store, orderId)?.status === status }];
 }
 
-/** Orders that are looked at for the names of statuses: the newest. */
+/** Only the newest orders are searched for names of statuses. */
 const NAMING_ORDERS = 1_000;
 
-/** Whether a word is the status of some order. */
+/** Whether the word is the status of some order. */
 export function isStatusOfOrders(store: Store, word: string): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM (SELECT status FROM orders ORDER BY order_key DESC LIMIT ${NAMING_ORDERS}) WHERE status = ?)`;
   return onlyValue<number>(store, sql, word) === 1;
 }
 
-/** Whether the bridge has sent that status for an order that has not come back with it yet. */
+/** Whether we sent that status for the order and no read has shown it yet. */
 export function isOwnUnread(store: Store, orderId: string, status: string | null): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM status_requests
     WHERE order_id = ? AND state = 'sent' AND status_sent = ? AND echo IS NOT NULL)`;
   return onlyValue<number>(store, sql, orderId, status) === 1;
 }
 
-/** The last request that left for the order and was accepted. */
+/** The last accepted request of the order. */
 function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"] {
   const row = store
     .prepare<{ status: string | null; comment: ColumnValue; data: ColumnValue }>(
@@ -113,12 +114,12 @@ function loadLastSent(store: Store, orderId: string): RequestedOrder["lastSent"]
   return row ?? null;
 }
 
-/** Statuses of an order since a request left that are looked at: the newest. */
+/** Only the newest statuses since a request was sent count. */
 const STATUSES_SINCE = 100;
 
 /**
- * What became known of its order since a request left; nothing where what was known then is not.
- * @param status what the order has now
+ * What changed at the order since the request was sent; empty where its state at that time is unknown.
+ * @param status the order's present status
  */
 export function loadOrderMoves(store: Store, id: bigint, status: string | null): OrderMoves {
   const row = store
@@ -134,7 +135,7 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
     )
     .get({ id, status });
-  // Not of the same status: whether one of the two has come back is known from the other.
+  // Only requests with other statuses: whether one with this status has come back is known from the other one.
   const accepted = store
     .prepare<{ status: string | null; timestamp: string | null }>(
       `SELECT s.status_before AS status, substr(s.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestamp

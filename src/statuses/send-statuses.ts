@@ -1,9 +1,8 @@
 /*
- * Sends the statuses that the ERP asked for, an order's one strictly after the other. Keeps the rule that a request
- * whose outcome is unknown is never repeated blindly. After a crash anywhere a request is `pending` and has not left,
- * or `sending` and its order is read first. A request that cannot be settled waits until it is due again, which no pass
- * does: orders that fail never keep others waiting. When each is due is known to the process alone; after a restart all
- * of them are.
+ * Sends the ERP's status requests, one at a time per order. A request whose outcome is unknown is never repeated
+ * blindly. After a crash a request is `pending` and was not sent, or `sending`, and its order is read first. A request
+ * that cannot be settled waits for a time of its own, without delaying others. These times are in memory; after a
+ * restart all requests are due.
  */
 
 import type { Store } from "../database/store.ts";
@@ -41,19 +40,19 @@ const ECHOES_PER_PASS = 100;
 interface Waiting {
   /** Monotonic. */
   untilMs: number;
-  /** Statuses that the service had accepted when it first failed. */
+  /** Number of accepted statuses when it first failed. */
   accepted: number;
-  /** The service said that it has nothing there: the order, once that is known. */
+  /** Order id of the request, if the service answered that there is nothing at the path. */
   nowhere: string | undefined;
-  /** Waits for a read of its order. */
+  /** Set while it waits for a read of its order. */
   unread?: Unread;
 }
 
 interface Unread {
-  /** How often it was found so. */
+  /** How often it had to wait so. */
   times: number;
   orderId: string;
-  /** How the order stood. */
+  /** The order's revision then. */
   revision: number | undefined;
   isQueued: boolean;
 }
@@ -62,19 +61,19 @@ interface Pass {
   counts: Record<string, number>;
   signal: AbortSignal;
   breaker: Breaker;
-  /** Reads of orders whose status was accepted; they fail no request. */
+  /** Counts failed reads of orders whose status was accepted; they fail no request. */
   echoBreaker: Breaker;
-  /** Reads of orders before a request is settled. */
+  /** Reads of orders before their request is settled. */
   reads: ReadPass;
   steps: number;
   settled: number;
-  /** Requests that failed, and steps in which the service answered something well. */
+  /** Requests that failed; `answered`: steps that the service answered well. */
   failed: number;
   answered: number;
-  /** Requests whose orders are to be read before. */
+  /** Requests that wait for a read of their order. */
   waiting: number;
   failure: unknown;
-  /** Of a read: the order's own where the service answers for another one. */
+  /** Failure of a read: it concerns the order alone if the service answers for another one. */
   readFailure: unknown;
 }
 
@@ -85,7 +84,7 @@ export class SendStatuses implements Job {
   readonly #settler: StatusSettler;
   readonly #reader: OrderReader;
   readonly #waiting = new Map<bigint, Waiting>();
-  /** Orders that could not be read back: how often, and until when each waits (monotonic). */
+  /** Orders that could not be read back: number of tries, and until when each waits (monotonic). */
   readonly #unread = new Map<string, { times: number; untilMs: number }>();
 
   constructor(context: JobContext, settler: StatusSettler, reader: OrderReader) {
@@ -127,13 +126,13 @@ export class SendStatuses implements Job {
     return { outcome, counts, isLetIn, ...(dueInMs === undefined ? {} : { dueInMs }) };
   }
 
-  /** What single orders were answered is no failure of a pass while the service answers for another one. */
+  /** Failed reads of single orders do not fail the pass while the service answers for another order. */
   async #findReadFailure({ readFailure, settled, reads }: Pass): Promise<unknown> {
     if (readFailure === undefined || settled > 0) return undefined;
     return (await reads.findHealth()) === "well" ? undefined : readFailure;
   }
 
-  /** Takes the next request of each order until every one is settled or waits. */
+  /** Processes the next request of each order until all are settled or wait. */
   async #settleAll(pass: Pass): Promise<void> {
     for (;;) {
       const next = this.#loadDue(STEPS_PER_PASS);
@@ -146,7 +145,7 @@ export class SendStatuses implements Job {
     }
   }
 
-  /** The next request of each order that may be tried now, least tried first. */
+  /** Decides what is sent now: the next request of each order that is due, least tried first. */
   #loadDue(limit: number): StatusRequest[] {
     const nowMs = this.#context.clock.monotonicMs();
     return loadNextRequests(this.#context.store, limit + this.#waiting.size)
@@ -162,7 +161,7 @@ export class SendStatuses implements Job {
     return nowhere !== undefined && loadRequestedOrder(this.#context.store, nowhere)?.isRemoved === true;
   }
 
-  /** Whether more is known of the order than when its request was found to wait for it. */
+  /** Whether the order has changed or was read since its request began to wait. */
   #isSettled({ orderId, revision, isQueued }: Unread): boolean {
     const { store } = this.#context;
     if (isQueued && !isAwaited(store, orderId)) return true;
@@ -186,7 +185,7 @@ export class SendStatuses implements Job {
     try {
       step = await this.#settler.take(request, pass.counts, pass.signal);
     } catch (error) {
-      // What a stop has cut off says nothing of the request.
+      // A step that was aborted by a stop does not count as a failure.
       if (pass.signal.aborted) throw error;
       await this.#noteUnread(request, error, pass);
       return;
@@ -220,7 +219,10 @@ export class SendStatuses implements Job {
     }
   }
 
-  /** It may still arrive: nothing else of this order leaves before then, and a known failure waits longer each time. */
+  /**
+   * The status may still arrive: no other request of the order is sent before then, and each known failure doubles the
+   * wait.
+   */
   async #noteLost(request: StatusRequest, { untilMs, error }: Step & { kind: "lost" }, pass: Pass): Promise<void> {
     const { store, clock, client } = this.#context;
     const quietMs = untilMs - clock.monotonicMs();
@@ -233,7 +235,7 @@ export class SendStatuses implements Job {
     this.#noteFailure(request, error, pass, quietMs);
   }
 
-  /** The order could not be read, so that nothing is known of the request; what concerns all of them ends the pass. */
+  /** The order could not be read, so the outcome stays unknown. A failure that concerns all requests ends the pass. */
   async #noteUnread(request: StatusRequest, error: unknown, pass: Pass): Promise<void> {
     const { store, client } = this.#context;
     const reach = reachOf(error, request.attempts);
@@ -251,7 +253,7 @@ export class SendStatuses implements Job {
     if (!(await pass.reads.failed(orderId, error))) throw pass.reads.trouble;
   }
 
-  /** @throws what concerns every request, and what so many of them in a row failed with that it is the service's. */
+  /** @throws errors that concern all requests, and the failure of so many in a row that the service is failing */
   #noteFailure(request: StatusRequest, error: unknown, pass: Pass, leastMs = 0): void {
     pass.failed += 1;
     const reach = reachOf(error, request.attempts);
@@ -260,22 +262,22 @@ export class SendStatuses implements Job {
     const isOwn = this.#postponeFailed(request, error, leastMs);
     if (reach !== "record") throw error;
     if (isOwn && !isDefect(error)) return;
-    // The first time that an answer is lost is no failure yet: it may have arrived.
+    // A first lost answer is no failure yet, because the status may have arrived.
     if (!isFirst || leastMs === 0 || isDefect(error)) pass.failure = error;
     if (pass.breaker.fail()) throw error;
   }
 
-  /** Returns whether others are accepted meanwhile: then its failing says nothing about the service. */
+  /** Returns whether others were accepted meanwhile: then the failure is this request's own. */
   #postponeFailed(request: StatusRequest, error: unknown, leastMs = 0): boolean {
     const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
     const isFirst = !this.#waiting.has(request.id);
-    // A lost answer is looked for as soon as it can arrive no more, and only then waits for longer and longer.
+    // After a lost answer the order is read as soon as the request can no longer arrive; only then waits grow.
     const waitMs = leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedMs, statusRetryMs(request.attempts + 1));
     const isNowhere = error instanceof ServiceError && (error.status === 404 || error.status === 410);
     return this.#postpone(request, waitMs, isNowhere);
   }
 
-  /** Nothing was asked of the service. */
+  /** Waits for a read of the order; no request was made. */
   #postponeUnread(request: StatusRequest): void {
     const { store } = this.#context;
     const times = (this.#waiting.get(request.id)?.unread?.times ?? 0) + 1;
@@ -298,7 +300,7 @@ export class SendStatuses implements Job {
     return this.#settler.accepted > accepted;
   }
 
-  /** Orders whose new status is to be read back now, oldest first. */
+  /** Orders whose new status is due to be read back, oldest first. */
   #loadDueEchoes(): ReadableOrder[] {
     const { store, clock } = this.#context;
     const owed = loadOwedEchoes(store, ECHOES_PER_PASS + this.#unread.size);
@@ -321,7 +323,7 @@ export class SendStatuses implements Job {
     }
   }
 
-  /** The status has arrived; that the order cannot be read back now is no failure of the request. */
+  /** The status was accepted, so a failed read does not fail the request. */
   async #readBack(order: ReadableOrder, pass: Pass): Promise<void> {
     try {
       await this.#settler.readBack(order, pass.counts, pass.signal);
@@ -345,12 +347,12 @@ function isDefect(error: unknown): boolean {
   return asError(error).code === "internal";
 }
 
-/** Whether a read of the order waits, or what may be of it is about to be stored. */
+/** Whether a read of the order is queued, or a record that may be of it is about to be stored. */
 function isAwaited(store: Store, orderId: string): boolean {
   return loadQueuedRead(store, orderId) !== undefined || hasUnstored(store);
 }
 
-/** The failure of a pass in which single orders failed and nothing else was to be sent: it is reported, and holds nothing. */
+/** The error of a pass in which single orders failed and nothing else was due: it is reported and holds nothing. */
 function ofOneOrder(error: unknown): BridgeError {
   const { code, text, hint } = asError(error);
   return new BridgeError(code, text, { cause: error, ...(hint === undefined ? {} : { hint }) });

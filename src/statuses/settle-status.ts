@@ -1,6 +1,7 @@
 /*
- * Brings one status request one step further: decides what is asked of the service next, and marks what leaves. `sending` is committed with
- * the status then known before the request leaves, so that nothing is ever sent again blindly; `answered-status.ts` says what the answer shows.
+ * Advances one status request by one step: decides the next request to the service, and marks what is sent. `sending`
+ * is committed with the order's status before the request is sent, so that nothing is repeated blindly;
+ * `answered-status.ts` interprets the answer.
  */
 
 import { isStrictlyNewer } from "../answers/timestamp.ts";
@@ -32,16 +33,16 @@ import {
   saveRequestError,
 } from "./status-rows.ts";
 
-/** Of more than these is read once more than needed. */
+/** Limit of remembered orders; a forgotten one costs one more read. */
 const LOOKED_MAX = 10_000;
-/** How long a read before a status leaves stands for the changes that are not followed. */
+/** How long a read replaces following changes, before a status is sent. */
 const READ_FOR_MS = 60_000;
 
 interface Begun {
   plan: StatusPlan;
   order: RequestedOrder | undefined;
   isLookedAt: boolean;
-  /** Nothing shows what the service has of the order by now: it is read before its status leaves. */
+  /** The order must be read before its status is sent, because changes were not followed. */
   isReadFirst: boolean;
 }
 
@@ -53,7 +54,7 @@ export class StatusSettler {
   readonly #looked = new Set<bigint>();
   /** Requests whose order was read because changes are not followed, and when (monotonic). */
   readonly #readFirst = new Map<bigint, number>();
-  /** The newest run at the start. */
+  /** Number of the newest run at the start. */
   readonly #runAtStart: number;
   readonly #answered: AnsweredStatus;
 
@@ -65,23 +66,23 @@ export class StatusSettler {
     this.#answered = new AnsweredStatus(context, options, { reader, looked: this.#looked });
   }
 
-  /** How many statuses the service has accepted since the start. */
+  /** Number of statuses that the service accepted since the start. */
   get accepted(): number {
     return this.#answered.accepted;
   }
 
-  /** Whether a request that was refused is worth asking again at once. */
+  /** Whether a refused request is due immediately. */
   isEvidenced(id: bigint): boolean {
     return this.#answered.isEvidenced(id);
   }
 
-  /** Nothing is remembered of requests that are not open any more. */
+  /** To be called for requests that are no longer open. */
   forget(id: bigint): void {
     this.#readFirst.delete(id);
     this.#answered.forget(id);
   }
 
-  /** @throws what concerns this order alone, and what stops the program or the database. */
+  /** @throws what concerns this order alone, and what stops the program or the database */
   async take(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
     this.#answered.noteAsked(request.id);
     if (request.state === "sending") return await this.#resolveFound(request, counts, signal);
@@ -90,13 +91,15 @@ export class StatusSettler {
       return await this.#act(request, planned, counts, signal);
     const { method } = this.#options.rules;
     const turn = await turnOfStatus(this.#context.client, { method, path: planned.plan.path, signal });
-    // Others have stored meanwhile what they read. Decided and marked in one transaction, and sent with nothing in between.
+    // Decides again, because other jobs may have stored changes during the wait. The order matters:
+    // 1. The decision and the mark `sending` are committed in one transaction.
+    // 2. Only then the request is sent (`#act`), with nothing in between.
     const begun = commitAtOnce(this.#context, () => this.#begin(request.id, { mayLeave: true }));
     if (begun === undefined) return { kind: "again" };
     return await this.#act(request, begun.value, counts, signal, turn);
   }
 
-  /** @param turn where the request was marked as about to leave */
+  /** @param turn given where the request was marked as `sending` */
   async #act(
     request: StatusRequest,
     begun: Begun | undefined,
@@ -123,9 +126,8 @@ export class StatusSettler {
   }
 
   /**
-   * An earlier attempt was refused, and the order was not looked at since: a refusal that came from somewhere else than
-   * the service may hide that it has the status. Or the stored order has the status, and is older than the request: it may
-   * have another one by now.
+   * Reads the order. Either an earlier attempt was refused, and the refusal, if it is not from the service itself, may
+   * hide that the order has the status; or the stored order has the status, but was stored before the request was made.
    */
   async #look(
     request: StatusRequest,
@@ -145,7 +147,7 @@ export class StatusSettler {
           markRequestRefused(store, id, { httpStatus, reason, at });
           return reason;
         }
-        // It may have been there since, and have been moved on from.
+        // The order may have had the status since, and have been moved on.
         const isShown =
           seen.status === statusSent || loadOrderMoves(store, id, null).statusesSince.includes(statusSent);
         if (!isShown) return "again";
@@ -164,7 +166,10 @@ export class StatusSettler {
     return found === "sent" || found === "already" ? { kind: "settled", as: found } : refused(this.#context, id, found);
   }
 
-  /** The order may have been cancelled while nobody followed its changes. What is read is stored, and the request is decided anew. */
+  /**
+   * Reads and stores the order, which may have been cancelled while changes were not followed; then the request is
+   * decided again.
+   */
   async #readBefore(
     id: bigint,
     order: RequestedOrder,
@@ -179,7 +184,7 @@ export class StatusSettler {
     return { kind: "again" };
   }
 
-  /** Reads an order whose new status was accepted, so that its echo is known. */
+  /** Reads an order whose new status was accepted, so that the change counts as the ERP's own. */
   async readBack(order: ReadableOrder, counts: Record<string, number>, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     addCount(counts, "requests");
@@ -193,7 +198,10 @@ export class StatusSettler {
     );
   }
 
-  /** Inside a transaction: reads and decides, and settles what needs no request. One that `mayLeave` is marked as about to. */
+  /**
+   * To be called inside a transaction: decides, and settles what needs no request. Where `mayLeave`, a request to be
+   * sent is marked as `sending`.
+   */
   #begin(id: bigint, { mayLeave }: { mayLeave: boolean }): Begun | undefined {
     const { store, clock, client } = this.#context;
     const request = loadOpenRequest(store, id);
@@ -203,6 +211,7 @@ export class StatusSettler {
     const kept = this.#keptWordsOf(request.orderId, at);
     const order = loadRequestedOrder(store, request.orderId);
     const cancelledSince = loadCancelledSince(store, id, rules.cancelled);
+    // Decides what is sent.
     const plan = planStatus({ ...request, cancelledSince, kept }, order, rules);
     if (plan.kind === "wait") saveRequestError(store, id, plan.reason);
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
@@ -222,7 +231,7 @@ export class StatusSettler {
     return { plan, order, isLookedAt, isReadFirst };
   }
 
-  /** After a start, and after a time in which changes could not be followed, a cancellation may not be known yet. */
+  /** After a start, and after a time in which changes were not followed, a cancellation may be unknown. */
   #isReadFirst(id: bigint): boolean {
     const { store, clock } = this.#context;
     const readMs = this.#readFirst.get(id);
@@ -230,7 +239,7 @@ export class StatusSettler {
     return !isFollowed(store, { sinceRun: this.#runAtStart, nowMs: clock.nowMs() });
   }
 
-  /** What our own statuses have left at an order is no other client's status. */
+  /** Without our own statuses, which are not another client's. */
   #keptWordsOf(orderId: string, at: string): KeptWord[] {
     const { store } = this.#context;
     const order = loadRequestedOrder(store, orderId);
@@ -238,12 +247,12 @@ export class StatusSettler {
     return this.#reader.keptWordsOf(order, at).filter(({ status }) => !isOwnUnread(store, order.orderId, status));
   }
 
-  /** A request that was found `sending`: a crash, a stop or a failed read has left it so. */
+  /** A request in state `sending`, left by a crash, a stop or a failed read. */
   async #resolveFound(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
     const { store } = this.#context;
     const order = loadRequestedOrder(store, request.orderId);
     if (order === undefined || request.statusSent === null) {
-      // No request of ours has left for it: another client wrote the state.
+      // We sent no request for it: another client wrote the state.
       await commit(this.#context, signal, () => markPendingAgain(store, request.id, null));
       return { kind: "again" };
     }
@@ -254,8 +263,8 @@ export class StatusSettler {
 }
 
 /**
- * What the service has said of an order last, where that could not be stored before its request leaves: found afterwards, it is no change since. The
- * status that is sent is left out: by that alone it shows that the request has arrived.
+ * The last status from the service that could not be stored before the request is sent: if a read shows it afterwards,
+ * it is no change since. The status to be sent is left out, because it shows that the request has arrived.
  */
 function lastSaid(
   kept: readonly KeptWord[],
@@ -271,8 +280,8 @@ function lastSaid(
 }
 
 /**
- * Whether a request was refused, in whatever words, and may all the same have been what gave the order the status. One that sets the
- * status which the order had before cannot be recognised by it.
+ * Whether a request was refused, but may have set the status after all, so that the order must be read. A request for
+ * the status that the order already had cannot be recognised by it.
  */
 function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
   const { id, wasAnswered, statusSent, statusBefore } = request;

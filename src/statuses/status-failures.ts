@@ -1,4 +1,4 @@
-/* What is written and reported of a status that was not accepted. */
+/* Errors and reports of statuses that were not accepted. */
 
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -10,7 +10,7 @@ import { ServiceError } from "../service/service-error.ts";
 import { named } from "./plan-status.ts";
 import type { NewFormAnswer } from "./status-rows.ts";
 
-/** The end of a request that the service has refused. */
+/** Ends a request that the service refused. */
 export function refused({ log }: JobContext, id: bigint, reason: Message): { kind: "settled"; as: "refused" } {
   log.warn({ request: String(id) }, m.statuses.refused({ id: String(id), reason }));
   return { kind: "settled", as: "refused" };

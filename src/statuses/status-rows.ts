@@ -1,9 +1,9 @@
 /*
- * The statuses that the ERP requests: an outbox, in order for each order of the shop. A request is `sending` from
- * before its request leaves until its outcome is known, so that after a crash in the middle nothing is sent again
- * before the order was read. Every update names the state it expects: the ERP may change or delete its rows at any time.
- * `echo` says whether the status has come back with the order since; until then that change is our own.
- * SQL, because the ERP writes this table: ids and numbers of any size, which drizzle cannot read, and values too large to be read.
+ * Status requests of the ERP: an outbox, ordered per order. A request is `sending` from before it is sent until its
+ * outcome is known, so that after a crash nothing is sent again before the order was read. Every update names the
+ * expected state, because the ERP may change or delete its rows at any time. `echo` shows whether the status has come
+ * back with the order; until then that change is our own. SQL, because the ERP writes this table: ids and numbers of
+ * any size, which drizzle cannot read, and values too large to read.
  */
 
 import { onlyValue } from "../database/only-row.ts";
@@ -17,13 +17,13 @@ import type { Old } from "../pass/runs.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import type { RequestedOrder, WantedStatus } from "./plan-status.ts";
 
-/** Column values together larger than this are never read: a status needs no megabyte. */
+/** Larger values (together) are not read: a status needs no megabyte. */
 const VALUES_BYTES_MAX = 1_000_000;
-/** An id has 36 characters; whatever is longer is none. */
+/** An id has 36 characters. */
 const ID_CHARACTERS = 64;
-/** Longer than any time that can be read. */
+/** Longer than any timestamp. */
 export const STAMP_CHARACTERS = 64;
-/** Written by the ERP, this column may hold the largest integer there is. */
+/** The ERP may write the largest integer into this column. */
 const ATTEMPTS_MAX = 1_000_000;
 export interface StatusRequest extends WantedStatus {
   id: bigint;
@@ -31,11 +31,11 @@ export interface StatusRequest extends WantedStatus {
   attempts: number;
   statusSent: string | null;
   statusBefore: string | null;
-  /** The service has answered it, and has not accepted it. */
+  /** The service has answered it without accepting it. */
   wasAnswered: boolean;
 }
 
-/** As SQLite gives it, integers without loss: the ERP may have written any. */
+/** As SQLite returns it, integers without loss: the ERP may have written any. */
 type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8" | "wasAnswered"> & {
   isTooLarge: bigint;
   attempts: bigint;
@@ -53,8 +53,8 @@ const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.sta
 const OPEN = "state IN ('pending', 'sending')";
 
 /**
- * The next request of each order, least tried first, so that an order that cannot be settled never keeps others
- * waiting. One that is `sending` comes before all others of its order, whatever ids the ERP gave them.
+ * The next request of each order, least tried first, so that an order that cannot be settled does not block others. A
+ * `sending` one comes before all others of its order, whatever ids the ERP gave them.
  */
 export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
   const rows = store
@@ -73,21 +73,21 @@ export function loadNextRequests(store: Store, limit: number): StatusRequest[] {
   return rows.map((row) => readRow(store, row));
 }
 
-/** Whether another request of the same order waits for this one to be settled. */
+/** Whether another request of the order waits for this one. */
 export function hasOtherRequest(store: Store, id: bigint): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM status_requests r JOIN status_requests o ON o.order_id = r.order_id
     WHERE r.id = ? AND o.id <> r.id AND o.${OPEN})`;
   return onlyValue<number>(store, sql, id) === 1;
 }
 
-/** Whether the changes of orders have been followed to their end since the request was made: what is stored shows what came before it. */
+/** Whether changes were followed completely since the request was made, so that the stored order is current. */
 export function isFollowedSince(store: Store, id: bigint): boolean {
   const sql = `SELECT (SELECT started_at FROM runs WHERE job = 'updates' AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)
     > substr(requested_at, 1, ${STAMP_CHARACTERS}) FROM status_requests WHERE id = ?`;
   return onlyValue<number | null>(store, sql, id) === 1;
 }
 
-/** The request as it stands now; undefined where it is no longer open. */
+/** The request's present row; undefined where it is no longer open. */
 export function loadOpenRequest(store: Store, id: bigint): StatusRequest | undefined {
   const row = store
     .prepare<RequestRow>(`SELECT ${COLUMNS} FROM status_requests r WHERE r.id = ? AND r.${OPEN}`)
@@ -107,7 +107,7 @@ function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "dat
   return onlyValue<Buffer>(store, `SELECT CAST(${column} AS BLOB) FROM status_requests WHERE id = ?`, id);
 }
 
-/** The method and path under which the service has once accepted a status. */
+/** Key of the method and path under which the service has accepted a status. */
 const PATH_ROLE = "status.path";
 
 export function hasStatusPathMatched(store: Store, path: string): boolean {
@@ -118,14 +118,14 @@ export function saveStatusPathMatched(store: Store, path: string, at: string): v
   upsertRow(store, matchedPaths, { role: PATH_ROLE, path, matchedAt: at }, { key: ["role", "path"], set: [] });
 }
 
-/** The request is about to leave. From here on only an answer or a read of the order shows what became of it. */
+/** To be called before the request is sent. From here on only an answer or a read of the order shows its outcome. */
 export function markSending(
   store: Store,
   id: bigint,
   sent: {
     status: string;
     before: Pick<RequestedOrder, "status" | "revision" | "updatedAt"> | undefined;
-    /** By the service's own clock, where it sends one. */
+    /** By the service's clock, where known. */
     leftAt: string | null;
     at: string;
   },
@@ -142,7 +142,7 @@ export function markSending(
   );
 }
 
-/** The order has the status. Where it has not come back with the order yet, a read of the order is due. */
+/** The service accepted the status, or the order has it. If no read has shown it yet, a read becomes due. */
 export function markSent(store: Store, id: bigint, answer: { httpStatus: number | null; at: string }): boolean {
   const isSent =
     store
@@ -156,7 +156,7 @@ export function markSent(store: Store, id: bigint, answer: { httpStatus: number 
   return isSent;
 }
 
-/** @param answer `mayArrive`: the status may still be seen on the order, which then settles the request after all. */
+/** @param answer `mayArrive`: a read may still show the status, which then settles the request as sent */
 export function markRequestRefused(
   store: Store,
   id: bigint,
@@ -173,7 +173,7 @@ export function markRequestRefused(
   );
 }
 
-/** Nothing has arrived: the request waits as before. */
+/** The request had no effect and waits as before. */
 export function markPendingAgain(
   store: Store,
   id: bigint,
@@ -192,22 +192,25 @@ export function markPendingAgain(
     .run(failure.httpStatus, store.textOf(failure.reason), id);
 }
 
-/** The new form in which a request was answered. */
+/** A new form of answer to the request. */
 export interface NewFormAnswer {
   form: AnswerForm;
-  /** When it was answered so first. */
+  /** When it first came. */
   at: string;
-  /** How often it was sent again since, because its order did not show it. */
+  /** How often the request was sent again because the order did not show the status. */
   repeats: number;
-  /** Another status of the order than the one that was sent, which the answer showed: no acceptance is learned from it. */
+  /** Another status that the answer showed for the order; no acceptance is learned from it. */
   shown?: string;
-  /** Another status was accepted since: with `shown` alone, which a refusal needs. */
+  /** Another request was accepted since; only used with `shown`, for which a refusal needs it. */
   isOtherAccepted?: boolean;
-  /** The status of an answer that shows another status again, after another one was accepted: a refusal, where the order is as before. */
+  /**
+   * HTTP status of a repeated answer with another status, after another request was accepted: a refusal if the order is
+   * unchanged.
+   */
   refusedWith?: number;
 }
 
-/** Nothing where the column holds what the bridge has not written. */
+/** Undefined where the column was not written by the bridge. */
 export function loadNewForm(store: Store, id: bigint): NewFormAnswer | undefined {
   const row = store
     .prepare<{ text: string | null }>("SELECT new_form AS text FROM status_requests WHERE id = ?")
@@ -224,7 +227,7 @@ export function saveNewForm(store: Store, id: bigint, answer: NewFormAnswer): vo
   store.prepare(`UPDATE status_requests SET new_form = ? WHERE id = ? AND ${OPEN}`).run(JSON.stringify(answer), id);
 }
 
-/** A status was accepted: what is answered with another status again from now on, is refused. */
+/** A status was accepted: from now on an answer that shows another status again is a refusal. */
 export function noteOtherAccepted(store: Store, accepted: bigint): void {
   store
     .prepare(
@@ -235,7 +238,7 @@ export function noteOtherAccepted(store: Store, accepted: bigint): void {
     .run(accepted);
 }
 
-/** A person says that the answers in new forms were acceptances. Returns how many requests waited for that. */
+/** A person decides that answers in new forms were acceptances. Returns the number of requests affected. */
 export function acceptNewForms(store: Store, at: string): number {
   const accepted = store
     .prepare<bigint>(
@@ -257,7 +260,7 @@ export function hasNewForms(store: Store): boolean {
   );
 }
 
-/** The outcome is still unknown, and others go first. */
+/** The outcome is still unknown; other requests are tried first. */
 export function markUnsettled(store: Store, id: bigint, reason: Message): void {
   store
     .prepare(
@@ -266,14 +269,14 @@ export function markUnsettled(store: Store, id: bigint, reason: Message): void {
     .run(store.textOf(reason), id);
 }
 
-/** Why it is not settled yet; its attempt was counted when it left. */
+/** Why the request is not settled; its attempt was counted when it was sent. */
 export function saveRequestError(store: Store, id: bigint, reason: Message): void {
   store
     .prepare(`UPDATE status_requests SET last_error = @text WHERE id = @id AND ${OPEN} AND last_error IS NOT @text`)
     .run({ text: store.textOf(reason), id });
 }
 
-/** Since when the order of a request is found changed by another client; as the clock of this machine showed it. */
+/** Since when the order is found changed by another client, by this machine's clock. */
 export function loadUnshownSince(store: Store, id: bigint): string | null {
   const sql = `SELECT substr(unshown_since, 1, ${STAMP_CHARACTERS}) FROM status_requests WHERE id = ?`;
   return onlyValue<string | null>(store, sql, id);
@@ -298,7 +301,10 @@ export function loadOwedEchoes(store: Store, limit: number): { orderId: string; 
     .all(limit);
 }
 
-/** The order was read after our status had been accepted: the read is no longer due, whether it showed the status or not. Returns whether it did. */
+/**
+ * The order was read after our status was accepted, so no read is due any more. Returns whether the read showed the
+ * status.
+ */
 export function markEchoesRead(store: Store, orderId: string, status: string | null): boolean {
   const read = store
     .prepare<string | null>(
@@ -310,12 +316,12 @@ export function markEchoesRead(store: Store, orderId: string, status: string | n
   return read.every((echo) => echo === null);
 }
 
-/** Reads that have failed for so long are given up: the updates show what became of the order. */
+/** Gives up reads that failed for so long; the change list shows the order's state. */
 export function forgetOldEchoes(store: Store, at: string): void {
   store.prepare(`UPDATE status_requests SET echo = NULL WHERE echo = 'owed' AND NOT ${ECHO_IS_FRESH}`).run({ at });
 }
 
-/** Removes requests that were sent before `before` and have come back with their order, a bounded number at a time. */
+/** Removes requests that were sent before `before` and have come back with their order, at most `limit`. */
 export function deleteSentBefore(store: Store, { upTo, before, now }: Old, limit: number): number {
   return store
     .prepare(
