@@ -98,7 +98,7 @@ export const OPEN_QUESTIONS: readonly OpenQuestion[] = [
   {
     question: m.questions.errors,
     keys: [],
-    note: `${NO_KEY}: errors are told apart by their class; one that is not known holds its flow and blames no record.`,
+    note: `${NO_KEY}: errors are distinguished by their class; an unknown one holds its flow and blames no record.`,
   },
   {
     question: m.questions.version,

@@ -90,7 +90,7 @@ const TEXTS: Readonly<Record<string, string>> = {
     "Retry-After соблюдается, 413 уменьшает порцию вдвое, пачка любого размера сохраняется по частям.",
   "No key depends on it: the status decides, and the words are only shown.":
     "Ни один ключ от этого не зависит: решает статус, слова только показываются.",
-  "No key depends on it: errors are told apart by their class; one that is not known holds its flow and blames no record.":
+  "No key depends on it: errors are distinguished by their class; an unknown one holds its flow and blames no record.":
     "Ни один ключ от этого не зависит: ошибки различаются по классу; незнакомая останавливает свой обмен и не винит ни одной записи.",
   "No key depends on it: the paths of the 1C endpoints are those of /api/v1; a change of shape shows as an error, not as silence.":
     "Ни один ключ от этого не зависит: пути для 1С — из /api/v1; изменение вида проявится ошибкой, а не тишиной.",

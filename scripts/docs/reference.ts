@@ -26,8 +26,8 @@ const HEAD = `# Configuration
 
 <!-- Written by scripts/write-config-docs.ts from src/config; do not edit by hand. -->
 
-One YAML file, \`/etc/erp-bridge/config.yaml\` unless told otherwise. \`erp-bridge init\` writes one with every key explained
-(the same as \`config/config.example.yaml\`), \`erp-bridge check\` reads it and tells everything that is wrong at once,
+One YAML file, \`/etc/erp-bridge/config.yaml\` unless another one is named. \`erp-bridge init\` writes one with every key explained
+(the same as \`config/config.example.yaml\`), \`erp-bridge check\` reads it and shows all its errors at once,
 \`erp-bridge config show\` prints what is in effect, and \`erp-bridge config schema\` prints a JSON Schema for editors.
 
 - Unknown and duplicate keys, wrong units and wrong types are errors. A group without keys stands for its defaults.

@@ -18,7 +18,7 @@ function group<S extends z.ZodRawShape>(shape: S) {
 const NAME = z.union([text, texts, z.null()], { error: "expected text, a list of texts or null" });
 export type Name = z.infer<typeof NAME>;
 
-/** The confirm of what was confirmed before, or of what was never handed out. */
+/** The confirm of what was confirmed before, or of what was never delivered. */
 const CONFIRM_ANSWER = z.literal([200, 404, 409, 410]);
 
 /** The answer to an import. */
@@ -108,7 +108,7 @@ const UPDATES = group({
   keeps: z.enum(["oldest", "newest", "first-ids"]).default("oldest"),
   /** How a page is sorted. */
   order: z.enum(["ascending", "descending", "shuffled", "ids"]).default("ascending"),
-  /** Whose changes are listed: of orders that were handed out, of those whose confirm was accepted, or of all. */
+  /** Whose changes are listed: of orders that were delivered, of those whose confirm was accepted, or of all. */
   scope: z.enum(["handed-out", "confirmed", "all"]).default("handed-out"),
   /** The newest change of each order, or every change. */
   history: z.enum(["latest", "log"]).default("latest"),
@@ -168,7 +168,7 @@ const IMPORTS = {
 
 /** Every switch of the sandbox, its values safe to write as JSON. The defaults fit the default configuration of the bridge. */
 const OPTIONS = group({
-  /** `repeat`: the same batch until it is confirmed; `next`: each GET hands out the following one. */
+  /** `repeat`: the same batch until it is confirmed; `next`: each GET delivers the following one. */
   handOut: z.enum(["repeat", "next"]).default("repeat"),
   /** With `next`: when an unconfirmed batch is served again; null never, `cycle` when nothing new is left. */
   redeliverAfterMs: z
@@ -178,7 +178,7 @@ const OPTIONS = group({
   batchSize: whole(1).default(100),
   /** How a batch is named. */
   batchIdKind: z.enum(["string", "number", "huge-number", "none"]).default("string"),
-  /** How many orders of the batch before are handed out again with each new batch. */
+  /** How many orders of the batch before are delivered again with each new batch. */
   batchOverlap: whole(0).default(0),
   /** Whether a batch names its first order twice, the second time as it was one version ago. */
   batchTwice: z.enum(["no", "equal", "older"]).default("no"),
@@ -187,10 +187,10 @@ const OPTIONS = group({
    * have; their ids; that nothing is missing; that nothing was left out.
    */
   batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
-  /** Each hand-out of a batch names it anew; every name of it is good for a confirm. */
+  /** Each delivery of a batch names it anew; every name of it is good for a confirm. */
   batchLeases: z.boolean().default(false),
   /**
-   * How long before its first hand-out a batch was formed: it holds its records as they were then, however often it is handed out. null:
+   * How long before its first delivery a batch was formed: it holds its records as they were then, however often it is delivered. null:
    * as they are.
    */
   batchFormedMs: whole(0).nullable().default(null),
@@ -207,15 +207,15 @@ const OPTIONS = group({
   /** Confirms are answered well, and forgotten. */
   confirmsForgotten: z.boolean().default(false),
   /**
-   * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was handed out so far; `everything`
-   * also what no batch has held yet, which is then never handed out.
+   * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was delivered so far; `everything`
+   * also what no batch has held yet, which is then never delivered.
    */
   confirmForm: z.enum(["batch_id", "order_ids", "all", "everything"]).default("batch_id"),
   /** Where the confirm's body names them; null: at the form's own name. */
   confirmKey: texts.nullable().default(null),
   /** The answer to a confirm of what was confirmed before: 200, 404, 409 or 410. */
   confirmRepeated: CONFIRM_ANSWER.default(200),
-  /** The answer to a confirm of what was never handed out: 200, 404, 409 or 410. */
+  /** The answer to a confirm of what was never delivered: 200, 404, 409 or 410. */
   confirmUnknown: CONFIRM_ANSWER.default(404),
   /** How `no orders` and `no changes` look. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
