@@ -86,8 +86,8 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "test/mirror/up.test.ts",
     "what a restored PostgreSQL lacks is deleted in the shop",
     {
-      find: 'remote: either.map((table) => ({ kind: "kept", table }))',
-      replace: 'remote: either.map((table) => ({ kind: "local", table }))',
+      find: 'remote: either.filter(isKept).map((table) => ({ kind: "kept", table }))',
+      replace: 'remote: either.filter(isKept).map((table) => ({ kind: "local", table }))',
     },
     "src/mirror/up/plan-walk.ts",
   ),

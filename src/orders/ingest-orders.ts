@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { textOf } from "../answers/json-text.ts";
 import { canonicalJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
-import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import { isOlder, readTimestamp } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
 import type { Store } from "../database/store.ts";
@@ -275,14 +275,20 @@ function wasLeft(
   return wasListed(store, { orderId, timestamp: updatedAt }, rules.plan.timezone);
 }
 
-/** Whether a batch's record has a timestamp after its request, which then proves nothing about its age. */
+/** A service's database and its web server may have clocks that differ by this. */
+const CLOCKS_DIFFER_NS = 15n * 60n * 1_000_000_000n;
+
+/** Whether a batch's record has a timestamp long after its request, which then proves nothing about its age. */
 function isOfFuture(
   { store, mapping, rules, askedAt }: IngestOptions,
   { orderId }: GoodRecord,
   { updatedAt }: OrderValues,
 ): boolean {
   if (mapping.source !== "batch" || loadQueuedRead(store, orderId) !== undefined) return false;
-  return isStrictlyNewer(updatedAt, askedAt ?? null, rules.plan.timezone);
+  const { timezone } = rules.plan;
+  const changedNs = readTimestamp(updatedAt, timezone)?.instantNs;
+  const askedNs = readTimestamp(askedAt ?? null, timezone)?.instantNs;
+  return changedNs !== undefined && askedNs !== undefined && changedNs > askedNs + CLOCKS_DIFFER_NS;
 }
 
 /** Stores a cancellation that this record overtakes. Returns whether there was one. */
