@@ -150,7 +150,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "pending cleared without its revision",
     OUTBOX,
-    "  // Fenced by the value that was sent: a newer one goes on waiting.\n",
+    "  // Fenced by the value that was sent: a row with a newer value keeps waiting.\n",
     '  store.prepare("DELETE FROM feed_dirty WHERE feed_id = ? AND k0 IN (SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL)").run(rules.feedId);\n',
   ),
   one(
