@@ -1,6 +1,6 @@
 /*
- * Statuses that the ERP requests, from PostgreSQL into the shop's own table, each once: the client's UUID is stored
- * beside the new row in the transaction that makes it. SQL, because the ERP writes that table: ids of any size.
+ * Copies the ERP's status requests from PostgreSQL into the shop's table, each exactly once: the client's UUID is stored in
+ * the transaction that inserts the row. SQL, because the ERP writes that table too, with ids of any size.
  */
 
 import type { Store } from "../../database/store.ts";
@@ -21,8 +21,8 @@ interface LocalRequest {
 }
 
 /**
- * `isAgain`: the shop's database went back, so that a request that it lacks may have been sent before: it is sent only after
- * the order was read.
+ * `isAgain`: the shop's database was restored, so a request that it lacks may already have been sent: the order is read
+ * before it is sent.
  */
 export interface RequestRules {
   isAgain: boolean;
@@ -32,7 +32,7 @@ export interface RequestRules {
 }
 
 export interface AppliedRequest {
-  /** Why it is refused; null: it is not. */
+  /** Why the request is refused; null where it is not. */
   reason: string | null;
   isNew: boolean;
 }
@@ -62,7 +62,7 @@ function addRequest(
     store
       .prepare("INSERT INTO mirror_requests (request_uuid, request_id, taken_at) VALUES (?, ?, ?)")
       .run(id, requestId, rules.at);
-  // Another database of this shop has dealt with it.
+  // Another database of this shop has processed it.
   if (request.state !== "pending" && !(rules.isAgain && request.state === "sending")) {
     save(null);
     return NOTHING_NEW;
@@ -92,7 +92,7 @@ function addRequest(
   return { reason: null, isNew: true };
 }
 
-/** The ERP has deleted it: it is not sent, unless it has left already. */
+/** Cancels a request that the ERP has deleted, unless it was already sent. */
 function takeBack(store: Store, id: string, requestId: bigint): void {
   const { changes } = store.prepare("DELETE FROM status_requests WHERE id = ? AND state = 'pending'").run(requestId);
   if (changes > 0) store.prepare("DELETE FROM mirror_requests WHERE request_uuid = ?").run(id);
@@ -122,7 +122,7 @@ function compareRequest(store: Store, requestId: bigint, request: RemoteRequest)
       .run(orderId, status, comment, data, knownRevision, requestId);
     return null;
   }
-  // PostgreSQL was restored to before its outcome.
+  // PostgreSQL was restored to a state before the outcome.
   if (local?.state !== request.state) noteOutcome(store, requestId);
   return isSame ? null : String(m.mirror.requestLeft);
 }
@@ -137,7 +137,7 @@ export interface OutcomeNote {
   outcome: Outcome;
 }
 
-/** The next outcomes that PostgreSQL does not have. */
+/** The next outcomes that are not yet written to PostgreSQL. */
 export function listOutcomes(store: Store, limit: number): OutcomeNote[] {
   return store
     .prepare<Outcome & { noteId: number }>(
@@ -156,7 +156,7 @@ export function hasOutcomes(store: Store): boolean {
   return store.prepare("SELECT 1 FROM mirror_changes WHERE kind = 'request' LIMIT 1").get() !== undefined;
 }
 
-/** Exactly these: an outcome that changed since has another note. */
+/** Deletes exactly these notes: an outcome that changed since has a new one. */
 export function deleteOutcomeNotes(store: Store, noteIds: readonly number[]): void {
   const drop = store.prepare("DELETE FROM mirror_changes WHERE id = ? AND kind = 'request'");
   for (const id of noteIds) drop.run(id);
@@ -172,7 +172,7 @@ export function listRequestIds(store: Store, after: number, limit: number): numb
     .map(({ id }) => id);
 }
 
-/** Their outcomes go to PostgreSQL once more. */
+/** Makes the outcomes of these requests be written to PostgreSQL again. */
 export function noteOutcomes(store: Store, requestIds: readonly number[]): void {
   for (const id of requestIds) noteOutcome(store, id);
 }

@@ -1,4 +1,4 @@
-/* Writes what one round has read into the shop's own tables: the second step of a round (`up.ts`), in SQLite. */
+/* Writes the rows read by a round into the shop's tables: step 2 of a round (`up.ts`), in SQLite. */
 
 import type { Store } from "../../database/store.ts";
 import { addCount, type Counts } from "../../pass/counts.ts";
@@ -11,17 +11,17 @@ import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./e
 import { keptAfter, type Walk } from "./plan-walk.ts";
 import type { TouchedRequest, Verdict } from "./remote-rows.ts";
 
-/** What a round has read. */
+/** The rows and notes read by a round. */
 export interface Round {
   rows: readonly TouchedRow[];
   requests: readonly TouchedRequest[];
-  /** The notes that it answers. */
+  /** Ids of the processed notes. */
   ids: readonly string[];
-  /** The shop's database went back: a request that it lacks may have been sent before. */
+  /** The shop's database was restored: a request that it lacks may already have been sent. */
   isAgain: boolean;
-  /** Requests whose outcomes are to be written once more. */
+  /** Requests whose outcomes are written again. */
   outcomesOf: readonly number[];
-  /** Its number; undefined in the middle of a walk, which begins anew where it is broken off. */
+  /** The round's number; undefined inside a walk, which restarts where it is interrupted. */
   upNo: number | undefined;
   /** The walk that ends with it. */
   ended: Walk | undefined;
@@ -44,7 +44,7 @@ export class Application {
     this.#statusMap = statusMap;
   }
 
-  /** In one transaction; where a row ends that, each row has one of its own. */
+  /** Applies all rows in one transaction; where a row aborts it, in one transaction per row. */
   async apply(save: Save): Promise<Verdict[]> {
     try {
       let verdicts: Verdict[] = [];
@@ -81,7 +81,7 @@ export class Application {
 
   #each(): { key: Omit<Verdict, "error">; act: () => Verdict | undefined }[] {
     const { rows, requests } = this.#round;
-    // Requests of one order leave in the order in which they were made.
+    // Requests of one order are sent in the order of their creation.
     const inOrder = requests.toSorted((a, b) => Number(a.request?.seq ?? 0) - Number(b.request?.seq ?? 0));
     const each = [
       ...rows.map((row) => {
@@ -147,7 +147,7 @@ export class Application {
   }
 }
 
-/** Inside the transaction that ends it. */
+/** Inside the transaction that ends the walk. */
 function endWalk(store: Store, walk: Walk): void {
   saveMirrorState(store, "kept", JSON.stringify(keptAfter(walk, loadTableCounts(store, "kept"))));
   if (walk.because === "remote") forgetMirrorState(store, "restored");
@@ -156,7 +156,7 @@ function endWalk(store: Store, walk: Walk): void {
   if (walk.because === "approved") forgetMirrorState(store, "approved");
 }
 
-/** Tables that rows from PostgreSQL have ever come to. */
+/** Tables that have ever received rows from PostgreSQL. */
 export function loadUsed(store: Store): ErpTable[] {
   return (JSON.parse(loadMirrorState(store, "up") ?? "[]") as string[]).filter(isErpTable);
 }

@@ -1,13 +1,13 @@
 /*
- * Writes rows of PostgreSQL into the shop's own tables, inside a transaction of the caller's. What SQLite refuses is one row's
- * affair: its words go back to the ERP. SQL, because the tables are the ERP's, and a row that is the same already is no write.
+ * Writes rows of PostgreSQL into the shop's tables, inside the caller's transaction. A row that SQLite refuses does not
+ * affect others: its error text is returned to the ERP. SQL, because the tables are the ERP's; equal rows are not written.
  */
 import { faultCodeOf } from "../../database/sqlite-errors.ts";
 import type { Store } from "../../database/store.ts";
 import { storedText } from "../../database/stored-text.ts";
 import { ERP_TABLES, type ErpTable, type Key, localValue, type RemoteRow, type TouchedRow } from "./erp-tables.ts";
 
-/** What concerns the row alone: a constraint, a trigger that says no, a value that does not fit. */
+/** Errors of a single row: a constraint, a trigger, an invalid value. */
 const OF_ROW = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|TOOBIG)/;
 
 export interface Applied {
@@ -17,8 +17,8 @@ export interface Applied {
 }
 
 /**
- * Does this for one row; a refusal becomes words.
- * @throws whatever concerns the database or its disk, and an error that has ended the transaction.
+ * Runs `act` for one row; a refusal is returned as text.
+ * @throws errors of the database or its disk, and errors that have aborted the transaction
  */
 export function unlessRefused(store: Store, act: () => boolean): Applied {
   try {
@@ -29,7 +29,7 @@ export function unlessRefused(store: Store, act: () => boolean): Applied {
   }
 }
 
-/** Whether an error concerns what was written, and not the machine. */
+/** Whether an error is about the written row, not about the machine. */
 export function isOfRow(error: unknown): boolean {
   return OF_ROW.test(faultCodeOf(error) ?? "");
 }
@@ -38,7 +38,7 @@ export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether anything changed. `leavesZeros`: the site may sell what this database has never had, and is sent a zero. */
+/** Returns whether anything changed. `leavesZeros`: deleted stock becomes a zero, because the site may have rows unknown here. */
 export function applyRow(store: Store, touched: TouchedRow, { leavesZeros = false } = {}): boolean {
   const { table, row } = touched;
   if (row === null && leavesZeros && table === "stock") return upsertRow(store, table, touched, ZERO);
@@ -110,7 +110,7 @@ function applyMark(store: Store, orderId: string, row: RemoteRow): boolean {
 interface Queued {
   orderKey: number;
   erpRevision: number;
-  /** Null: it does not wait for the ERP. */
+  /** Null where the order is not in the ERP's queue. */
   blocked: number | null;
 }
 

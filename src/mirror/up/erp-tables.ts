@@ -1,4 +1,4 @@
-/** What the ERP writes in PostgreSQL, and how its values arrive in SQLite. */
+/** The tables that the ERP writes in PostgreSQL, and how their values are stored in SQLite. */
 export type ErpTable = "stock" | "prices" | "products" | "images" | "erp_orders";
 
 /** `number`: decimal text, exactly; `flag`: a boolean. */
@@ -67,7 +67,7 @@ export const ERP_TABLE_NAMES = Object.keys(ERP_TABLES) as ErpTable[];
 /** Those with triggers. */
 export const TOUCHED_TABLES: readonly string[] = [...ERP_TABLE_NAMES, "status_requests"];
 
-/** The key of a touched row, as the expressions that its triggers note. */
+/** The expressions with which triggers record the key of a touched row. */
 export function touchedKey(table: string): string {
   const key: ErpTableForm["key"] = isErpTable(table)
     ? ERP_TABLES[table].key
@@ -80,33 +80,33 @@ export function isErpTable(name: string): name is ErpTable {
   return Object.hasOwn(ERP_TABLES, name);
 }
 
-/** A row as PostgreSQL has it: each column's text, `true` and `false` for a boolean. */
+/** A row of PostgreSQL: the text of each column, `true` and `false` for booleans. */
 export interface RemoteRow {
   values: Record<string, string | null>;
   /** Why it was refused last. */
   error: string | null;
-  /** Of a block of an order: the revision that PostgreSQL had to show when it was written. */
+  /** For a blocked order: the revision that PostgreSQL had when the block was written. */
   blockedAt: string | null;
 }
 
 export interface Key {
   k0: string;
   k1: string;
-  /** The bytes of a local key that no string carries: by these alone SQLite finds the row. */
+  /** The bytes of a local key that a string cannot represent: SQLite finds the row only by these. */
   stored?: readonly Buffer[];
 }
 
-/** A key that was touched, with what PostgreSQL has under it now; `row` null: nothing. */
+/** A touched key with its current row in PostgreSQL; `row` null where there is none. */
 export interface TouchedRow extends Key {
   table: ErpTable;
   row: RemoteRow | null;
-  /** Why PostgreSQL cannot give the row, which is there. */
+  /** Why PostgreSQL cannot return the row, although it exists. */
   unreadable?: string | undefined;
 }
 
 const WHOLE = /^-?[0-9]{1,18}$/;
 
-/** A value as SQLite stores it: what is whole as an integer, any other number as its digits. */
+/** A value for SQLite: whole numbers as integers, other numbers as text with all digits. */
 export function localValue(value: string | null | undefined, kind: ColumnKind): string | bigint | null {
   if (value === null || value === undefined) return null;
   if (kind === "flag") return value === "true" ? 1n : 0n;

@@ -1,13 +1,12 @@
 /*
- * Going through whole tables: after a TRUNCATE, after one of the two databases was restored, and once a night. Pure: which
- * step comes next.
+ * Plans walks through whole tables: after a TRUNCATE, after a restore of one of the two databases, and once a night. Pure.
  */
 import type { TableCounts } from "../mirror-state.ts";
 import type { ErpTable, Key } from "./erp-tables.ts";
 
 /**
- * `remote`: PostgreSQL's rows are applied. `local`: rows that PostgreSQL does not have are deleted; `kept`: they are counted. Requests go by their
- * numbers, so that those of one order keep their order.
+ * `remote`: applies PostgreSQL's rows. `local`: deletes rows that PostgreSQL does not have; `kept`: only counts these.
+ * Requests are applied by number, so that those of one order keep their order.
  */
 export type WalkStep =
   | { kind: "remote" | "local" | "kept"; table: ErpTable; after?: Key }
@@ -19,24 +18,24 @@ type Because = "truncated" | "night" | "local" | "remote" | "approved";
 export interface Walk {
   because: Because;
   steps: readonly WalkStep[];
-  /** Notes that are done with once the walk has ended. */
+  /** Ids of the notes that are deleted once the walk has ended. */
   ids: readonly string[];
-  /** Zeros that were left in place of deleted rows go with it. */
+  /** The walk also deletes zeros that replaced deleted rows. */
   hasZeros?: boolean;
-  /** Rows that PostgreSQL does not have and that stay, by their tables, as far as the walk has come. */
+  /** Number of kept rows that PostgreSQL does not have, by table, so far in the walk. */
   kept: TableCounts;
-  /** The triggers in PostgreSQL before it began; absent: it goes through some tables alone. */
+  /** The version of the triggers in PostgreSQL before the walk; absent for a walk through only some tables. */
   triggers?: string;
 }
 
 export interface Standing {
-  /** The round that SQLite has applied last. */
+  /** The last round applied in SQLite. */
   local: number;
-  /** The round whose notes PostgreSQL has deleted last; 0: it has never seen one. */
+  /** The last round whose notes were deleted in PostgreSQL; 0 where there was none. */
   remote: number;
 }
 
-/** Which of the two has gone back: a round is applied first and then deleted, so that SQLite is ahead by one at most. */
+/** Which of the two was restored: a round is applied in SQLite before its notes are deleted, so SQLite is ahead by at most one. */
 export function whoWentBack({ local, remote }: Standing): "local" | "remote" | undefined {
   if (local < remote) return "local";
   return remote > 0 && local > remote + 1 ? "remote" : undefined;
@@ -101,7 +100,7 @@ export function planTruncated(
   return { because: "truncated", steps, ids, kept: {} };
 }
 
-/** The walk without what its first step has done; `next` undefined: that step is at its end. `kept`: rows that this step has counted. */
+/** The walk after a part of its first step; `next` undefined: that step is complete. `kept`: rows counted by this step. */
 export function advance(walk: Walk, next: WalkStep | undefined, kept = 0): Walk {
   const [step] = walk.steps;
   const counts =
@@ -109,7 +108,7 @@ export function advance(walk: Walk, next: WalkStep | undefined, kept = 0): Walk 
   return { ...walk, kept: counts, steps: [...(next === undefined ? [] : [next]), ...walk.steps.slice(1)] };
 }
 
-/** How many rows stay for want of an approval once a walk has ended. */
+/** Number of rows, by table, that wait for an approval after a walk. */
 export function keptAfter({ because, kept }: Walk, before: TableCounts): TableCounts {
   const all = because === "truncated" ? { ...before, ...kept } : kept;
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));

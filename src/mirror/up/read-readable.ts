@@ -1,6 +1,6 @@
 /*
- * Values that PostgreSQL has and cannot give as text: numbers whose digits need more than a gigabyte, a text whose bytes belong to another
- * encoding. The statement fails as a whole, so the row is found by asking for ever fewer, and nothing else waits for it.
+ * Reads around values that PostgreSQL cannot return as text: numbers with more than a gigabyte of digits, or text with bytes
+ * of another encoding. The whole statement fails, so the row is isolated by reading fewer rows each time; others do not wait.
  */
 import { m } from "../../messages/messages.ts";
 import type { MirrorTx } from "../connection.ts";
@@ -9,13 +9,13 @@ import { MirrorError } from "../mirror-error.ts";
 /** A row as text, or why there is none. */
 export interface FoundRow {
   content: string | null;
-  /** Beyond what is read of one row. */
+  /** The row exceeds the size limit. */
   isLarge?: boolean | null;
-  /** What PostgreSQL says of it. */
+  /** PostgreSQL's error text. */
   why?: string | undefined;
 }
 
-/** For the row's `error`; undefined: it was read. */
+/** The reason for the row's `error`; undefined where it was read. */
 export function unreadableOf({ isLarge, why }: FoundRow, bytesMax: number): string | undefined {
   if (why !== undefined) return String(m.mirror.unreadable({ why }));
   return isLarge === true ? String(m.mirror.tooLarge({ megabytes: bytesMax / 1024 / 1024 })) : undefined;

@@ -1,6 +1,6 @@
 /*
- * What Up reads and writes in PostgreSQL; each function is one statement. SQL, because touched keys are joined with present
- * values of several tables at once. The ERP's transactions may be long: a row that one of them holds is left for the next pass.
+ * Statements of the direction `up` in PostgreSQL, one per function. SQL, because touched keys are joined with current values
+ * of several tables. The ERP's transactions may be long: rows that they have locked are left for the next pass.
  */
 import { m } from "../../messages/messages.ts";
 import type { MirrorTx } from "../connection.ts";
@@ -20,7 +20,7 @@ import { type FoundRow, readReadable, unreadableOf } from "./read-readable.ts";
 export const NOTES_MAX = 2_000;
 /** Rows beyond so many bytes wait for the next round. */
 const BYTES_MAX = 16 * 1024 * 1024;
-/** The same as it is stored, maybe compressed: what is beyond it is not even looked at. */
+/** Limit of the stored, possibly compressed size; larger rows are not read. */
 const STORED_BYTES_MAX = 4 * 1024 * 1024;
 /** A row beyond this is the ERP's mistake: it is refused without being read. */
 const ROW_BYTES_MAX = 64 * 1024 * 1024;
@@ -37,18 +37,18 @@ export interface RemoteRequest {
   seq: string;
   state: string;
   error: string | null;
-  /** The order's revision that the ERP knew; null: it was asked for before that was noted. */
+  /** The order's revision that the ERP had read; null for a request of a version that did not record it. */
   knownRevision: string | null;
 }
 
 export interface TouchedRequest {
   id: string;
   request: RemoteRequest | null;
-  /** Why PostgreSQL cannot give it; it is there. */
+  /** Why PostgreSQL cannot return the request, although it exists. */
   unreadable?: string | undefined;
 }
 
-/** One round's work: what was touched, with present values, and the notes that say so. */
+/** The work of a round: touched keys with current values, and their notes. */
 export interface Touched {
   rows: (TouchedRow & { ids: string[] })[];
   requests: (TouchedRequest & { ids: string[] })[];
@@ -76,7 +76,7 @@ const keyColumns = (table: KeyedTable) => {
   return `k0 ${first?.type}, k1 ${second?.type ?? "text"}`;
 };
 
-/** The row as JSON whose values are all text: a number keeps its digits. */
+/** The row as JSON with all values as text, so that numbers keep all digits. */
 function rowAsJson(table: ErpTable, row: string): string {
   const { columns } = ERP_TABLES[table];
   const values = columns.map(({ name, remote }) => `'${name}', ${row}.${remote ?? name}::text`);
@@ -117,7 +117,7 @@ const weights = [
   ofTouched("status_requests", storedBytes(["comment", "data"], "v")),
 ];
 
-/** What is about an order, and what an ERP writes by the million. */
+/** Notes about orders, unlike those that an ERP writes by the million. */
 const OF_ORDERS = "tbl IN ('erp_orders', 'status_requests')";
 const OF_ARTICLES = "tbl NOT IN ('erp_orders', 'status_requests')";
 
@@ -127,7 +127,7 @@ const notesWhere = (which: string, at: number) =>
 const UNLESS_LARGE = `CASE WHEN octet_length(content) <= ${ROW_BYTES_MAX} THEN content END AS content,
   octet_length(content) > ${ROW_BYTES_MAX} AS "isLarge"`;
 
-/** One statement: a row that is changed after it has a newer note, so what is read is never older than its note. */
+/** One statement: a row changed later gets a newer note, so values are never older than their note. */
 const readNotes = (notes: string) => `
   WITH notes AS (${notes}),
     keys AS MATERIALIZED (
@@ -147,7 +147,7 @@ const readNotes = (notes: string) => `
       SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY turn, first) - coalesce(octet_length(content), 0) AS before FROM found)
   SELECT tbl, k0, k1, ids, ${UNLESS_LARGE} FROM sized WHERE before < ${BYTES_MAX} ORDER BY turn, first`;
 
-/** The first note, and those of the same key, without its values. */
+/** The first note and those of the same key, without values. */
 const readFirstNote = (notes: string) => `
   WITH first AS (SELECT tbl, k0, k1 FROM ${notes} n)
   SELECT t.tbl, t.k0, t.k1, json_agg(t.id::text)::text AS ids FROM touched t JOIN first f ON f.tbl = t.tbl WHERE t.shop = $1
@@ -164,14 +164,14 @@ interface FoundNote extends FoundRow {
   ids: string;
 }
 
-/** `isCareful`: a row was met that PostgreSQL cannot give; it is told from the others. */
+/** `isCareful`: isolates a row that PostgreSQL cannot return. */
 export interface Reading {
   shop: string;
   limit: number;
   isCareful: boolean;
 }
 
-/** `ofOrders`: single rows that are about an order, alone. */
+/** `ofOrders`: reads only notes about single orders. */
 export async function readTouched(tx: MirrorTx, reading: Reading, { ofOrders = false } = {}): Promise<Touched> {
   const touched: Touched = { rows: [], requests: [], whole: [] };
   for (const { tbl, k0, k1, ...found } of await findNotes(tx, reading, ofOrders)) {
@@ -221,12 +221,12 @@ function parsed<T>(content: string | null): T | null {
   return content === null ? null : (JSON.parse(content) as T);
 }
 
-/** Exactly the notes that were read: others may have been written before them and become visible later. */
+/** Deletes exactly the notes that were read: others with lower ids may become visible later. */
 export async function deleteTouched(tx: MirrorTx, shop: string, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await tx.run("DELETE FROM touched WHERE shop = $1 AND id = ANY ($2::bigint[])", [shop, ids]);
 }
 
-/** Of rows: everything is gone through after it. Notes of requests stay. */
+/** Deletes all notes of rows, because a walk through all rows follows. Notes of requests are kept. */
 export async function forgetNotes(tx: MirrorTx, shop: string): Promise<void> {
   await tx.run("DELETE FROM touched WHERE shop = $1 AND tbl = ANY ($2::text[])", [shop, ERP_TABLE_NAMES]);
 }
@@ -247,7 +247,7 @@ export async function findFilled(tx: MirrorTx, shop: string): Promise<ErpTable[]
   return rows.map(({ name }) => name);
 }
 
-/** Why a row was refused; null: it was not. */
+/** The result for a row: why it was refused, or null. */
 export interface Verdict extends Key {
   table: ErpTable | "status_requests";
   error: string | null;
@@ -300,12 +300,12 @@ async function writeSomeErrors(
   );
 }
 
-/** What no text of PostgreSQL's may hold. */
+/** The text with U+FFFD in place of NUL and unpaired surrogates, which PostgreSQL cannot store. */
 function fit(words: string): string {
   return words.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** How many rows of each table stand refused. */
+/** Number of refused rows, by table. */
 export async function countRefused(tx: MirrorTx, shop: string): Promise<Record<string, number>> {
   const tables = [...ERP_TABLE_NAMES, "status_requests"];
   const counts = tables.map(
@@ -348,7 +348,7 @@ export async function writeOutcomes(
   const written = new Set<string>();
   const refused = await inHalves(tx, outcomes, async (part) => {
     const found = await writeSome(tx, shop, part);
-    // Only a trigger keeps a row that is not locked as it was.
+    // An unlocked row stays unchanged only because of a trigger.
     if (found.some(({ isWritten }) => !isWritten)) return String(m.mirror.dropped);
     for (const { id } of found) written.add(id);
     return undefined;
@@ -356,7 +356,7 @@ export async function writeOutcomes(
   return { written, refused };
 }
 
-/** Leaves out requests whose rows another transaction holds. */
+/** Skips requests whose rows another transaction has locked. */
 async function writeSome(
   tx: MirrorTx,
   shop: string,
@@ -421,7 +421,7 @@ export async function readPage(
   }));
 }
 
-/** The keys among these under which PostgreSQL has nothing. */
+/** Those of these keys that PostgreSQL does not have. */
 export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, keys: readonly Key[]): Promise<Key[]> {
   return await tx.query<Key>(
     `SELECT x.k0::text, x.k1::text FROM json_to_recordset($2::json) AS x(${keyColumns(table)})
@@ -430,12 +430,12 @@ export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, ke
   );
 }
 
-/** A request with its number, by which those of one order leave. */
+/** A request with its number, which determines the order of sending. */
 export interface NumberedRequest extends TouchedRequest {
   seq: string;
 }
 
-/** Requests that PostgreSQL shows as open, in the order in which they were made. */
+/** Open requests in PostgreSQL, in the order of their creation. */
 export async function readOpenRequests(
   tx: MirrorTx,
   { shop, limit, isCareful }: Reading,

@@ -1,12 +1,12 @@
 /*
- * What the ERP writes in PostgreSQL, on its way to the shop's own tables, and the outcomes on their way back. In rounds:
+ * Copies the rows that the ERP writes in PostgreSQL to the shop's tables, and outcomes back, in rounds:
  *
- * 1. One statement reads notes of touched keys, joined with the present values (PostgreSQL).
- * 2. The values are committed, and with them the number of the round (SQLite).
- * 3. Exactly the notes that were read are deleted, refusals are written, and the number with them (PostgreSQL).
+ * 1. One statement reads notes of touched keys, joined with the current values (PostgreSQL).
+ * 2. The values are committed together with the number of the round (SQLite).
+ * 3. Exactly the notes that were read are deleted; refusals and the number are written with them (PostgreSQL).
  *
- * A crash between two steps repeats a round with values that are newer or the same. Step 3 of a round and step 1 of the next
- * are one transaction. After an error nothing of a round is kept in memory.
+ * A crash between two steps repeats a round with equal or newer values. Step 3 of a round and step 1 of the next are one
+ * transaction. After an error no state of a round is kept in memory.
  */
 
 import type { Store } from "../../database/store.ts";
@@ -53,29 +53,29 @@ import {
 
 /** Outcomes written at a time. */
 const OUTCOMES_MAX = 500;
-/** Requests noted again at a time. */
+/** Requests per transaction whose outcomes are written again. */
 const KEYS_MAX = 2_000;
 
-/** What SQLite has of a round, for PostgreSQL. */
+/** The result of a round in SQLite, to be written to PostgreSQL. */
 interface Settled {
   ids: readonly string[];
   verdicts: readonly Verdict[];
-  /** Orders whose marks have come. */
+  /** Orders whose rows in `erp_orders` were applied. */
   marked: readonly string[];
   upNo: number | undefined;
 }
 
-/** What one transaction in PostgreSQL has read and written. */
+/** The result of one transaction in PostgreSQL. */
 interface Turn {
   round: Round | undefined;
-  /** Notes in SQLite of outcomes that are there now, or that PostgreSQL refuses: the next comparison tries those again. */
+  /** Notes in SQLite of outcomes that were written, or that PostgreSQL refuses (the next comparison tries these again). */
   outcomes: readonly number[];
   refused: string | undefined;
-  /** Notes deleted, less those that were written again. */
+  /** Number of deleted notes, minus those that were inserted again. */
   deleted: number;
-  /** What PostgreSQL does not take of what was to be written there. */
+  /** Rows that PostgreSQL refused. */
   unreturned: readonly Refused[];
-  /** A walk begins through all rows and requests: whatever was refused before is written again. */
+  /** A walk through all rows and requests begins: everything refused before is written again. */
   isWalkBegun: boolean;
 }
 
@@ -92,7 +92,7 @@ export class Up implements MirrorPart {
   /** The triggers in PostgreSQL, before anything of this turn is read. */
   #triggers = "";
   readonly #size = new StepSize();
-  /** A value was met that PostgreSQL cannot give. */
+  /** PostgreSQL could not return a value: rows are read so that it is isolated. */
   #isCareful = false;
   #settled: Settled | undefined;
 
@@ -108,7 +108,7 @@ export class Up implements MirrorPart {
     return this.#settled !== undefined || this.#walk !== undefined || this.#isComparisonDue || hasOutcomes(store);
   }
 
-  /** The next passes go through every row that PostgreSQL has: also those without a note, and those that were refused. */
+  /** Makes the next passes compare all rows of PostgreSQL, including those without a note and refused ones. */
   compareAll(): void {
     this.#isComparisonDue = true;
   }
@@ -123,18 +123,18 @@ export class Up implements MirrorPart {
       return { counts, more };
     } catch (error) {
       this.#size.noteFailed(error);
-      // A night's comparison begins anew; every other walk is found to be due again.
+      // An interrupted nightly comparison restarts; other walks are found to be due again.
       this.#isComparisonDue ||= this.#walk?.because === "night";
       this.#walk = undefined;
       this.#settled = undefined;
       if (this.#isCareful || !isOfValue(error, { isSingle: this.#size.of(NOTES_MAX) === 1 })) throw error;
-      // Once more, at once, and so that the row is found.
+      // Tries again at once, so that the row is isolated.
       this.#isCareful = true;
       return { counts: {}, more: true };
     }
   }
 
-  /** What was written while a trigger was lost or switched off is in no note: where they are others than they were, everything is gone through. */
+  /** Rows written while a trigger was missing or disabled have no note: after a change of the triggers all rows are compared. */
   async #noteTriggers({ context }: MirrorSession, { triggers }: Seen, signal: AbortSignal): Promise<void> {
     const { store } = context;
     const known = loadMirrorState(store, "triggers");
@@ -143,7 +143,7 @@ export class Up implements MirrorPart {
     else if (known !== triggers && this.#walk?.triggers !== triggers) this.#isComparisonDue = true;
   }
 
-  /** Whether another round is worth while at once. */
+  /** Returns whether another round should follow at once. */
   async #runRound(session: MirrorSession, signal: AbortSignal, counts: Counts): Promise<boolean> {
     const { context, self } = session;
     const isFirst = this.#settled === undefined || this.#walk !== undefined;
@@ -162,16 +162,16 @@ export class Up implements MirrorPart {
         if (isNews) saveMirrorState(context.store, "refused_rows", refused);
       });
     }
-    // Not before: where a turn fails, what the one before it has read is read again.
+    // Not earlier: after a failed turn the rows of the turn before are read again.
     if (round === undefined) this.#isCareful = false;
-    // What stands refused is a condition, which goes down.
+    // Refused rows are a condition, which the direction `down` writes.
     if (round === undefined) return isNews || outcomes.length === OUTCOMES_MAX;
     const application = new Application(context, round, this.#statusMap);
     const verdicts = await application.apply(save);
     addCounts(counts, application.counts);
     const marked = round.rows.filter(({ table }) => table === "erp_orders").map(({ k0 }) => k0);
     this.#settled = { ids: round.ids, verdicts, marked, upNo: round.upNo };
-    // Where only notes are left whose rows others hold, the next pass is early enough.
+    // Where only notes of locked rows are left, the next pass is early enough.
     return isFirst || deleted > 0 || this.#walk !== undefined;
   }
 
@@ -184,7 +184,7 @@ export class Up implements MirrorPart {
     const upNo = Math.max(local, remote) + 1;
     const page = { store, shop, limit: this.#size.of(NOTES_MAX), isCareful: this.#isCareful, upNo };
     const round = this.#walk === undefined ? await this.#readTouched(tx, page) : await this.#step(tx, this.#walk, page);
-    // A round that was applied, and then broken off, counts: two in a row would look like a PostgreSQL that went back.
+    // Interrupted rounds that were applied count: otherwise two in a row would look like a restore of PostgreSQL.
     const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;
     const turn = await savePosition(tx, shop, { upNo: known });
     return {
@@ -203,19 +203,19 @@ export class Up implements MirrorPart {
     for (const [table, ofTable] of Map.groupBy(verdicts, (verdict) => verdict.table)) {
       const { locked, refused } = await writeErrors(tx, shop, table, ofTable);
       unreturned.push(...refused.map(({ row, why }) => ({ key: `${table} ${row.k0} ${row.k1}`.trim(), why })));
-      // Their notes go to the end of the queue.
+      // Notes of locked rows move to the end of the queue.
       if (locked.length > 0) await addNotes(tx, shop, table, locked);
       held += locked.length;
     }
     await deleteTouched(tx, shop, ids);
     if (marked.length > 0) await refreshQueue(tx, shop, readQueue(store, { ids: marked }));
-    // One that stood refused may be gone, or be written anew.
+    // A refused row may have been deleted or rewritten.
     const isCounted = verdicts.length > 0 || Object.keys(loadTableCounts(store, "refused_rows")).length > 0;
     const refused = isCounted ? JSON.stringify(await countRefused(tx, shop)) : undefined;
     return { deleted: ids.length - held, refused, unreturned };
   }
 
-  /** Whether a walk begins. */
+  /** Returns whether a walk begins. */
   async #planWalk(tx: MirrorTx, now: Place & { local: number; remote: number }): Promise<boolean> {
     if (this.#walk !== undefined) return false;
     const because = whyToWalk(now) ?? (this.#isComparisonDue ? "night" : undefined);
@@ -225,7 +225,7 @@ export class Up implements MirrorPart {
     const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
     const walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
     this.#walk = { ...walk, triggers: this.#triggers };
-    // Deletions among them may be older than rows that are lost there.
+    // Deletions among them may be older than rows that PostgreSQL has lost.
     if (because === "remote") await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
     return true;
@@ -255,7 +255,7 @@ export class Up implements MirrorPart {
     this.#walk = advance(walk, next, kept);
     const leavesZeros = walk.because !== "night" && isUnsure(place.store);
     if (walk.because === "local") return { ...EMPTY, ...round, leavesZeros };
-    // Marks and requests do not wait for the end, but where a request may be one that has left before.
+    // `erp_orders` and requests do not wait for the end of the walk, unless a request may have been sent before.
     const { rows, requests } = await readTouched(tx, place, { ofOrders: true });
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
     const of = { ...EMPTY, ...round, leavesZeros };
@@ -327,7 +327,7 @@ async function writeWaitingOutcomes(
   };
 }
 
-/** What must be gone through before anything else; what began is begun anew after a crash. */
+/** Why a walk must run before anything else; after a crash it restarts. */
 function whyToWalk(now: Place & { local: number; remote: number }) {
   const because = whoWentBack(now);
   if (because !== undefined) return because;
@@ -335,7 +335,7 @@ function whyToWalk(now: Place & { local: number; remote: number }) {
   return loadMirrorState(now.store, "approved") === undefined ? undefined : "approved";
 }
 
-/** Before a walk that crashes may break off. */
+/** Stored before the walk, which a crash may interrupt. */
 async function noteWentBack({ context }: MirrorSession, seen: Seen, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   const at = isoTime(clock.nowMs());
@@ -348,19 +348,19 @@ async function noteWentBack({ context }: MirrorSession, seen: Seen, signal: Abor
   }
 }
 
-/** Whether the site may sell what this database has never had. */
+/** Whether the site may sell rows that this database never had. */
 function isUnsure(store: Store): boolean {
   return loadMirrorState(store, "unsure") !== undefined;
 }
 
-/** Whether zeros may be on their way to the site. */
+/** Whether zeros may still wait to be sent. */
 function isStockWaiting(store: Store): boolean {
   const sql =
     "SELECT 1 FROM feed_outbox o JOIN feeds f USING (feed_id) WHERE f.name = 'stocks' AND o.state = 'waiting' LIMIT 1";
   return store.prepare(sql).get() !== undefined;
 }
 
-/** The round that was applied last. */
+/** Number of the last applied round. */
 function loadUpNo(store: Store): number {
   return Number(loadMirrorState(store, "up_no") ?? 0);
 }
