@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 /* Decisions of one function each, which the tests of that function's own file guard: each taken wrongly once. */
 import { type PlantedBug, tested } from "./bug.ts";
 
@@ -849,7 +850,48 @@ const OF_CHANGES: readonly PlantedBug[] = [
   ),
 ];
 
+const WRITES = "test/feeds/erp-writes.test.ts";
+
+const OF_WRITES: readonly PlantedBug[] = [
+  tested(
+    WRITES,
+    "an update to equal values is no write",
+    { in: "triggersOf", find: 'after.push(trigger("write",', replace: 'void (trigger("write",' },
+    "src/feeds/feed-triggers.ts",
+  ),
+  tested(
+    WRITES,
+    "one update counts as a write for ever",
+    {
+      in: "saveErpWrite",
+      find: "DELETE FROM feed_writes WHERE feed_id = ?",
+      replace: "DELETE FROM feed_writes WHERE feed_id = -?",
+    },
+    "src/feeds/erp-writes.ts",
+  ),
+  tested(
+    WRITES,
+    "a transaction for each pass that finds a write",
+    { in: "noteTableWrites", find: "isoTime(nowMs - NOTED_EVERY_MS)", replace: "at" },
+    "src/feeds/erp-writes.ts",
+  ),
+  tested(
+    WRITES,
+    "a file that was replaced by an equal one is not written",
+    { in: "stateOf", find: "${found.ino}:${found.size}:${found.mtimeNs}", replace: "${found.size}" },
+    "src/feeds/source-reader.ts",
+  ),
+  tested(
+    WRITES,
+    "opening a file for reading is a write of it",
+    { in: "stateOf", find: "`${found.ino}:", replace: "`${performance.now()}:" },
+    "src/feeds/source-reader.ts",
+  ),
+  tested(WRITES, "the silence of a view reported", { of: "noteNoWrites", does: "return;" }, "src/feeds/erp-writes.ts"),
+];
+
 export const DECISION_BUGS: readonly PlantedBug[] = [
+  ...OF_WRITES,
   ...OF_WORDS,
   ...OF_UPKEEP,
   ...OF_PERSONS,

@@ -62,6 +62,8 @@ const SOURCES = `### Where rows may come from, and what that costs
 - A \`file\` is opened for reading only, anew at every run, so that a file that was replaced is met as it is. In WAL mode its
   writers notice nothing; the user of erp-bridge then needs the right to write its folder, because SQLite keeps the index
   of the log there. Not in WAL mode, programs that write the file wait while it is read; \`check\` says so.
+- \`erp.write_within\` has no effect on a view, on a \`query\` without \`file\`, and on a table that is read like a view: their values are
+  seen, and not when the ERP writes. Of a table and of a \`file\` [each write counts](operations.md#the-erp-has-not-written-its-table-of-feed-for-n-min).
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
 - Rows that name another one as their \`parent\` go after it was accepted; a later change of that one is not waited for. What takes an article off sale waits for none.
 - A key that stands twice is quarantined with both rows, and neither is sent.

@@ -72,6 +72,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   feed_outbox: "theirs",
   feed_drops: "theirs",
   feed_former: "theirs",
+  feed_writes: "theirs",
   image_files: "anew",
   stock: "erp",
   prices: "erp",

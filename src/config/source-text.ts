@@ -19,6 +19,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
     "feed_former",
     "feed_outbox",
     "feed_sent",
+    "feed_writes",
     "feeds",
     "flows",
     "holds",

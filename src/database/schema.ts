@@ -339,6 +339,7 @@ export const feeds = sqliteTable("feeds", {
   formerLevels: text("former_levels"),
   doubtSince: text("doubt_since"),
   openTables: integer("open_tables").notNull().default(0),
+  fileState: text("file_state"),
 });
 
 /** The values of a feed's key columns, in their order; unused parts are empty. */
@@ -361,6 +362,9 @@ export const feedDirty = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.feedId, table.k0, table.k1, table.k2, table.k3] })],
 );
+
+/** Written by the triggers on the ERP's tables: rows of the feed were updated, to whatever values. */
+export const feedWrites = sqliteTable("feed_writes", { feedId: integer("feed_id").primaryKey() });
 
 export const feedDrops = sqliteTable("feed_drops", {
   feedId: integer("feed_id").notNull(),
@@ -867,7 +871,7 @@ export const syncStatus = sqliteView("sync_status", {
   isStale: flag("is_stale").notNull(),
   /** Of a feed: the time as of which the site's values are current. @example null */
   asOf: text("as_of"),
-  /** Of a feed: when the ERP was last seen to write its table. @example null */
+  /** Of a feed: when the ERP was last seen to write its table or file. Null where writes are not seen, as through a view. @example null */
   erpWroteAt: text("erp_wrote_at"),
   /** Whether that is too long ago. @example 0 */
   isErpSilent: flag("is_erp_silent").notNull(),

@@ -12,16 +12,9 @@ import type { JobContext } from "../pass/job.ts";
 import { releaseRow, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { diffKeys, type FoundKey, isHeld, payloadOf } from "./diff.ts";
+import { saveErpWrite } from "./erp-writes.ts";
 import { type FeedRules, parentOf, referenceOf, type SourceRow } from "./feed.ts";
-import {
-  deleteQueued,
-  type QueuedRow,
-  releaseUnnamed,
-  saveErpWrite,
-  saveParent,
-  saveQueued,
-  saveUnsendable,
-} from "./feed-rows.ts";
+import { deleteQueued, type QueuedRow, releaseUnnamed, saveParent, saveQueued, saveUnsendable } from "./feed-rows.ts";
 import {
   deleteDirtyKey,
   type KeyValues,
@@ -148,7 +141,7 @@ export async function absorb<F extends FoundKey>(
       const left = new Set<FoundKey>(done.unseen);
       for (const one of found) if (!left.has(one)) markTaken(one);
     }
-    if (isWrite || done.queued > 0) saveErpWrite(context.store, rules.name, step.at);
+    if (isWrite || done.queued > 0) saveErpWrite(context.store, rules, step.at);
     return done;
   });
   count(pass, "changed", queued);

@@ -13,6 +13,7 @@ import { isoTime } from "../platform/ports.ts";
 import { absorbDirty, absorbKeys, count, type FeedContext, type FeedPass } from "./absorb-feed.ts";
 import { applyRules } from "./apply-rules.ts";
 import { compareTable } from "./compare-table.ts";
+import { noteFileWrites, noteNoWrites, noteTableWrites } from "./erp-writes.ts";
 import { type FeedRules, sourceOf } from "./feed.ts";
 import type { SendLimits } from "./feed-outbox.ts";
 import { hasLeft, loadFeed, markCompared, requestCompare } from "./feed-rows.ts";
@@ -184,6 +185,7 @@ export class FeedChanges {
     if (files !== undefined)
       this.#refusedAfter = await recheckRefused(this.#context, rules, this.#refusedAfter, pass.signal);
     this.#isStuck = !(await absorbDirty(this.#context, rules, pass));
+    await noteTableWrites(this.#context, rules, pass.signal);
     this.#isEmpty = rules.scope === "whole" && countSourceRows(store, rules, 1) === 0;
   }
 
@@ -192,7 +194,9 @@ export class FeedChanges {
     const { store, clock } = this.#context;
     if (this.#scannedUntilMs > clock.monotonicMs()) return;
     const isFull = loadFeed(store, this.#rules.name).compareBecause !== null;
-    const rows = await this.#scan.run(pass, isFull);
+    const { rows, fileState } = await this.#scan.run(pass, isFull);
+    if (fileState === null) await noteNoWrites(this.#context, this.#rules, pass.signal);
+    else await noteFileWrites(this.#context, this.#rules, fileState, pass.signal);
     this.#scannedUntilMs = clock.monotonicMs() + SCANNED_FOR_MS;
     this.#isEmpty = rows === 0;
     if (!isFull) return;

@@ -128,11 +128,6 @@ export function markQueuedDirty(
   return last;
 }
 
-/** The ERP was seen to write the table of the feed. */
-export function saveErpWrite(store: Store, name: FeedName, at: string): void {
-  store.prepare("UPDATE feeds SET touched_at = ? WHERE name = ?").run(at, name);
-}
-
 /** A request of the whole table is about to leave (`+ 1`), had no effect (`- 1`), or was accepted (`* 0`). */
 export function saveOpenTables(store: Store, rules: FeedRules, change: "+ 1" | "- 1" | "* 0"): void {
   store.prepare(`UPDATE feeds SET open_tables = open_tables ${change} WHERE feed_id = ?`).run(rules.feedId);

@@ -36,6 +36,8 @@ const DIRTY_PER_PASS = 10_000;
 
 interface Reading {
   rows: number;
+  /** State of the file before it was read; null where the source is in this database. */
+  fileState: string | null;
   unnamed: SourceRow[];
   present: KeySet;
   /** A key came again whose first row may not be staged: everything is read once more, with an eye on such keys. */
@@ -64,16 +66,16 @@ export class ScanSource {
   }
 
   /**
-   * Reads everything and absorbs what differs. Returns how many rows there are.
+   * Reads everything and absorbs what differs.
    * @param isFull looks at everything that is known besides: the backstop, and what follows other rules
    * @throws BridgeError `table_missing`, `database_busy`, `stopped`
    */
-  async run(pass: FeedPass, isFull: boolean): Promise<number> {
+  async run(pass: FeedPass, isFull: boolean): Promise<Pick<Reading, "rows" | "fileState">> {
     const { signal } = pass;
     await this.#listWanted(signal);
     this.#stage.open();
     try {
-      const { rows, unnamed, present } = await this.#read(isFull, signal);
+      const { rows, fileState, unnamed, present } = await this.#read(isFull, signal);
       const takeUp = (found: readonly FoundKey[]) => this.#takeUp(pass, found, isFull);
       for (let after: readonly string[] | undefined; ; ) {
         const found = this.#stage.load(after, KEYS_PER_COMMIT);
@@ -86,7 +88,7 @@ export class ScanSource {
       await this.#takeUpWanted(pass, isFull);
       await settleUnnamed(this.#context, this.#rules, pass, { rows: unnamed, unnamed: [] });
       if (isFull) await this.#context.files?.forgetOthers(signal);
-      return rows;
+      return { rows, fileState };
     } finally {
       this.#stage.close();
     }
@@ -172,7 +174,9 @@ export class ScanSource {
     signal: AbortSignal,
   ): Promise<Reading> {
     const rowsMax = how.rowsExpected * 2 + ROWS_MORE;
-    const reading: Reading = { rows: 0, unnamed: [], present: new KeySet(how.rowsExpected), isAmbiguous: false };
+    const { fileState } = reader;
+    const present = new KeySet(how.rowsExpected);
+    const reading: Reading = { rows: 0, fileState, unnamed: [], present, isAmbiguous: false };
     if (how.isFull) this.#context.files?.listNone();
     for await (const step of reader.steps(how.exactly, ROWS_PER_READ)) {
       reading.rows += step.length;

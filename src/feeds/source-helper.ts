@@ -12,10 +12,11 @@ let reader: SourceReader | undefined;
 let rows: Iterator<SourceRow> | undefined;
 
 const functions = {
-  open(_call: HelperCall, rules: SourceRules): { makesWritersWait: boolean; mayNotEnd: boolean } {
+  open(_call: HelperCall, rules: SourceRules): Pick<SourceReader, "makesWritersWait" | "mayNotEnd" | "fileState"> {
     functions.close();
     reader = openSource(rules, "");
-    return { makesWritersWait: reader.makesWritersWait, mayNotEnd: reader.mayNotEnd };
+    const { makesWritersWait, mayNotEnd, fileState } = reader;
+    return { makesWritersWait, mayNotEnd, fileState };
   },
   /** Runs the statement to its end and evaluates every column of every row. */
   count(_call: HelperCall, rules: SourceRules, databasePath: string): number {

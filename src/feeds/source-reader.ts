@@ -4,7 +4,7 @@
  * replaced file is read as it is now.
  */
 
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../config/source-text.ts";
 import { isBridgeDatabase } from "../database/migrations.ts";
@@ -32,12 +32,14 @@ export class SourceReader {
   readonly makesWritersWait: boolean;
   /** Whether reading runs a SELECT, which may never end: see {@link proveSource}. */
   readonly mayNotEnd: boolean;
+  readonly fileState: string | null;
   #sawReplaced = false;
 
   /** Use {@link openSource}. */
   constructor(db: Database.Database, rules: SourceRules) {
     this.#db = db;
     this.#rules = rules;
+    this.fileState = rules.file === null ? null : stateOf(rules.file);
     this.#texts = storedText(db);
     this.makesWritersWait = db.pragma("journal_mode", { simple: true }) !== "wal";
     this.#from = rules.query === null ? quoteName(rules.table) : checkedQuery(db, rules.query);
@@ -183,6 +185,20 @@ export function checkNewTable(rules: SourceRules, statements: readonly string[])
   } finally {
     db.close();
   }
+}
+
+/**
+ * Identity, size and time of the file and its log. They differ after each transaction that writes to the file, whether or not a value differs,
+ * and where another file has taken the name.
+ * SQLite writes nothing where an UPDATE sets what is there. A write in WAL mode shows in the log first; an empty log is left out,
+ * because opening the file for reading makes one.
+ */
+function stateOf(file: string): string {
+  const states = ["", "-wal"].map((suffix) => {
+    const found = statSync(`${realpathSync(file)}${suffix}`, { bigint: true, throwIfNoEntry: false });
+    return found === undefined || found.size === 0n ? "" : `${found.ino}:${found.size}:${found.mtimeNs}`;
+  });
+  return states.join(" ");
 }
 
 /** Opening a pipe would wait for its writer, and opening a device may have side effects. A missing file is reported by opening it. */

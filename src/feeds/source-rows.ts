@@ -23,6 +23,8 @@ export interface SourceRows {
   readonly makesWritersWait: boolean;
   /** Whether reading runs a SELECT, which may never end. */
   readonly mayNotEnd: boolean;
+  /** State of the file when it was opened, another one after each write; null where it is the bridge's own database. */
+  readonly fileState: string | null;
   /** True once a text was read that may differ from the stored one: only reading `exactly` can show it. */
   readonly sawReplaced: boolean;
   /** All rows in steps of `count`; the last step has fewer rows, or none. */
@@ -52,6 +54,7 @@ class FileRows implements SourceRows {
   readonly #helper: ReturnType<typeof helperFor<SourceFunctions>>;
   makesWritersWait = false;
   mayNotEnd = false;
+  fileState: string | null = null;
   sawReplaced = false;
 
   constructor(rules: SourceRules, file: string, { isStopping }: SourcePlace) {
@@ -64,6 +67,7 @@ class FileRows implements SourceRows {
     const opened = await this.#attempt(this.#helper.call("open", this.#call, this.#rules));
     this.makesWritersWait = opened.makesWritersWait;
     this.mayNotEnd = opened.mayNotEnd;
+    this.fileState = opened.fileState;
   }
 
   async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {

@@ -9,6 +9,8 @@ export const feeds = {
   keysStayDirty: ({ name }: { name: string }) =>
     `${name}: keys that were noted as changed cannot be deleted from feed_dirty; they are read again in every pass.`,
   sourceWell: ({ name, source }: { name: string; source: Said }) => `${name}: ${source} is as it should be again.`,
+  writesUnseen: ({ name, source }: { name: string; source: Said }) =>
+    `${name}: ${source} shows values only, not when the ERP writes: erp.write_within.${name} has no effect.`,
   comparesAll: ({ name }: { name: string }) => `${name}: all rows are compared.`,
   changesNoted: ({ name, table }: { name: string; table: string }) =>
     `${name}: changes of ${table} are noted from now on.`,

@@ -8,6 +8,8 @@ export const feeds = {
   keysStayDirty: ({ name }) =>
     `${name}: ключи, отмеченные как изменённые, не удаляются из feed_dirty и читаются заново при каждом проходе.`,
   sourceWell: ({ name, source }) => `${name}: ${source}: снова в порядке.`,
+  writesUnseen: ({ name, source }) =>
+    `${name}: ${source}: видны только значения, а не время записи ERP: erp.write_within.${name} не действует.`,
   comparesAll: ({ name }) => `${name}: сверяются все строки.`,
   changesNoted: ({ name, table }) => `${name}: изменения ${table} теперь отмечаются.`,
   notErpTable: ({ name, table }) => `${name}: ${table} не таблица и не представление ERP.`,
