@@ -890,7 +890,25 @@ const OF_WRITES: readonly PlantedBug[] = [
   tested(WRITES, "the silence of a view reported", { of: "noteNoWrites", does: "return;" }, "src/feeds/erp-writes.ts"),
 ];
 
+const PATHS = "test/cli/given-path.test.ts";
+
+const OF_PATHS: readonly PlantedBug[] = [
+  tested(
+    PATHS,
+    "a backup into a folder that is not there",
+    { of: "requireFolderOf", does: "return;" },
+    "src/cli/given-path.ts",
+  ),
+  tested(
+    PATHS,
+    "init makes a database before it knows where the rest goes",
+    { of: "requirePlace", does: "return;" },
+    "src/cli/given-path.ts",
+  ),
+];
+
 export const DECISION_BUGS: readonly PlantedBug[] = [
+  ...OF_PATHS,
   ...OF_WRITES,
   ...OF_WORDS,
   ...OF_UPKEEP,

@@ -10,6 +10,7 @@ import { m } from "../messages/messages.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { load, requireDatabase } from "./command.ts";
+import { requireFolderOf } from "./given-path.ts";
 import { type Step, withProgress } from "./progress.ts";
 import { interruption } from "./signals.ts";
 import { jsonLine } from "./terminal.ts";
@@ -23,12 +24,14 @@ export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   using stop = interruption();
   const source = resolveDatabasePath(loaded.config.database.path);
   checkDatabaseFile(source, "read");
-  refuseOwnName(path.resolve(file), source);
+  const target = path.resolve(file);
+  refuseOwnName(target, source);
+  requireFolderOf(target, m.backup.copyingTo({ target }));
   let current: CopyProgress = { step: "copying", share: 0 };
   const copying = () =>
     copyDatabase({
       source,
-      target: path.resolve(file),
+      target,
       at: isoTime(Date.now()),
       configText: showConfig(loaded),
       signal: stop.signal,

@@ -18,6 +18,7 @@ import { configFlag } from "./call.ts";
 import { describeCheck } from "./check.ts";
 import { loadNeighbours } from "./check-instances.ts";
 import { type Call, worstOf } from "./command.ts";
+import { requirePlace } from "./given-path.ts";
 import {
   type Answers,
   askAnswers,
@@ -44,9 +45,12 @@ const DEFAULT_PORT = 9469;
 export const init = withProgress<InitOptions>(async (call, options) => {
   const file = path.resolve(call.configFile);
   refuseExisting(file, options);
+  requirePlace(file);
   const places = proposedPlaces(file);
   const decision = await decide(call, file, options, { ...places, listen: freeListen(file, call) });
   const { answers, loaded, checks, found } = await fitToService(call, file, decision);
+  if (!answers.isSecretThere) requirePlace(answers.secretFile);
+  requirePlace(answers.database);
   const data = path.dirname(answers.database);
   const madeDatabase = asOwnerOf(data, () => makeDatabase(loaded));
   const kept = writeFiles(file, { answers, found }, options);

@@ -5,7 +5,7 @@ import { authoritiesOf } from "../config/route.ts";
 import { m } from "../messages/messages.ts";
 import { initSchema, type LoginRole } from "../mirror/init-schema.ts";
 import { removeShop } from "../mirror/remove-shop.ts";
-import { BridgeError, EXIT } from "../platform/errors.ts";
+import { asError, BridgeError, EXIT } from "../platform/errors.ts";
 import type { Call, Command } from "./command.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -66,8 +66,18 @@ function linkOf(call: Call, { url, shop, schema = "erp_bridge", caFile }: Place)
     throw new BridgeError("usage", m.mirror.badShop({ shop: printable(shop) }));
   if (!isSchemaName(schema)) throw new BridgeError("usage", m.mirror.badSchema({ schema: printable(schema) }));
   const password = target.password ?? call.terminal.env["PGPASSWORD"];
-  const authorities = authoritiesOf(caFile === undefined ? null : path.resolve(caFile));
+  const authorities = givenAuthorities(caFile);
   return { target: { ...target, password }, authorities, schema, timeoutMs: STATEMENT_MS };
+}
+
+/** The file stands on the command line, not in the configuration. */
+function givenAuthorities(file: string | undefined): string[] {
+  try {
+    return authoritiesOf(file === undefined ? null : path.resolve(file));
+  } catch (error) {
+    const { text, hint } = asError(error);
+    throw new BridgeError("usage", text, { ...(hint === undefined ? {} : { hint }), cause: error });
+  }
 }
 
 /** The same address for another role; null for an existing role, whose password is not known. */

@@ -6,7 +6,17 @@ import { m } from "../messages/messages.ts";
  * file; a crash during the change is completed by the next start.
  */
 
-import { closeSync, constants, copyFileSync, existsSync, fchmodSync, fchownSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import path from "node:path";
 import { lookAtNewestCopy } from "../backup/backup-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
@@ -51,6 +61,7 @@ import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { freshName, leftNames, openOnlyName, removeName, setMode } from "../platform/fresh-file.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
+import { requireReadable } from "./given-path.ts";
 import { describeGap } from "./restore-gap.ts";
 import { type JournalReport, replayJournal } from "./restore-journal.ts";
 
@@ -140,12 +151,18 @@ export async function restoreDatabase(options: RestoreOptions): Promise<RestoreR
   }
 }
 
-/** Works on a duplicate, because reading a copy may create files beside it, and migrating writes to it. */
-function duplicateCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
+/** @throws BridgeError `usage` where there is no file that can be read */
+export function requireCopy(file: string): Stats {
   if (!existsSync(file)) throw new BridgeError("usage", m.restore.noFile({ file }), { hint: m.restore.copiesLie });
   const stat = statSync(file);
   if (!stat.isFile()) throw new BridgeError("usage", m.restore.notFile({ file }), { hint: m.restore.copiesLie });
-  const { size, ino, dev } = stat;
+  requireReadable(file, m.database.copying({ file }));
+  return stat;
+}
+
+/** Works on a duplicate, because reading a copy may create files beside it, and migrating writes to it. */
+function duplicateCopy({ file, onStep }: RestoreOptions, database: string, work: string): CopyFacts {
+  const { size, ino, dev } = requireCopy(file);
   const mine = statSync(database, { throwIfNoEntry: false });
   if (mine?.ino === ino && mine.dev === dev) throw new BridgeError("usage", m.restore.isDatabase({ file }));
   if (isLocked(file) !== undefined) throw new BridgeError("usage", m.restore.inUse({ file }));

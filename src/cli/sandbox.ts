@@ -1,5 +1,8 @@
+import path from "node:path";
+import { m } from "../messages/messages.ts";
 import { EXIT } from "../platform/errors.ts";
 import { runSandbox } from "../sandbox/cli.ts";
+import { requireReadable } from "./given-path.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface SandboxCommandOptions {
@@ -13,6 +16,8 @@ export interface SandboxCommandOptions {
 
 /** Runs the mock service until it is interrupted. Needs no configuration. */
 export async function sandbox(terminal: Terminal, options: SandboxCommandOptions): Promise<number> {
+  const { switches } = options;
+  if (switches !== undefined) requireReadable(path.resolve(switches), m.feeds.readingSource({ source: switches }));
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   process.once("SIGTERM", () => stop.abort());
@@ -22,7 +27,7 @@ export async function sandbox(terminal: Terminal, options: SandboxCommandOptions
     ordersPerMinute: options.rate,
     clientId: options.clientId,
     clientSecret: options.clientSecret,
-    ...(options.switches === undefined ? {} : { switchesFile: options.switches }),
+    ...(switches === undefined ? {} : { switchesFile: switches }),
     log: (line) => terminal.err(line),
     signal: stop.signal,
   });

@@ -35,7 +35,7 @@ import { VERSION } from "../platform/version.ts";
 import { asTyped } from "./call.ts";
 import { type Call, isYes, load } from "./command.ts";
 import { type LongCall, withProgress } from "./progress.ts";
-import { restoreDatabase } from "./restore-bridge.ts";
+import { requireCopy, restoreDatabase } from "./restore-bridge.ts";
 import { replayJournal } from "./restore-journal.ts";
 import { jsonLine } from "./terminal.ts";
 
@@ -105,7 +105,7 @@ function refuseOtherAccount({ config }: LoadedConfig, shop: string, { account, o
   });
 }
 
-/** @throws BridgeError `mirror_database` where the path has another shop's database */
+/** @throws BridgeError `mirror_database` where the path has another shop's database, `usage` where `from` is no file that can be read */
 function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from: string | undefined): Source {
   const database = config.database.path;
   if (existsSync(database)) {
@@ -114,7 +114,12 @@ function findSource({ config }: LoadedConfig, { databaseId }: ShopStanding, from
       hint: m.mirror.takeoverOtherDatabaseHint,
     });
   }
-  if (from !== undefined) return { kind: "copy", file: path.resolve(from) };
+  if (from !== undefined) {
+    const file = path.resolve(from);
+    // Before the shop is claimed: a wrong path must change nothing.
+    requireCopy(file);
+    return { kind: "copy", file };
+  }
   const copy = lookAtNewestCopy(config.backup.dir, databaseId);
   return copy === undefined ? { kind: "mirror" } : { kind: "copy", file: copy.file };
 }

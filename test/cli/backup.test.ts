@@ -58,7 +58,7 @@ describe("erp-bridge backup", () => {
     expect((await shop.command("backup", path.join(shop.folder, "copy.db"))).code).toBe(78);
     await shop.command("sync", "orders");
     const nowhere = await shop.command("backup", path.join(shop.folder, "none", "copy.db"));
-    expect(nowhere.code).toBe(78);
+    expect(nowhere.code).toBe(64);
     expect(nowhere.err).toContain(`the folder ${path.join(shop.folder, "none")} is not there`);
     expect(nowhere.err).not.toContain("    at ");
     expect(readdirSync(shop.folder).filter((name) => name.includes("partial"))).toEqual([]);
