@@ -17,7 +17,10 @@ export interface SandboxCommandOptions {
 /** Runs the mock service until it is interrupted. Needs no configuration. */
 export async function sandbox(terminal: Terminal, options: SandboxCommandOptions): Promise<number> {
   const { switches } = options;
-  if (switches !== undefined) requireReadable(path.resolve(switches), m.feeds.readingSource({ source: switches }));
+  if (switches !== undefined) {
+    const source = m.common.foreign({ text: switches });
+    requireReadable(path.resolve(switches), m.feeds.readingSource({ source }));
+  }
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   process.once("SIGTERM", () => stop.abort());
