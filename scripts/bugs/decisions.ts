@@ -177,6 +177,34 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
   tested(
     "test/orders/next-pages.test.ts",
+    "pages that only their numbers name not asked for",
+    { in: "findNextPage", find: "?? turnPage({ fields, size }, asked) ??", replace: "??" },
+    "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a batch waits for pages that are batches of their own",
+    { in: "withPages", find: "isFollowed ? judged", replace: "isFollowed && size < 0 ? judged" },
+    "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a batch confirmed after an hour although one of its pages failed",
+    { in: "mayCountWaiting", find: "return field.isMissing !== true;", replace: "return field.count !== undefined;" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "what stands beside the later pages of a batch overlooked",
+    {
+      in: "withPages",
+      find: "...answer.fields, ...beside",
+      replace: "...answer.fields, ...beside.slice(beside.length)",
+    },
+    "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
     "counted pages taken for all of a batch after they were read once",
     { of: "queryOfFirst", does: "void [next, asked, size, PAGE, OFFSET, OTHER]; return undefined;" },
     "src/completeness/next-page.ts",
@@ -356,6 +384,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/completeness/orders-beside-list.test.ts",
     "a number of all that waits keeps a batch for good",
     { in: "learnShort", find: "if (isWaiting)", replace: "if (isWaiting && count < 0)" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a number of pages of all that waits keeps each batch for an hour",
+    { in: "learnShort", find: "isPageNumber(field) ? 1 : before?.size", replace: "before?.size" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a sign of a part that nothing but a person ends",
+    { in: "waitForRest", find: "? HOUR_MS : DAY_MS", replace: "? HOUR_MS : 100 * DAY_MS" },
     COMPLETENESS,
   ),
   tested(

@@ -79,6 +79,8 @@ interface ServedBatch {
   isSettled: boolean;
   /** Ids of its records. */
   listed: () => Ids;
+  /** Its next page is still to be asked for. */
+  isNextDue?: boolean;
 }
 
 /** The list of an answer is empty, and the answer is none that usually means that there is nothing. */
@@ -232,10 +234,10 @@ export class CompletenessCheck {
       return !isSettled && sizes.known[keyOf(field)]?.state !== "free";
     });
     const waits = found.map((field) => waitForRest(learned, answer, field));
-    const note = { batch, hasEmpty: waits.some((ms) => ms !== undefined), at: isoTime(clock.nowMs()) };
+    const note = { batch, hasEmpty: found.length > 0, at: isoTime(clock.nowMs()) };
     const after = isSettled ? sizes : noteEmptyRecords(sizes, note);
-    const waitMs = Math.max(...waits.map((ms) => ms ?? Number.POSITIVE_INFINITY));
-    const isPassed = found.length > 0 && this.#waitedMs(after, batch) >= waitMs;
+    const waitMs = Math.max(...waits);
+    const isPassed = found.length > 0 && served.isNextDue !== true && this.#waitedMs(after, batch) >= waitMs;
     const passed = [...missing, ...found.filter(({ kind }) => kind === "number")];
     const isEmpty = found.every((field) => field.empty !== undefined);
     const next = isPassed ? ignore(after, passed) : after;
@@ -257,7 +259,7 @@ export class CompletenessCheck {
         m.orders.batchNotWhole({
           size: metadata.size,
           what: this.#describe(found),
-          ...(Number.isFinite(waitMs) && { hours: waitMs / HOUR_MS }),
+          hours: waitMs / HOUR_MS,
         }),
         { hint: this.#hint },
       );

@@ -44,7 +44,9 @@ export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): Meta
       add("more", "link.next", isNext);
       fields.push({ kind: "omitted", place: "link.rest", says: isNext, isClear: true, ...linkIn(value) });
     }
-    const count = /total/.test(name) && /^\s*\d{1,15}\s*$/.test(value) ? Number(value) : undefined;
+    const digits = name === "content-range" ? /(?<=\/)\d{1,15}\s*$/ : /^\s*\d{1,15}\s*$/;
+    const [total] = digits.exec(value) ?? [];
+    const count = /total|content-range/.test(name) && total !== undefined ? Number(total) : undefined;
     if (count !== undefined)
       fields.push({ kind: "count", place: `${name}.total`, says: count > 0, count, isClear: false });
   }

@@ -37,6 +37,10 @@ export interface MetadataField {
   empty?: number;
   /** Where it is the way to the next page, and a text. */
   link?: string;
+  /** Of a page number before the last: what asks for the next page where no link does. */
+  turn?: readonly [name: string, value: string];
+  /** The page that it speaks of is there, and could not be read. */
+  isMissing?: true;
   /** Of a number, or a count of items: the records themselves explain it. It is how many lines they have, or the sum of their quantities. */
   isExplained?: true;
 }
@@ -85,16 +89,17 @@ const SIZE_NAME =
 const REST_NAME = /waiting|pending|remaining|left|осталось/;
 /** They may as well count the lines of the records. */
 const LINES_NAME = /items?|rows?/;
-/** They count the pages that all records would make. */
+/** They count the pages that all records would make, or name the last of them. */
 const PAGES_NAME =
-  /^(?:(?:num|number(?:of)?|count|total)?pages(?:count|total)?|(?:page|pages)count|lastpage|(?:всего)?страниц)$/;
+  /^(?:(?:num|number(?:of)?|count|total(?:of)?)?pages(?:count|total)?|(?:page|pages)count|lastpage|of|(?:всего)?страниц)$/;
 /** They say of themselves that the list is not whole. */
 const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|complete|whole|неполный|полный)$/;
 /** Where `false` says so. */
 const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
-/** They count pages, or name the one that this is. */
-const ALL_PAGES_NAME = /^(?:pages|total(?:of)?pages|pages(?:count|total)|pagecount|lastpage|страниц)$/;
+/** Beside the number of pages: which of them this is. */
 const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
+/** Of these names none asks for a page. */
+const SHOWN_PAGE_NAME = /^(?:currentpage|pageindex)$/;
 /** They say what became of records that are not in the list. */
 const LEFT_OUT_NAME =
   /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|deferred|postponed|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено|отложено)$/;
@@ -158,7 +163,7 @@ export function* readMetadataInSlices(
       addRecord(fields, place, id);
       continue;
     }
-    const pages = readPages(bytes, span, place);
+    const pages = isElement ? undefined : readPages(bytes, span, place);
     if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
     someMember(bytes, span, ({ key, value }) => {
       if (skipped.has(value.start) || key.length > NAME_MAX) return false;
@@ -334,17 +339,25 @@ function readNumber(bytes: Buffer, value: Span, place: string): MetadataField | 
 
 /** `page` 1 of `pages` 3. Where pages are counted from 0, the first of one is the last. */
 function readPages(bytes: Buffer, object: Span, place: string): MetadataField | undefined {
-  let [page, pages]: [number | undefined, number | undefined] = [undefined, undefined];
-  let at = "";
+  const found: { page?: number; turn?: string; number?: number; pages?: number; at?: string } = {};
   someMember(bytes, object, ({ key, value }) => {
-    if (key.length > NAME_MAX || kindOf(bytes, value) !== "number") return false;
+    const { count, place: at } =
+      (key.length > NAME_MAX ? undefined : readNumber(bytes, value, placeIn(place, key))) ?? {};
+    if (count === undefined || at === undefined) return false;
     const name = plainOf(key);
-    if (THIS_PAGE_NAME.test(name)) page = Number(textOf(bytes, value));
-    if (ALL_PAGES_NAME.test(name)) [pages, at] = [Number(textOf(bytes, value)), placeIn(place, key)];
-    return page !== undefined && pages !== undefined;
+    if (THIS_PAGE_NAME.test(name))
+      Object.assign(found, { page: count, turn: SHOWN_PAGE_NAME.test(name) ? "page" : key });
+    if (name === "number") found.number = count;
+    if (PAGES_NAME.test(name)) Object.assign(found, { pages: count, at });
+    return found.page !== undefined && found.pages !== undefined;
   });
-  if (page === undefined || pages === undefined) return undefined;
-  return { kind: "omitted", place: at, says: page === 0 ? pages > 1 : page < pages, isClear: true };
+  const { pages, at, turn = "page" } = found;
+  // Much else has a number.
+  const page = found.page ?? (at?.endsWith("totalPages") ? found.number : undefined);
+  if (page === undefined || pages === undefined || at === undefined) return undefined;
+  const says = page === 0 ? pages > 1 : page < pages;
+  const asks = says ? { turn: [turn, String(page + 1)] as const } : {};
+  return { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks };
 }
 
 /** What says that records were left out of a batch: a list or an object that holds something, a number, a text. */
@@ -397,6 +410,11 @@ export function isPartFlag({ place }: MetadataField): boolean {
 
 export function isSize({ kind, place }: MetadataField): boolean {
   return kind === "count" && SIZE_NAME.test(lastName(place));
+}
+
+/** Which of how many pages this is. */
+export function isPageNumber(field: MetadataField): boolean {
+  return field.kind === "omitted" && isPages(field);
 }
 
 /** The way to the rest of the list, by a name that has no other meaning. */

@@ -2,7 +2,15 @@
  * The next page of a batch, where an answer names one by a link: what a batch holds may go on there, and a confirm of it would cover that
  * unseen. Pure.
  */
-import type { ListMetadata, MetadataField } from "./list-metadata.ts";
+import {
+  isPageNumber,
+  isPages,
+  isPartFlag,
+  isRestLink,
+  type ListMetadata,
+  type MetadataField,
+  namesOrders,
+} from "./list-metadata.ts";
 
 export type Query = readonly (readonly [string, string])[];
 
@@ -13,6 +21,29 @@ export interface NextPage {
   first: Query | undefined;
   /** What names it. */
   fields: readonly MetadataField[];
+  /** No link leads there, and the last page has this number, where the first one has 1. */
+  last?: number | undefined;
+}
+
+/** All pages of a batch, once they are stored. */
+export interface BatchPages {
+  /** Records of them. */
+  size: number;
+  /** How many pages they are. */
+  count: number;
+  /** Literals of the ids of their records. */
+  ids: ReadonlySet<string>;
+  /** What stands beside the lists of those that follow the first one, and how many of their records hold nothing. */
+  beside: readonly MetadataField[];
+  empty: number;
+  /** The page that follows is a batch of its own: numbers count more than this one. */
+  isFollowed: boolean;
+}
+
+/** The next page of a batch could not be read. */
+export interface UnreadPage {
+  /** It is known to be there: a page was read before it, a link names it, or the service could not answer. */
+  isMissing: boolean;
 }
 
 /** @param queryOf what a link asks of the same address of the same service; undefined of what is no link */
@@ -28,7 +59,16 @@ export function findNextPage(
     if (query === "elsewhere") return [{ query: undefined, first: undefined, fields: named }];
     return [{ query, first: queryOfFirst(query, { asked, size }), fields: named }];
   });
-  return pages.find(({ query }) => query !== undefined) ?? pages[0];
+  return pages.find(({ query }) => query !== undefined) ?? turnPage({ fields, size }, asked) ?? pages[0];
+}
+
+/** Many services that number their pages name no link, and take the number of a page. */
+function turnPage({ fields, size }: Pick<ListMetadata, "fields" | "size">, asked: Query): NextPage | undefined {
+  const field = fields.find(({ says, turn }) => says && turn !== undefined);
+  if (field?.turn === undefined) return undefined;
+  const [name] = field.turn;
+  const query = [...asked.filter(([own]) => own !== name), field.turn];
+  return { query, first: queryOfFirst(query, { asked, size }), fields: [field], last: field.count };
 }
 
 const PAGE = /page|^pg?$/i;
@@ -57,16 +97,30 @@ function isSame(one: Query, other: Query): boolean {
   return text(one) === text(other);
 }
 
-/**
- * The answer as one of a batch that is not whole, or of one whose pages were all read.
- * @param size records of all its pages
- */
-export function withNextPage(answer: ListMetadata, { fields }: NextPage, size: number | undefined): ListMetadata {
-  if (size !== undefined) {
-    const read = answer.fields.map((field) => (fields.includes(field) ? { ...field, says: false } : field));
-    return { ...answer, size, fields: read };
-  }
+/** The answer as one of a batch that is not whole. */
+export function withNextPage(answer: ListMetadata, { fields }: NextPage, unread?: UnreadPage): ListMetadata {
   const own = fields.find(({ kind }) => kind === "omitted") ?? fields[0];
   const others = answer.fields.filter((field) => field !== own);
-  return { ...answer, fields: own === undefined ? others : [...others, { ...own, kind: "omitted", isClear: true }] };
+  const isMissing = unread?.isMissing === true ? { isMissing: true as const } : {};
+  const named = own === undefined ? [] : [{ ...own, kind: "omitted" as const, isClear: true, ...isMissing }];
+  return { ...answer, fields: [...others, ...named] };
+}
+
+/** The answer as the first one of a batch whose pages were all read: what stands beside their lists counts against all of them. */
+export function withPages(answer: ListMetadata, { fields }: NextPage, pages: BatchPages): ListMetadata {
+  const { size, count, isFollowed } = pages;
+  const beside = pages.beside.filter((field) => isPartFlag(field) || namesOrders(field) || isLeftOut(field));
+  const all = [...answer.fields, ...beside];
+  const isTotal = all.some((field) => field.kind === "count" && field.count === size);
+  const isRead = (field: MetadataField) =>
+    fields.includes(field) ||
+    (isPageNumber(field) && (field.count ?? 0) <= count) ||
+    // The head of each page says that it is one of several.
+    (isTotal && /^20\d\.partial$/.test(field.place));
+  const judged = all.map((field) => (isRead(field) ? { ...field, says: false } : field));
+  return { ...answer, size, fields: isFollowed ? judged.filter(({ count: number }) => number === undefined) : judged };
+}
+
+function isLeftOut(field: MetadataField): boolean {
+  return field.kind === "omitted" && !isPages(field) && !isRestLink(field) && field.place !== "link.rest";
 }

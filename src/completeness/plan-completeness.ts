@@ -6,6 +6,7 @@
 import { adoptUnusual, type UsualEmpty } from "./empty-form.ts";
 import type { EmptyNames } from "./empty-names.ts";
 import {
+  isPageNumber,
   isPages,
   isPartFlag,
   isRest,
@@ -136,19 +137,18 @@ function isLearned(known: KnownField | undefined): boolean {
 
 /** Whether a field of {@link findShortfall} may as well count all that waits, of which the service delivers a part at a time. */
 export function mayCountWaiting({ known }: LearnedMetadata, field: MetadataField): boolean {
+  if (isPageNumber(field)) return field.isMissing !== true;
   return field.kind === "number" || (field.kind === "count" && !(isSize(field) && isLearned(known[keyOf(field)])));
 }
 
 /**
- * For how long a batch beside such a field, or only such batches, must have been served before they count as whole all the same; undefined:
- * however long. The service may be one that counts all that waits and delivers no more at once, or one that cannot write all its records.
+ * For how long a batch beside such a field, or only such batches, must have been served before they count as whole all the same. The service
+ * may be one that counts all that waits and delivers no more at once, or one that cannot write all its records.
  */
-export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): number | undefined {
+export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): number {
   if (field.empty !== undefined || field.kind === "number") return HOUR_MS;
-  if (field.kind === "ids") return learned.known[keyOf(field)] === undefined ? HOUR_MS : undefined;
-  // It has delivered more at once.
-  if (!mayCountWaiting(learned, field) || answer.size < (learned.sizeMax ?? 0)) return undefined;
-  return answer.size >= LIMIT_MIN ? HOUR_MS : DAY_MS;
+  if (field.kind === "ids" && learned.known[keyOf(field)] === undefined) return HOUR_MS;
+  return mayCountWaiting(learned, field) && mayBeLimit(learned, answer) ? HOUR_MS : DAY_MS;
 }
 
 /** Whether the batch of such fields may be all that the service delivers at once. */
@@ -159,15 +159,17 @@ function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadat
 /** Compares counts that were larger than their batch with what came of them: one that moves meanwhile, or goes on, counts what waits. */
 export function learnShort(learned: LearnedMetadata, answer: ListMetadata, batch: string): LearnedMetadata {
   let next = learned;
+  const shortfall = findShortfall(learned, answer);
   for (const field of answer.fields) {
     const { count } = field;
     const known = learned.known[keyOf(field)];
     if (count === undefined || known === undefined || known.state === "free" || !mayCountWaiting(learned, field))
       continue;
-    const isShort = count > answer.size && countsRecords(field, known, answer.size);
+    const isShort = shortfall.includes(field);
     const { short: before, ...others } = known;
     const short = isShort ? continueShort(before, { batch, count, size: answer.size, learned }) : undefined;
-    const isNext = before?.isFull === true && before.batch !== batch && count === before.count - before.size;
+    const step = isPageNumber(field) ? 1 : before?.size;
+    const isNext = before?.isFull === true && before.batch !== batch && before.count - count === step;
     const isWaiting =
       isNext || (short !== undefined && (short.isFull ? short.changes > 0 : short.changes >= CHANGES_MAX));
     if (isWaiting) next = withKnown(next, field, { state: "free", equal: 0 });
@@ -202,7 +204,8 @@ export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetada
     const count = field.count ?? 0;
     const saysMore = field.says && (isPartFlag(field) || field.kind === "more" || isRestLink(field));
     const atLeast = saysMore ? size + 1 : isPages(field) ? (count - 1) * size + 1 : count;
-    if (size === 0 || field.kind === "number" || state === "free" || equal === 0 || atLeast <= size) return [];
+    const isCountOnly = field.kind === "number" || isPageNumber(field);
+    if (size === 0 || isCountOnly || state === "free" || equal === 0 || atLeast <= size) return [];
     const isKnown = (equal ?? 0) > 0 || (field.kind === "more" && state === "falls");
     return [{ key, atLeast, isTrusted: isKnown || isPartFlag(field) }];
   });
@@ -259,8 +262,8 @@ export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): Lear
       continue;
     }
     if (field.kind === "omitted" && !short.includes(field)) {
-      // What warns from the first answer on says nothing of a batch.
-      next = withState(next, field, field.says ? "free" : "falls");
+      // What warns from the first answer on says nothing of a batch. What was found to mean nothing stays so.
+      if (next.known[keyOf(field)]?.equal !== 0) next = withState(next, field, field.says ? "free" : "falls");
       continue;
     }
     const known = next.known[keyOf(field)] ?? (field.kind === "omitted" ? { state: "new" as const } : undefined);
@@ -409,7 +412,7 @@ export function acceptDoubted(learned: LearnedMetadata): LearnedMetadata {
   const entries = Object.entries(learned.known);
   if (!entries.some(([, { isDoubted, isShort }]) => isDoubted || isShort)) return next;
   const known = entries.map(
-    ([key, field]) => [key, field.isDoubted || field.isShort ? { state: "free" as const } : field] as const,
+    ([key, field]) => [key, field.isDoubted || field.isShort ? { state: "free" as const, equal: 0 } : field] as const,
   );
   return { ...next, known: Object.fromEntries(known) };
 }

@@ -3,14 +3,15 @@
  * in counted pages is read until two readings agree.
  */
 import { createHash } from "node:crypto";
-import type { Query } from "../completeness/next-page.ts";
+import type { MetadataField } from "../completeness/list-metadata.ts";
+import type { BatchPages, Query } from "../completeness/next-page.ts";
 import { m } from "../messages/messages.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
-import type { BatchPages, BatchReader, ReadBatch } from "./read-batch.ts";
+import type { BatchReader, ReadBatch, ReadPage } from "./read-batch.ts";
 
 /** Pages of one batch: more than a batch of any size has. */
 const PAGES_MAX = 200;
@@ -26,6 +27,20 @@ export interface ReadPages extends BatchPages {
   renamed: ServiceAnswer | undefined;
 }
 
+/** The next page of a batch could not be read. */
+export class UnreadPageError extends BridgeError {
+  /** It is known to be there, or the service could not answer. */
+  readonly isMissing: boolean;
+
+  constructor(cause: unknown, { size, isMissing }: { size: number; isMissing: boolean }) {
+    super("answer_shape", m.orders.nextPageUnread({ size, reason: asError(cause).text }), {
+      cause,
+      hint: m.orders.compareAnswer({ area: "orders" }),
+    });
+    this.isMissing = isMissing;
+  }
+}
+
 /** What becomes of the pages as they come. */
 export interface PageStore {
   store(page: ReadBatch, answer: ServiceAnswer): Promise<void>;
@@ -38,6 +53,7 @@ export class BatchPagesReader {
   readonly #reader: BatchReader;
   readonly #pages: PageStore;
   readonly #signal: AbortSignal;
+  #hasOthers = false;
 
   constructor({ client }: JobContext, reader: BatchReader, pages: PageStore, signal: AbortSignal) {
     this.#client = client;
@@ -48,18 +64,18 @@ export class BatchPagesReader {
 
   /**
    * Reads the other pages of a batch, each of which is stored as a part of it.
-   * @throws BridgeError `answer_shape` where one of them cannot be read; what keeps all requests waiting is thrown as it is.
+   * Gives an error where one of them cannot be read; what keeps all requests waiting is thrown.
    */
-  async read(first: ReadBatch, next: Query): Promise<ReadPages> {
+  async read(first: ReadBatch, next: Query): Promise<ReadPages | UnreadPageError> {
     const { length: size } = first.records;
     try {
       return await this.#readPages(first, next);
     } catch (error) {
       if (stopsPass(error)) throw error;
-      throw new BridgeError("answer_shape", m.orders.nextPageUnread({ size, reason: asError(error).text }), {
-        cause: error,
-        hint: m.orders.compareAnswer({ area: "orders" }),
-      });
+      const { code, text } = asError(error);
+      // A number of pages names none by itself: the service may not turn pages, and count all that waits.
+      const isNone = first.last !== undefined && (text === m.orders.pageRepeated || code === "request_refused");
+      return new UnreadPageError(error, { size, isMissing: this.#hasOthers || !isNone });
     }
   }
 
@@ -69,7 +85,7 @@ export class BatchPagesReader {
    */
   async #readPages(first: ReadBatch, next: Query): Promise<ReadPages> {
     let before = await this.#readOnce({ batch: first, first, query: next });
-    for (let readings = 0; first.again !== undefined; readings++) {
+    for (let readings = 0; first.again !== undefined && !before.isFollowed; readings++) {
       if (readings === READINGS_MAX) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       const now = await this.#readOnce({ batch: first, before, query: first.again });
       if (now.orders.size === before.orders.size && isIn(before.orders, now.orders)) return now;
@@ -90,12 +106,17 @@ export class BatchPagesReader {
     query: Query | undefined;
   }): Promise<ReadPages> {
     let { first, query } = reading;
-    const seen = new Set<string>();
-    const read = { size: 0, ids: new Set<string>(), orders: new Set<string>(), bodies: new Set<string>() };
-    const add = (page: ReadBatch) => {
-      seen.add(page.fingerprint);
+    const beside: MetadataField[] = [];
+    const sets = { ids: new Set<string>(), orders: new Set<string>(), bodies: new Set<string>() };
+    const read = { size: 0, count: 0, empty: 0, isFollowed: false, beside, ...sets };
+    const add = (page: ReadBatch | ReadPage) => {
       read.bodies.add(digestOf(page));
+      read.count += 1;
       read.size += page.records.length;
+      if (read.count > 1 && "beside" in page) {
+        beside.push(...page.beside);
+        read.empty += page.empty;
+      }
       for (const record of page.records) {
         const id = record.ok ? record.orderId : record.reference;
         if (id !== null) read.orders.add(id);
@@ -105,7 +126,7 @@ export class BatchPagesReader {
     if (first !== undefined) add(first);
     let renamed: ServiceAnswer | undefined;
     while (query !== undefined) {
-      if (seen.size > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
+      if (read.count > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
       const answer: ServiceAnswer = await fetchBatch(this.#client, query, this.#signal);
       if (answer.oldBy !== undefined) throw new BridgeError("answer_unreadable", m.orders.pageOld);
       // Until it is known to be of this batch, it is as any other answer that may not be served again.
@@ -113,19 +134,21 @@ export class BatchPagesReader {
       const page = await this.#reader.readPage(answer, this.#signal);
       if (first === undefined && page !== undefined && isAnother(page, batch))
         throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      if (page !== undefined && seen.has(page.fingerprint))
-        throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      if (page !== undefined && isRepeated(page, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
       const isStored = page === undefined || before?.bodies.has(digestOf(page));
       if (!isStored) await this.#pages.store(page, answer);
       this.#pages.wait(undefined);
       if (page === undefined) break;
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
       // A batch of its own, which is served as one.
-      if (first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId)) break;
+      read.isFollowed =
+        first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId);
+      if (read.isFollowed) break;
       if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;
       add(page);
+      this.#hasOthers ||= first !== undefined;
       first ??= page;
-      query = page.next;
+      query = read.count < (page.last ?? Number.POSITIVE_INFINITY) ? page.next : undefined;
     }
     return { ...read, renamed };
   }
@@ -133,6 +156,13 @@ export class BatchPagesReader {
 
 function isIn(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
   return [...some].every((id) => all.has(id));
+}
+
+/** Whether a page has nothing that those before it do not have: the service does not turn it, or counts what it has read. */
+function isRepeated(page: ReadBatch, read: Pick<ReadPages, "bodies" | "orders">): boolean {
+  if (read.bodies.has(digestOf(page))) return true;
+  const ids = page.records.map((record) => (record.ok ? record.orderId : record.reference));
+  return ids.length > 0 && ids.every((id) => id !== null && read.orders.has(id));
 }
 
 function digestOf({ records }: ReadBatch): string {

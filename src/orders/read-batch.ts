@@ -10,8 +10,21 @@ import { atOnce } from "../answers/slices.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
 import { CompletenessCheck, type UnusualEmptyError } from "../completeness/check-completeness.ts";
 import { type AnswerHead, readHeadMetadata } from "../completeness/head-metadata.ts";
-import { countEmptyRecords, type ListMetadata, readMetadataInSlices } from "../completeness/list-metadata.ts";
-import { findNextPage, type NextPage, type Query, withNextPage } from "../completeness/next-page.ts";
+import {
+  countEmptyRecords,
+  type ListMetadata,
+  type MetadataField,
+  readMetadataInSlices,
+} from "../completeness/list-metadata.ts";
+import {
+  type BatchPages,
+  findNextPage,
+  type NextPage,
+  type Query,
+  type UnreadPage,
+  withNextPage,
+  withPages,
+} from "../completeness/next-page.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -59,14 +72,15 @@ export interface ReadBatch {
   next: Query | undefined;
   /** Asks for its first page once more, where its pages are counted. */
   again?: Query | undefined;
+  /** So many pages there are, where their number alone says that another one follows. */
+  last?: number | undefined;
 }
 
-/** All pages of a batch, once they are stored. */
-export interface BatchPages {
-  /** Records of them. */
-  size: number;
-  /** Literals of their ids. */
-  ids: ReadonlySet<string>;
+/** A page that follows the first one of a batch. */
+export interface ReadPage extends ReadBatch {
+  beside: readonly MetadataField[];
+  /** Records that hold nothing. */
+  empty: number;
 }
 
 export class BatchReader {
@@ -84,7 +98,7 @@ export class BatchReader {
   }
 
   /**
-   * @param pages all pages of the batch, once the others are stored
+   * @param pages all pages of the batch, once the others are stored; or that the next one cannot be read
    * @throws BridgeError `answer_shape`, `answer_unreadable`: what came may hold orders, and is to be kept
    */
   async read(
@@ -95,7 +109,7 @@ export class BatchReader {
       isKept?: boolean;
     },
     signal: AbortSignal,
-    pages?: BatchPages,
+    pages?: BatchPages | UnreadPage,
   ): Promise<ReadBatch | ReadNothing> {
     const rules = this.#rules;
     const { clock, store } = this.#context;
@@ -113,28 +127,32 @@ export class BatchReader {
     const batchId = readBatchId(bytes, list.root, rules);
     const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
     const next = this.#findNext(metadata, batchId);
-    const empty = countEmptyRecords(bytes, list.elements);
-    const judged = next === undefined ? metadata : withNextPage(metadata, next, pages?.size);
+    const isRead = pages !== undefined && "count" in pages;
+    const empty = countEmptyRecords(bytes, list.elements) + (isRead ? pages.empty : 0);
+    const named = next === undefined ? metadata : withNextPage(metadata, next, isRead ? undefined : pages);
+    const judged = next !== undefined && isRead ? withPages(metadata, next, pages) : named;
+    // What can be read is not waited for.
+    const isNextDue = next?.query !== undefined && pages === undefined;
     // What is learned of the answer is written first, and the ERP may hold the write lock.
     const unstored = { source: "batch" as const, bytes, records: read.records, at: isoTime(clock.nowMs()) };
     const shortfall = await withUnstored(store, unstored, async () => {
       await this.#completeness.judge(metadata, signal);
-      return await this.#judgeBatch(read, { metadata: judged, empty }, signal);
+      return await this.#judgeBatch(read, { metadata: judged, empty, isNextDue }, signal);
     });
     const error = list.error === undefined ? shortfall : reportedError(list.error);
-    const orderIds = pages === undefined ? read.orderIds : `[${[...pages.ids].join()}]`;
-    return { ...read, orderIds, head: answer, error, next: next?.query, again: next?.first };
+    const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
+    return { ...read, orderIds, head: answer, error, next: next?.query, again: next?.first, last: next?.last };
   }
 
   async #judgeBatch(
     { records, batchId, fingerprint }: Pick<ReadBatch, "records" | "batchId" | "fingerprint">,
-    { metadata, empty }: { metadata: ListMetadata; empty: number },
+    { metadata, ...others }: { metadata: ListMetadata; empty: number; isNextDue: boolean },
     signal: AbortSignal,
   ): Promise<BridgeError | undefined> {
     const served = {
+      ...others,
       batch: batchId === null ? fingerprint : hash("sha256", batchId, "hex"),
       fingerprint,
-      empty,
       isSettled: this.#isSettled(batchId, fingerprint),
       listed: () => listedIn(records),
     };
@@ -182,7 +200,7 @@ export class BatchReader {
   }
 
   /** Another page of a batch. Undefined: it has no records. */
-  async readPage(answer: ServiceAnswer, signal: AbortSignal): Promise<ReadBatch | undefined> {
+  async readPage(answer: ServiceAnswer, signal: AbortSignal): Promise<ReadPage | undefined> {
     const { clock } = this.#context;
     const rules = this.#rules;
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
@@ -190,9 +208,11 @@ export class BatchReader {
     const bytes = list.mended?.bytes ?? answer.body;
     const batchId = readBatchId(bytes, list.root, { ...rules, batchIdRequired: false });
     const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
-    const next = this.#findNext(await this.#readMetadata(answer, list, signal), batchId ?? "");
+    const { fields: beside, ...metadata } = await this.#readMetadata(answer, list, signal);
+    const next = this.#findNext({ ...metadata, fields: beside }, batchId ?? "");
     const error = list.error === undefined ? partOf(next) : reportedError(list.error);
-    return { ...read, head: answer, error, next: next?.query };
+    const empty = countEmptyRecords(bytes, list.elements);
+    return { ...read, head: answer, error, next: next?.query, last: next?.last, beside, empty };
   }
 
   /** An answer without orders: nothing, or a batch that has lost them, which is served until it is confirmed by its name. */

@@ -31,7 +31,7 @@ import {
 } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { headOfText } from "../completeness/head-metadata.ts";
-import type { Query } from "../completeness/next-page.ts";
+import type { BatchPages, Query } from "../completeness/next-page.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
@@ -51,8 +51,8 @@ import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { type IngestResult, ingestRecord, isUnchanged } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { type BatchPages, BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
-import { BatchPagesReader, type ReadPages } from "./read-batch-pages.ts";
+import { BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
+import { BatchPagesReader, type ReadPages, UnreadPageError } from "./read-batch-pages.ts";
 import { RepeatedBatches } from "./repeated-batches.ts";
 
 /** What one transaction stores at most: the write lock is then held for tens of milliseconds, not for seconds. */
@@ -116,7 +116,7 @@ export class StoreBatches {
    * Stores the batch of an answer. Undefined: the answer was empty.
    * @throws BridgeError `answer_shape`, `answer_unreadable`; what may hold orders is kept by then. `unavailable` where the
    * answer reports an error; orders that came beside it are stored by then, and their batch is not to be confirmed.
-   * @param options.pages all pages of the batch, once the others are stored
+   * @param options.pages all pages of the batch, once the others are stored; or why the next one could not be read
    * @param options.isPart the batch holds more than the answer: its orders are stored, and it is not to be confirmed
    */
   async store(
@@ -127,7 +127,7 @@ export class StoreBatches {
       pages,
       account = this.#rules.account,
       isPart = false,
-    }: { pages?: BatchPages; account?: string | undefined; isPart?: boolean | undefined } = {},
+    }: { pages?: BatchPages | UnreadPageError; account?: string | undefined; isPart?: boolean | undefined } = {},
   ): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
@@ -140,6 +140,11 @@ export class StoreBatches {
       this.#waiting = undefined;
       throw error;
     }
+    if (pages instanceof UnreadPageError && !read.isNothing && read.error !== undefined) {
+      // What came is stored.
+      this.#waiting = undefined;
+      throw pages.isMissing ? pages : read.error;
+    }
     const fresh = answer.oldBy === undefined;
     const { askedAt } = answer;
     const origin = { fresh, date: fresh ? answer.date : undefined, askedAt, at, account, confirmFollows };
@@ -149,8 +154,9 @@ export class StoreBatches {
     this.#waiting = undefined;
     if (read.isNothing || read.error === undefined) return stored;
     if (stored === undefined && fresh && read.next !== undefined && pages === undefined) {
-      const whole = await this.#storePages(read, read.next, pass);
-      return await this.store(whole.renamed ?? answer, pass, confirmFollows, { pages: whole, account });
+      const others = await this.#storePages(read, read.next, pass);
+      const served = others instanceof UnreadPageError ? answer : (others.renamed ?? answer);
+      return await this.store(served, pass, confirmFollows, { pages: others, account });
     }
     if (stored === undefined) throw read.error;
     pass.failure ??= read.error;
@@ -193,8 +199,8 @@ export class StoreBatches {
     return (await this.#storeRead(read, origin, pass)) ?? "unread";
   }
 
-  /** Stores the other pages of a batch, as parts of it. */
-  async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages> {
+  /** Stores the other pages of a batch, as parts of it. Gives why one of them could not be read. */
+  async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages | UnreadPageError> {
     const pages = {
       store: async (page: ReadBatch, answer: ServiceAnswer) => await this.#storePage(page, answer, pass),
       wait: (answer: ServiceAnswer | undefined) => {

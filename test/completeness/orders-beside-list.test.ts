@@ -252,20 +252,16 @@ describe("a count beside the first batches", () => {
     expect(noticed()).toEqual([]);
   });
 
-  itWhole(
-    "keeps a batch for good that is smaller than the service has delivered, until a person says otherwise",
-    async () => {
-      const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }), 2);
-      serve("b-short", createOrders(t, 2).slice(0, 1), { total: 2 });
-      for (let hour = 0; hour < 30; hour++) {
-        const { error } = await poll(60);
-        expect(error).toMatchObject({ message: expect.stringMatching(/the batch is not confirmed\.$/) });
-      }
-      t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
-      expect((await poll()).error).toBeNull();
-      expect(isConfirmed("b-short")).toBe(true);
-    },
-  );
+  itWhole("keeps a batch for a day that is smaller than the service has delivered, however large", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }), 0);
+    const ids = createOrders(t, 25);
+    serve("b-large", ids.slice(0, 13), { total: 13 });
+    expect((await poll()).error).toBeNull();
+    serve("b-short", ids.slice(13), { total: 13 });
+    for (let hour = 0; hour < 24; hour++) expect((await poll(59)).error).toMatchObject(NOT_WHOLE);
+    expect((await poll(90)).error).toBeNull();
+    expect(isConfirmed("b-short")).toBe(true);
+  });
 });
 
 describe("orders that an answer names beside its list", () => {
@@ -373,5 +369,53 @@ describe("orders that an answer names beside its list", () => {
     test.sandbox.faults.remove(rule);
     expect(test.statusOf(id).status).toBe("paid");
     expect(test.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 3 }]);
+  });
+});
+
+describe("the number of a page beside a batch", () => {
+  const beside = (waiting: number, size = 10) => ({ page: 1, total_pages: Math.ceil(waiting / size) });
+
+  it("counts all that waits where the next batch brings the rest, and holds nothing from then on", async () => {
+    const { t, serve, poll, isConfirmed, orderCount } = await start((ids) => beside(ids.length));
+    const ids = createOrders(t, 25);
+    serve("b-first", ids.slice(0, 10), beside(25));
+    for (let polls = 0; polls < 6; polls++) expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-first")).toBe(false);
+    expect((await poll(10)).error).toBeNull();
+    serve("b-second", ids.slice(10, 20), beside(15));
+    expect((await poll()).error).toBeNull();
+    serve("b-third", ids.slice(20), beside(5));
+    expect((await poll()).error).toBeNull();
+    // One page alone changes nothing of that.
+    serve("b-fourth", createOrders(t, 10), beside(35));
+    expect((await poll()).error).toBeNull();
+    expect(["b-first", "b-second", "b-third", "b-fourth"].map(isConfirmed)).toEqual([true, true, true, true]);
+    expect(orderCount()).toBe(9 + 25 + 10);
+  });
+
+  it("says nothing once a person has said so, also after a batch of one page", async () => {
+    const { t, serve, poll, isConfirmed } = await start((ids) => beside(ids.length));
+    serve("b-first", createOrders(t, 2), beside(25));
+    expect((await poll()).error).toMatchObject(NOT_WHOLE);
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+    expect((await poll()).error).toBeNull();
+    serve("b-second", createOrders(t, 2), beside(2));
+    expect((await poll()).error).toBeNull();
+    serve("b-third", createOrders(t, 2), beside(25));
+    expect((await poll()).error).toBeNull();
+    expect(isConfirmed("b-third")).toBe(true);
+  });
+
+  itSome(1)<[string, object]>([
+    ["a flag of a part", { partial: true }],
+    ["records that were left out", { skipped: ["ЗК-7"] }],
+    ["a link that is not asked", { _links: { next: { href: "https://shop.example/pages/2" } } }],
+  ])("ends after a day as any other sign of a part does: %s", async (_, more) => {
+    const { t, serve, poll, isConfirmed } = await start();
+    serve("b-part", createOrders(t, 12), more);
+    for (let hour = 0; hour < 24; hour++) expect((await poll(59)).error).toMatchObject(NOT_WHOLE);
+    expect(isConfirmed("b-part")).toBe(false);
+    expect((await poll(90)).error).toBeNull();
+    expect(isConfirmed("b-part")).toBe(true);
   });
 });

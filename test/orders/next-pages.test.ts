@@ -390,3 +390,152 @@ describe("a batch whose answer names a next page", () => {
     expect([orderCount(scene), isConfirmed()]).toEqual([2, false]);
   });
 });
+
+describe("a batch beside the number of its page", () => {
+  type Numbers = { page: number; pages: number; total: number; size: number };
+  const FORMS: [string, (numbers: Numbers) => object][] = [
+    [
+      "current_page of last_page",
+      ({ page, pages, total }) => ({ current_page: page, last_page: pages, total, per_page: 2 }),
+    ],
+    ["page of pages", ({ page, pages, total }) => ({ meta: { page, pages, per_page: 2, total } })],
+    ["page of", ({ page, pages }) => ({ page: String(page), of: String(pages) })],
+    [
+      "number of totalPages",
+      ({ page, pages, total, size }) => ({
+        number: page - 1,
+        totalPages: pages,
+        totalElements: total,
+        numberOfElements: size,
+        last: page === pages,
+      }),
+    ],
+    ["pageNumber from 0 on", ({ page, pages }) => ({ pageNumber: page - 1, total_pages: pages })],
+  ];
+  const queryOf = (name: string, page: number) => {
+    if (name === "number of totalPages") return `page=${page - 1}`;
+    return name === "pageNumber from 0 on" ? `pageNumber=${page - 1}` : `page=${page}`;
+  };
+
+  /** Five orders in pages of two; `more` stands beside each page as well. */
+  function inPages(
+    all: Awaited<ReturnType<typeof start>>,
+    [name, beside]: (typeof FORMS)[number],
+    more: (page: number) => object = () => ({}),
+  ): { pages: Record<string, Page>; ids: string[] } {
+    const ids = createOrders(all.t, 5);
+    const pages = [1, 2, 3].map((page): [string, Page] => {
+      const served = ids.slice((page - 1) * 2, page * 2);
+      const numbers = beside({ page, pages: 3, total: 5, size: served.length });
+      return [page === 1 ? "" : queryOf(name, page), { ids: served, beside: { ...numbers, ...more(page) } }];
+    });
+    const served = Object.fromEntries(pages);
+    // The first page by its number.
+    const first = { [queryOf(name, 1)]: served[""] as Page };
+    all.serve({ ...served, ...first });
+    return { pages: { ...served, ...first }, ids };
+  }
+
+  itSome(2)(FORMS)("is confirmed once the pages that links name are stored: %s", async (...form) => {
+    const all = await start();
+    inPages(all, form, (page) => ({ next_page_url: page < 3 ? `${PATH}?${queryOf(form[0], page + 1)}` : null }));
+    expect((await all.t.run("orders")).error).toBeNull();
+    expect([all.isConfirmed(), orderCount(all.t)]).toEqual([true, 5]);
+  });
+
+  itSome(2)(FORMS)("is confirmed once the pages behind it are stored, without a link: %s", async (...form) => {
+    const all = await start();
+    inPages(all, form);
+    expect((await all.t.run("orders")).error).toBeNull();
+    expect([all.isConfirmed(), orderCount(all.t)]).toEqual([true, 5]);
+    expect(all.asked.slice(0, 3)).toEqual(["", queryOf(form[0], 2), queryOf(form[0], 3)]);
+    expect(all.asked).not.toContain(queryOf(form[0], 4));
+  });
+
+  it("is confirmed by itself where the next page is a batch of its own", async () => {
+    const all = await start();
+    const form = FORMS[0] as (typeof FORMS)[number];
+    inPages(all, form, (page) => ({
+      batch_id: `b-${page}`,
+      next_page_url: page < 3 ? `${PATH}?page=${page + 1}` : null,
+    }));
+    expect((await all.t.run("orders")).error).toBeNull();
+    expect(all.isConfirmed()).toBe(true);
+    expect(confirmBodies(all.t).join()).not.toMatch(/b-[23]/);
+  });
+
+  it("is not confirmed where its pages hold fewer records than there are, for a day", async () => {
+    const all = await start();
+    const form = FORMS[0] as (typeof FORMS)[number];
+    inPages(all, form, () => ({ total: 6 }));
+    for (let hour = 0; hour < 24; hour++) {
+      expect((await all.t.run("orders")).error).toMatchObject({ message: expect.stringContaining("total = 6") });
+      all.t.clock.advance(3_600_000);
+    }
+    expect([all.isConfirmed(), orderCount(all.t)]).toEqual([false, 5]);
+    expect((await all.t.run("orders")).error).toBeNull();
+    expect(all.isConfirmed()).toBe(true);
+  });
+
+  itSome(2)<[string, object]>([
+    ["a flag of a part", { partial: true }],
+    ["a record that was left out", { skipped: ["ЗК-7"] }],
+  ])("is not confirmed where its last page lacks something: %s", async (_, lack) => {
+    const all = await start();
+    inPages(all, FORMS[1] as (typeof FORMS)[number], (page) => (page === 3 ? lack : {}));
+    expect((await all.t.run("orders")).error).toMatchObject({ message: expect.stringContaining("holds more than") });
+    expect([all.isConfirmed(), orderCount(all.t)]).toEqual([false, 5]);
+    inPages(all, FORMS[1] as (typeof FORMS)[number]);
+    expect((await all.t.run("orders")).error).toBeNull();
+    expect(all.isConfirmed()).toBe(true);
+  });
+
+  it("is whole with 206 and a range once as many records came as there are", async () => {
+    for (const total of [4, 5]) {
+      const { t, serve, isConfirmed } = await start();
+      const ids = createOrders(t, 4);
+      const head = (from: number) => ({
+        status: 206,
+        headers: { "content-range": `orders ${from}-${from + 1}/${total}` },
+      });
+      serve({
+        "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?after=b` }, ...head(0) },
+        "after=b": { ids: ids.slice(2), ...head(2) },
+      });
+      await t.run("orders");
+      expect(isConfirmed()).toBe(total === 4);
+    }
+  });
+
+  itSome(2)<[string, Page | undefined, number]>([
+    ["is the first one again", undefined, 1],
+    ["is refused", { ids: [], status: 404 }, 1],
+    ["fails", { ids: [], status: 500 }, 24],
+  ])("waits where the next page %s, and goes on", async (_, page, hours) => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 12);
+    const first = { ids: ids.slice(0, 10), beside: { page: 1, pages: 2, per_page: 10 } };
+    serve({ "": first, "page=2": page ?? first });
+    for (let hour = 0; hour < hours; hour++) {
+      expect((await t.run("orders")).error).toMatchObject({ code: "answer_shape" });
+      t.clock.advance(3_500_000);
+    }
+    expect(isConfirmed()).toBe(false);
+    t.clock.advance(hours * 100_000);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+  });
+
+  it("waits a day for a page that was behind others", async () => {
+    const all = await start();
+    const { pages } = inPages(all, FORMS[1] as (typeof FORMS)[number]);
+    all.serve({ ...pages, "page=3": { ids: [], status: 404 } });
+    for (let hour = 0; hour < 24; hour++) {
+      expect((await all.t.run("orders")).error).toMatchObject({ message: expect.stringContaining("next page") });
+      all.t.clock.advance(3_600_000);
+    }
+    expect(all.isConfirmed()).toBe(false);
+    expect((await all.t.run("orders")).error).toBeNull();
+    expect(all.isConfirmed()).toBe(true);
+  });
+});

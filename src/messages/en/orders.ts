@@ -111,10 +111,8 @@ export const orders = {
   emptyBatchHint: "If orders are missing, ask the service what has become of those of this batch.",
   moreAfterEnd: ({ what, path }: { what: string; path: string }) =>
     `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
-  batchNotWhole: ({ size, what, hours }: { size: number; what: string; hours?: number }) =>
-    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.${
-      hours === undefined ? "" : ` If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`
-    }`,
+  batchNotWhole: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
+    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed. If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`,
   nextPageUnread: ({ size, reason }: { size: number; reason: Said }) =>
     `The answer names a next page of its batch of ${counted(size, "record")}, and that cannot be read; the batch is not confirmed. ${reason}`,
   pageRepeated: "It is the same as a page before it.",
@@ -131,6 +129,7 @@ export const orders = {
     `Empty records (null, {} or []) in the batch: ${empty} of ${size}. It is confirmed once it has been served so for an hour.`,
   emptyMeansNothing: ({ area }: { area: string }) =>
     `If no order is behind them: erp-bridge resume ${area} --hold answer`,
+  besideSaysNothing: "If what the answer says beside its list means nothing, say so:",
   compareAnswer: ({ area }: { area: string }) =>
     `Compare the answer with the configuration. If it says so whatever there is: erp-bridge resume ${area} --hold answer`,
 };
