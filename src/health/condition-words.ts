@@ -2,7 +2,9 @@ import type { HoldReason } from "../database/hold-names.ts";
 import { wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
 import { Message, speaking } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import type { StatusWords } from "../messages/words/status.ts";
+import { commandToLift } from "../pass/hold-reasons.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
 import type { Condition } from "./conditions.ts";
@@ -53,17 +55,30 @@ export function describeCondition(
   const all = conditionWords(language);
   const words = all[condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
+  const text = words.text({
+    ...spoken(condition.params, language),
+    subject,
+    since: since === null ? "?" : clockTime(since, nowMs),
+  });
+  if (isContradicted(condition))
+    return { text, next: speaking(language)(m.orders.besideSaysNothing), command: commandToLift(subject, "answer") };
   // Where the configuration does not fit the service, the remedy is the same for every condition.
   const remedy = isUnfit(condition) ? "unread_batches" : condition.code;
-  return {
-    text: words.text({
-      ...spoken(condition.params, language),
-      subject,
-      since: since === null ? "?" : clockTime(since, nowMs),
-    }),
-    next: all[remedy].next,
-    command: CONDITIONS[remedy].command?.replace("$", subject) ?? null,
-  };
+  return { text, next: all[remedy].next, command: CONDITIONS[remedy].command?.replace("$", subject) ?? null };
+}
+
+/** Messages of what stands beside a list and contradicts it: the list is where the configuration says. */
+const CONTRADICTIONS: ReadonlySet<unknown> = new Set([
+  ...["batchNotWhole", "nextPageUnread", "emptyContradicted", "emptyUnusual", "moreAfterEnd", "emptyRecords"].map(
+    (name) => `orders.${name}`,
+  ),
+  "updates.emptyRecords",
+]);
+
+function isContradicted({ params }: Condition): boolean {
+  const { error, why } = params as { error?: string | null; why?: Message | null };
+  const said = why?.params["text"] ?? why;
+  return error === "answer_shape" && said instanceof Message && CONTRADICTIONS.has(said.id);
 }
 
 /** Whether a flow's answers do not have the configured shape, or the service refuses its `since`. */

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { statusWords } from "../../src/health/condition-words.ts";
 import type { Facts } from "../../src/health/facts.ts";
 import { describeStatus } from "../../src/health/status.ts";
+import { m } from "../../src/messages/messages.ts";
 import { failureWords, holdWords } from "../../src/messages/words/status.ts";
+import { describeFailure } from "../../src/pass/describe-failure.ts";
 import { EXIT } from "../../src/platform/errors.ts";
 
 const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
@@ -119,5 +121,20 @@ describe("the status in Russian", () => {
       expect(told("toString")).toBe("toString");
       expect(holdWords("__proto__", statusWords(language))).toBe("__proto__");
     }
+  });
+});
+
+describe("the next command where what stands beside a list contradicts it", () => {
+  it.each([
+    [
+      "says so",
+      m.orders.batchNotWhole({ size: 100, what: "pages", hours: 24 }),
+      "erp-bridge resume orders --hold answer",
+    ],
+    ["is a path of the configuration otherwise", m.orders.comparePath, "erp-bridge probe --write"],
+  ])("%s", (_, text, command) => {
+    const error = describeFailure({ code: "answer_shape", text, hint: undefined });
+    const failing = flow("orders", { failingSince: ago(2), errorCode: "answer_shape", error });
+    expect(tell({ flows: [failing] }, "en").conditions[0]).toMatchObject({ code: "flow_failing", command });
   });
 });
