@@ -417,6 +417,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "the number of the first page of a batch counted against that page alone",
+      "src/completeness/next-page.ts",
+      "(isPageNumber(field) && (field.count ?? 0) <= count) ||",
+      "(isPageNumber(field) && (field.count ?? 0) <= Math.min(count, 1)) ||",
+    ),
+    draws: { forms: { pages: [2, 3], numbers: true } },
+  },
+  {
+    ...one(
       "a refusal of a status believed while the order's confirm is still sent",
       "src/confirm/confirm-rows.ts",
       "orderId, serviceId) === 1;",

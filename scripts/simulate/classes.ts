@@ -137,6 +137,7 @@ const HOSTILE_KINDS: Classes = {
   ],
   "form leases": ["true", "false"],
   "form pages": [2, 3],
+  "form numbers": ["true", "false"],
   "form shared": ["zero", "ignore"],
   "form link": LINKS,
   "form leaves": [1, 2],

@@ -105,6 +105,8 @@ export interface Forms {
   readonly link: string;
   /** How many orders leave each batch between its first pages. */
   readonly leaves: 0 | 1 | 2;
+  /** The numbers of a page, of its last one and of all orders of the batch stand beside it. */
+  readonly numbers: boolean;
   /** In which the ERP has made the file. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
@@ -218,6 +220,7 @@ export function chooseForms(random: Random): Forms {
     pages: null,
     link: LINKS[0],
     leaves: 0,
+    numbers: false,
     confirmedOnly: false,
     encoding: "UTF-8",
     timed: false,
@@ -250,7 +253,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     batchBeside: forms.beside,
     batchLeases: forms.leases,
     batchFormedMs: forms.formedMs,
-    batchPages: { size: forms.pages, link: forms.link, leaves: forms.leaves },
+    batchPages: { size: forms.pages, link: forms.link, leaves: forms.leaves, numbers: forms.numbers },
     confirmForm: forms.confirm,
     confirmRepeated: forms.confirmRepeated,
     emptyForm: forms.empty,

@@ -542,19 +542,17 @@ function inPages(random: Random, forms: Forms): Apart | undefined {
     twice: "no",
   } as const;
   const leaves = pickOne(random, [0, 1, 2] as const);
-  return {
-    forms: { ...forms, ...paged, leaves },
-    steps: [
-      orders(5),
-      ...idle(2),
-      ...elsewhere,
-      orders(integerBetween(random, 3, 5)),
-      pass(),
-      ...(random() < 0.5 ? [orders(integerBetween(random, 1, 5)), change(random)] : []),
-      pass(),
-      ...(elsewhere.length > 0 ? [{ after: ms, do: "wait" } as const] : []),
-    ],
-  };
+  const steps: Step[] = [
+    orders(5),
+    ...idle(2),
+    ...elsewhere,
+    orders(integerBetween(random, 3, 5)),
+    pass(),
+    ...(random() < 0.5 ? [orders(integerBetween(random, 1, 5)), change(random)] : []),
+    pass(),
+    ...(elsewhere.length > 0 ? [{ after: ms, do: "wait" } as const] : []),
+  ];
+  return { forms: { ...forms, ...paged, leaves, numbers: random() < 0.5 }, steps };
 }
 
 /** A customer changes lines again and again within the minute to which the service writes its times; the changes do not show lines. */

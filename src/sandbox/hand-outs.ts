@@ -87,14 +87,16 @@ function besideList(orders: readonly StoredOrder[], size: number, options: Sandb
   }
 }
 
-/** What leads to the next page of the batch that was handed out as that one; null on its last page. */
+/** What leads to the next page of the batch that was handed out as that one; null on its last page. And its numbers. */
 function nextPage(
   { place, page, orders }: { place: number; page: number; orders: number },
-  { batchPages: { size, link }, shape }: SandboxOptions,
+  { batchPages: { size, link, numbers }, shape }: SandboxOptions,
 ): Property[] {
   if (size === null || shape.batch.length === 0) return [];
   const next = page * size < orders ? JSON.stringify(`${link}?batch=${place}&page=${page + 1}`) : "null";
-  return [{ path: [...shape.batch.slice(0, -1), "next"], text: next }];
+  const at = (name: string, text: string): Property => ({ path: [...shape.batch.slice(0, -1), name], text });
+  const counts = Object.entries({ page, pages: Math.ceil(orders / size), total: orders });
+  return [at("next", next), ...(numbers ? counts.map(([name, number]) => at(name, String(number))) : [])];
 }
 
 /** What a confirm names, after its form has been read. */

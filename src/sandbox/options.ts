@@ -201,6 +201,8 @@ const OPTIONS = group({
     link: text.default("/api/v1/1c/orders"),
     /** How many orders leave each batch: the first one, each time that its second page is asked for. Its confirm covers them all the same. */
     leaves: whole(0).default(0),
+    /** Beside each page stands its number (`page`), that of the last one (`pages`), and how many orders the batch holds (`total`). */
+    numbers: z.boolean().default(false),
   }),
   /** What is said of a request, accepted or refused, repeats the Client Secret. */
   repeatsSecret: z.boolean().default(false),
