@@ -507,7 +507,7 @@ describe("a batch beside the number of its page", () => {
     }
   });
 
-  itSome(2)<[string, Page | undefined, number]>([
+  it.each<[string, Page | undefined, number]>([
     ["is the first one again", undefined, 1],
     ["is refused", { ids: [], status: 404 }, 1],
     ["fails", { ids: [], status: 500 }, 24],
