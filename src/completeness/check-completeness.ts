@@ -259,7 +259,7 @@ export class CompletenessCheck {
         m.orders.batchNotWhole({
           size: metadata.size,
           what: this.#describe(found),
-          hours: waitMs / HOUR_MS,
+          ...(Number.isFinite(waitMs) && { hours: waitMs / HOUR_MS }),
         }),
         { hint: this.#hint },
       );

@@ -142,13 +142,15 @@ export function mayCountWaiting({ known }: LearnedMetadata, field: MetadataField
 }
 
 /**
- * For how long a batch beside such a field, or only such batches, must have been served before they count as whole all the same. The service
- * may be one that counts all that waits and delivers no more at once, or one that cannot write all its records.
+ * For how long, in milliseconds, a batch beside such a field, or only such batches, must have been served before they count as whole all the
+ * same. The service may be one that counts all that waits and delivers no more at once, or one that cannot write all its records.
+ * `Infinity` where the batch is known to hold more: a confirm would lose what did not come, so only a person may say that it does not.
  */
 export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): number {
   if (field.empty !== undefined || field.kind === "number") return HOUR_MS;
   if (field.kind === "ids" && learned.known[keyOf(field)] === undefined) return HOUR_MS;
-  return mayCountWaiting(learned, field) && mayBeLimit(learned, answer) ? HOUR_MS : DAY_MS;
+  if (!mayCountWaiting(learned, field)) return Number.POSITIVE_INFINITY;
+  return mayBeLimit(learned, answer) ? HOUR_MS : DAY_MS;
 }
 
 /** Whether the batch of such fields may be all that the service delivers at once. */

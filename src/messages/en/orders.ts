@@ -111,8 +111,10 @@ export const orders = {
   emptyBatchHint: "If orders are missing, ask the service what has become of those of this batch.",
   moreAfterEnd: ({ what, path }: { what: string; path: string }) =>
     `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
-  batchNotWhole: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
-    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed. If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`,
+  batchNotWhole: ({ size, what, hours }: { size: number; what: string; hours?: number }) =>
+    `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.${
+      hours === undefined ? "" : ` If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`
+    }`,
   nextPageUnread: ({ size, reason }: { size: number; reason: Said }) =>
     `The answer names a next page of its batch of ${counted(size, "record")}, and that cannot be read; the batch is not confirmed. ${reason}`,
   pageRepeated: "It is the same as a page before it.",
