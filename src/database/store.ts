@@ -32,6 +32,7 @@ import {
   type Suspicion,
 } from "./progress.ts";
 import { countStart, markNoted, type ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
+import { addSameName } from "./same-name.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 
 /** The program's own statements are far fewer; the limit is for statements that contain names from a feed. */
@@ -127,6 +128,7 @@ export class Store {
       troubles = new Troubles(),
     }: OpenedDatabase = {},
   ) {
+    addSameName(db);
     this.db = db;
     this.path = file;
     this.migrated = migrated;

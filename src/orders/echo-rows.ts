@@ -4,6 +4,7 @@
  */
 import { isOlder } from "../answers/timestamp.ts";
 import { onlyRow } from "../database/only-row.ts";
+import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
@@ -67,12 +68,12 @@ export function reopenLost(
     )
     .safeIntegers(true)
     .all(orderId);
-  if (sent[0]?.status !== lost.status || lost.status === kept.status) return 0;
+  if (!isSameName(sent[0]?.status, lost.status) || isSameName(lost.status, kept.status)) return 0;
   const isLost = ({ status, before, timestamp }: (typeof sent)[number]) => {
     if (isOlder(kept.timestamp, timestamp, timezone)) return true;
     // With equal timestamps, or none, this request may have made the kept version.
-    if (status === kept.status) return false;
-    return timestamp === null ? before === kept.status : !isOlder(timestamp, kept.timestamp, timezone);
+    if (isSameName(status, kept.status)) return false;
+    return timestamp === null ? isSameName(before, kept.status) : !isOlder(timestamp, kept.timestamp, timezone);
   };
   const stays = sent.findIndex((request) => !isLost(request) || request.attempts >= SENT_MAX);
   const reopen = store.prepare(
@@ -125,7 +126,9 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
   const echoes = "FROM status_requests WHERE order_id = @orderId AND echo IS NOT NULL";
   const { id } = onlyRow(
     store
-      .prepare<{ id: bigint | null }>(`SELECT max(id) AS id ${echoes} AND status_sent = @status AND ${ECHO_IS_FRESH}`)
+      .prepare<{ id: bigint | null }>(
+        `SELECT max(id) AS id ${echoes} AND is_same_name(status_sent, @status) AND ${ECHO_IS_FRESH}`,
+      )
       .safeIntegers(true)
       .get({ orderId, status, at }),
   );
@@ -133,9 +136,9 @@ export function settleEchoes(store: Store, orderId: string, status: string | nul
   store
     .prepare(
       `UPDATE status_requests SET echo = NULL, unshown_since = NULL,
-         shown_at = CASE WHEN status_sent = @status THEN @at ELSE shown_at END,
-         last_error = CASE WHEN status_sent = @status AND (state = 'refused' OR unshown_since IS NOT NULL) THEN NULL ELSE last_error END,
-         state = CASE WHEN state = 'refused' AND status_sent = @status THEN 'sent' ELSE state END
+         shown_at = CASE WHEN is_same_name(status_sent, @status) THEN @at ELSE shown_at END,
+         last_error = CASE WHEN is_same_name(status_sent, @status) AND (state = 'refused' OR unshown_since IS NOT NULL) THEN NULL ELSE last_error END,
+         state = CASE WHEN state = 'refused' AND is_same_name(status_sent, @status) THEN 'sent' ELSE state END
        WHERE id IN (SELECT id ${echoes}) AND ${settled}`,
     )
     .run({ orderId, status, at, ...(id === null ? {} : { id }) });
@@ -166,7 +169,8 @@ export function saveUnshown(store: Store, orderId: string, at: string): void {
     .prepare<{ id: bigint; answeredAt: string; status: string | null }>(
       `SELECT r.id, r.answered_at AS answeredAt, o.status FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id)
        WHERE r.order_id = @orderId AND r.echo IS NOT NULL AND r.state = 'sent' AND r.http_status IS NOT NULL AND r.unshown_since IS NULL
-         AND r.status_sent IS NOT o.status AND r.status_before IS o.status
+         AND is_same_name(r.status_sent, o.status) IS NOT 1
+         AND (r.status_before IS o.status OR is_same_name(r.status_before, o.status))
          AND r.answered_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${SHOWN_WITHIN}')`,
     )
     .safeIntegers(true)

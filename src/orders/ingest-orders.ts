@@ -10,6 +10,7 @@ import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, readTimestamp } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
+import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -201,7 +202,9 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   if (!stored.removed && isOldContent(mark, { contentHash, payloadContentHash, source })) return "same";
   const incoming = { text, values: read.values };
   const planned = planWhole(options, { mark, stored, incoming });
-  const accepted = stored.status === read.values.status ? loadAccepted(store, record.orderId, options.at) : undefined;
+  const accepted = isSameName(stored.status, read.values.status)
+    ? loadAccepted(store, record.orderId, options.at)
+    : undefined;
   const healed: OrderPlan = isDamaged && planned.kind === "same" ? { kind: "refresh" } : planned;
   const plan = withSetBack(healed, { stored, incoming, accepted }, options.rules.plan);
   const counted = plan.kind === "apply" || plan.kind === "refresh";

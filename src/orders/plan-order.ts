@@ -3,6 +3,7 @@ import { JsonSyntaxError } from "../answers/json-text.ts";
 import { type Difference, type DiffOptions, diffJson, JsonDepthError, withoutPaths } from "../answers/json-value.ts";
 import { isStrictlyNewer, parseTimestamp } from "../answers/timestamp.ts";
 import { isZoneUnclear } from "../answers/timestamp-form.ts";
+import { isSameName } from "../database/same-name.ts";
 import type { LineValues, OrderValues } from "../records/order-mapping.ts";
 
 /** The stored order, as far as decisions need it. */
@@ -100,7 +101,7 @@ export function withSetBack(
 ): OrderPlan {
   const { status, updatedAt } = incoming.values;
   if (accepted === undefined || (plan.kind !== "refresh" && plan.kind !== "apply")) return plan;
-  if (stored.status !== status || accepted.status === status) return plan;
+  if (!isSameName(stored.status, status) || isSameName(accepted.status, status)) return plan;
   const isLater = isStrictlyNewer(updatedAt, stored.updatedAt, rules.timezone);
   if (!isLater || isStrictlyNewer(accepted.leftAt, updatedAt, rules.timezone)) return plan;
   const event = plan.kind === "apply" ? plan.event : describeChange(stored, incoming, [], rules);

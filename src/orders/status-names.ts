@@ -1,4 +1,5 @@
 import { isNumber, type JudgedOrder } from "../completeness/lost-values.ts";
+import { foldName } from "../database/same-name.ts";
 import { stateOfStatus } from "./plan-order.ts";
 
 /** The names of one list of `orders.statuses`. A service may write them in other letters for a while: `has` ignores case and surrounding space. */
@@ -8,11 +9,11 @@ export class StatusNames extends Set<string> {
   constructor(names: readonly string[]) {
     super();
     for (const name of names) this.add(name);
-    this.#folded = new Set(names.map(fold));
+    this.#folded = new Set(names.map(foldName));
   }
 
   override has(status: string): boolean {
-    return this.#folded.has(fold(status));
+    return this.#folded.has(foldName(status));
   }
 }
 
@@ -34,8 +35,4 @@ export function isOddStatus(status: string | null, { cancelled, closed }: NamedS
   if (status === null || status.trim() === "" || cancelled.has(status) || closed.has(status)) return false;
   const named = [...cancelled, ...closed];
   return isNumber(status) !== (named.length > 0 && named.every(isNumber));
-}
-
-function fold(name: string): string {
-  return name.trim().toLowerCase();
 }

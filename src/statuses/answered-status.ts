@@ -6,6 +6,7 @@
  */
 
 import { isConfirmPending } from "../confirm/confirm-rows.ts";
+import { isSameName } from "../database/same-name.ts";
 import { m } from "../messages/messages.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";
 import { commit, commitEnd } from "../pass/commit.ts";
@@ -118,7 +119,7 @@ export class AnsweredStatus {
       return await this.resolve(sent, error, counts, signal);
     }
     const shown = acceptance.root && this.#reader.statusIn(sent.order, { body: answer.body, root: acceptance.root });
-    const another = shown === plan.status ? undefined : shown;
+    const another = isSameName(shown, plan.status) ? undefined : shown;
     if (another !== undefined && this.#isStatus(sent, another, acceptance))
       return await this.#resolveShown(sent, { answer, acceptance, shown: another }, counts, signal);
     if (acceptance.kind === "error") {
@@ -134,7 +135,9 @@ export class AnsweredStatus {
     const numbers = readCounts(answer.body, acceptance.root);
     const short = this.#forms.findShort(numbers, { size: 1, isPart: true, needs: "one size" });
     const counted = short === undefined ? acceptance : { ...acceptance, doubt: doubtOf(short) };
-    const judged = this.#forms.judge(answer.body, counted, new Set([plan.status]), { shown: another });
+    // The status that was set, also as the service spells it.
+    const own = [plan.status, ...(shown === undefined || another !== undefined ? [] : [shown])];
+    const judged = this.#forms.judge(answer.body, counted, new Set(own), { shown: another });
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
@@ -156,7 +159,7 @@ export class AnsweredStatus {
   /** Whether a word of an answer is a status of the order, and not the answer's own word for an acceptance. */
   #isStatus({ statusBefore }: Sent, shown: string, acceptance: Acceptance): boolean {
     if (acceptance.kind === "error") return acceptance.words.endsWith(`: ${shown}`);
-    return shown === statusBefore || isStatusOfOrders(this.#context.store, shown);
+    return isSameName(shown, statusBefore) || isStatusOfOrders(this.#context.store, shown);
   }
 
   /**
@@ -247,7 +250,7 @@ export class AnsweredStatus {
             const { timezone } = this.#options;
             const shows = compareStatus(seen, sent, moves, timezone);
             // A request for the status that the order already had is not settled by that status.
-            if (shows === "wanted" && sent.statusSent !== sent.statusBefore) {
+            if (shows === "wanted" && !isSameName(sent.statusSent, sent.statusBefore)) {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }
@@ -261,7 +264,7 @@ export class AnsweredStatus {
             }
           }
           if (seen.kind === "gone") {
-            if (sent.statusSent !== sent.statusBefore && loadOrderMoves(store, sent.id, null).hasComeBack) {
+            if (!isSameName(sent.statusSent, sent.statusBefore) && loadOrderMoves(store, sent.id, null).hasComeBack) {
               markSent(store, sent.id, { httpStatus: null, at });
               return "sent";
             }

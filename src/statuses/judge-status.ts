@@ -2,6 +2,7 @@
 
 import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, stepNs } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";
+import { isSameName } from "../database/same-name.ts";
 import { ServiceError } from "../service/service-error.ts";
 
 /** What a failed request says of the status it carried. */
@@ -131,15 +132,15 @@ export function compareStatus(
   const { status } = now;
   if (moves.hasComeBack) return "wanted";
   if (isOfBeforeAccepted(now, moves, timezone)) return "lagging";
-  if (status === request.statusSent) return "wanted";
+  if (isSameName(status, request.statusSent)) return "wanted";
   const isSetBack = isOlder(now.timestamp, moves.timestampBefore, timezone) && !isClockSetBack(now, moves, timezone);
   if (moves.ownStatus === "unseen" || isSetBack) return "former";
   if (moves.ownStatus === "last" && !isStrictlyNewer(now.timestamp, moves.timestampBefore, timezone)) return "former";
   const isOfBefore = isMadeBefore(now.timestamp, moves, timezone);
-  if (status === request.statusBefore) {
+  if (isSameName(status, request.statusBefore)) {
     if (isOfBefore) return "former";
     const isTimestampAlone = moves.isSameContent && isOneFormNewer(moves.timestamp, moves.timestampBefore, timezone);
-    const hasChanged = moves.statusesSince.some((since) => since !== status && isStatus(since, request));
+    const hasChanged = moves.statusesSince.some((since) => !isSameName(since, status) && isStatus(since, request));
     return hasChanged || isTimestampAlone ? "moved" : "former";
   }
   // Whatever stands there, it stood there before the request left.
@@ -154,7 +155,7 @@ function isOfBeforeAccepted(
   { beforeAccepted }: OrderMoves,
   timezone: string,
 ): boolean {
-  if (beforeAccepted === null || now.status !== beforeAccepted.status) return false;
+  if (beforeAccepted === null || !isSameName(now.status, beforeAccepted.status)) return false;
   return !isStrictlyNewer(now.timestamp, beforeAccepted.timestamp, timezone);
 }
 

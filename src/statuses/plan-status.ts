@@ -9,6 +9,7 @@ import {
   type TemplateValue,
 } from "../answers/template.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { isSameName } from "../database/same-name.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -116,7 +117,7 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
   try {
     const status = serviceStatus(wanted.status, rules);
     // Until our last status was seen, the stored one may be outdated.
-    const hasStatus = status === order.status && order.echo === null && !order.isRemoved;
+    const hasStatus = isSameName(status, order.status) && order.echo === null && !order.isRemoved;
     if (hasStatus && isEmpty(wanted)) return { kind: "done", status };
     if (wanted.cancelledSince !== undefined && !rules.cancelled.has(status))
       return refuse(
@@ -177,7 +178,10 @@ function renderBody(
  * status.
  */
 function saysNothingNew(body: string, status: string, order: RequestedOrder, rules: StatusRules): boolean {
-  const last = order.lastSent?.status === status ? order.lastSent : { comment: null, data: null };
+  const last =
+    order.lastSent !== null && isSameName(order.lastSent.status, status)
+      ? order.lastSent
+      : { comment: null, data: null };
   try {
     return body === renderBody(rules, last, status, order.serviceId);
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 
 import { onlyValue } from "../database/only-row.ts";
+import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
 import type { OrderMoves } from "./judge-status.ts";
@@ -71,7 +72,7 @@ function loadEventsSince(store: Store, id: bigint, order: KnownOrder): StatusEve
     .prepare<Omit<StatusEvent, "isOwn"> & { isOwn: 0 | 1 }>(
       `SELECT e.old_status AS was, e.new_status AS status, e.at, e.source = 'own' OR EXISTS (
            SELECT 1 FROM status_requests r JOIN status_requests s ON s.order_id = r.order_id
-           WHERE r.id = @id AND s.state = 'sent' AND s.status_sent = e.new_status AND s.revision_before < e.revision
+           WHERE r.id = @id AND s.state = 'sent' AND is_same_name(s.status_sent, e.new_status) AND s.revision_before < e.revision
              AND NOT EXISTS (SELECT 1 FROM order_event_rows p WHERE p.order_key = e.order_key AND p.status_changed
                AND p.revision > s.revision_before AND p.revision < e.revision)) AS isOwn
        FROM order_event_rows e WHERE e.order_key = @orderKey AND e.revision > @known ORDER BY e.seq DESC LIMIT ${EVENTS_SINCE}`,
@@ -82,7 +83,7 @@ function loadEventsSince(store: Store, id: bigint, order: KnownOrder): StatusEve
   if (events.length > 0 || known > 0) return events;
   // Events of that time were removed.
   const orderId = onlyValue<string>(store, "SELECT order_id FROM orders WHERE order_key = ?", orderKey);
-  return [{ was: null, status, at: changedAt, isOwn: loadLastSent(store, orderId)?.status === status }];
+  return [{ was: null, status, at: changedAt, isOwn: isSameName(loadLastSent(store, orderId)?.status, status) }];
 }
 
 /** Only the newest orders are searched for names of statuses. */
@@ -90,14 +91,14 @@ const NAMING_ORDERS = 1_000;
 
 /** Whether the word is the status of some order. */
 export function isStatusOfOrders(store: Store, word: string): boolean {
-  const sql = `SELECT EXISTS (SELECT 1 FROM (SELECT status FROM orders ORDER BY order_key DESC LIMIT ${NAMING_ORDERS}) WHERE status = ?)`;
+  const sql = `SELECT EXISTS (SELECT 1 FROM (SELECT status FROM orders ORDER BY order_key DESC LIMIT ${NAMING_ORDERS}) WHERE is_same_name(status, ?))`;
   return onlyValue<number>(store, sql, word) === 1;
 }
 
 /** Whether we sent that status for the order and no read has shown it yet. */
 export function isOwnUnread(store: Store, orderId: string, status: string | null): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM status_requests
-    WHERE order_id = ? AND state = 'sent' AND status_sent = ? AND echo IS NOT NULL)`;
+    WHERE order_id = ? AND state = 'sent' AND is_same_name(status_sent, ?) AND echo IS NOT NULL)`;
   return onlyValue<number>(store, sql, orderId, status) === 1;
 }
 
@@ -127,11 +128,11 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
       `SELECT r.echo IS NULL AS hasComeBack, (o.revision = r.revision_before OR r.first_sent_at IS NULL) AS isSameContent,
          substr(r.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestampBefore, substr(r.left_at, 1, ${STAMP_CHARACTERS}) AS leftAt, o.service_updated_at AS timestamp,
          EXISTS (SELECT 1 FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
-           AND s.status_sent = @status AND s.revision_before IS NOT NULL
+           AND is_same_name(s.status_sent, @status) AND s.revision_before IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM order_event_rows e WHERE e.order_key = o.order_key AND e.status_changed
              AND e.revision > s.revision_before AND e.revision <= r.revision_before)) AS isUnseen,
-         (SELECT s.status_sent FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
-           AND s.status_sent IS NOT NULL ORDER BY s.answered_at DESC, s.id DESC LIMIT 1) = @status AS isLast
+         is_same_name(@status, (SELECT s.status_sent FROM status_requests s WHERE s.order_id = r.order_id AND s.id <> r.id AND s.state = 'sent'
+           AND s.status_sent IS NOT NULL ORDER BY s.answered_at DESC, s.id DESC LIMIT 1)) AS isLast
        FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = @id`,
     )
     .get({ id, status });
@@ -141,7 +142,8 @@ export function loadOrderMoves(store: Store, id: bigint, status: string | null):
       `SELECT s.status_before AS status, substr(s.stamp_before, 1, ${STAMP_CHARACTERS}) AS timestamp
        FROM status_requests r JOIN status_requests s ON s.order_id = r.order_id
        WHERE r.id = ? AND s.id <> r.id AND s.state = 'sent' AND s.echo IS NOT NULL AND s.http_status IS NOT NULL
-         AND s.revision_before IS NOT NULL AND s.status_sent IS NOT s.status_before AND s.status_sent IS NOT r.status_sent
+         AND s.revision_before IS NOT NULL AND is_same_name(s.status_sent, s.status_before) IS NOT 1
+         AND is_same_name(s.status_sent, r.status_sent) IS NOT 1
        ORDER BY s.answered_at DESC, s.id DESC LIMIT 1`,
     )
     .get(id);

@@ -3,6 +3,7 @@
  * request; after a crash it is found `sending`, and read anew. What was answered in a new form has come, and is sent again twice at most, unless another one is accepted after that.
  */
 
+import { isSameName } from "../database/same-name.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { AnswerForms } from "../pass/answer-forms.ts";
@@ -135,9 +136,9 @@ export class StatusResolver {
         // That a word of the answer is a status may become known by the order alone: no other may have had it yet.
         const word = seen.status ?? undefined;
         const named = shown ?? (answered?.form.shown?.endsWith(`=${word}`) ? word : undefined);
-        const isShown = named !== undefined && word === named;
+        const isShown = named !== undefined && isSameName(word, named);
         // The answer and the order name one status, which the order had not before: whatever its timestamp says, it was moved.
-        const isAnother = isShown && named !== sent.statusBefore;
+        const isAnother = isShown && !isSameName(named, sent.statusBefore);
         if (isAnother && answered !== undefined) saveNewForm(store, id, { ...answered, shown: named });
         const shows = isAnother ? "another" : compareStatus(seen, sent, moves, timezone);
         const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
@@ -154,7 +155,8 @@ export class StatusResolver {
           return "lagging";
         }
         if (compared === "wanted") {
-          if (unusual !== undefined && sent.statusSent !== sent.statusBefore) this.#forms.saveProof(unusual, true);
+          if (unusual !== undefined && !isSameName(sent.statusSent, sent.statusBefore))
+            this.#forms.saveProof(unusual, true);
           markSent(store, id, { httpStatus: null, at });
           if (shownNow !== undefined) noteOtherAccepted(store, id);
           return "sent";

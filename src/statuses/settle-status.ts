@@ -5,6 +5,7 @@
  */
 
 import { isStrictlyNewer } from "../answers/timestamp.ts";
+import { isSameName } from "../database/same-name.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
@@ -149,7 +150,8 @@ export class StatusSettler {
         }
         // The order may have had the status since, and have been moved on.
         const isShown =
-          seen.status === statusSent || loadOrderMoves(store, id, null).statusesSince.includes(statusSent);
+          isSameName(seen.status, statusSent) ||
+          loadOrderMoves(store, id, null).statusesSince.some((since) => isSameName(since, statusSent));
         if (!isShown) return "again";
         markSent(store, id, { httpStatus: null, at });
         return request.state === "pending" && !request.wasAnswered ? "already" : "sent";
@@ -271,7 +273,7 @@ function lastSaid(
   sent: string,
   timezone: string,
 ): { status: string | null; updatedAt: string | null } | undefined {
-  const said = kept.filter(({ status, isCancelled }) => !isCancelled && status !== sent);
+  const said = kept.filter(({ status, isCancelled }) => !isCancelled && !isSameName(status, sent));
   const last = said.reduce<KeptWord | undefined>(
     (newest, word) => (isStrictlyNewer(newest?.updatedAt ?? null, word.updatedAt, timezone) ? newest : word),
     undefined,
@@ -285,5 +287,5 @@ function lastSaid(
  */
 function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
   const { id, wasAnswered, statusSent, statusBefore } = request;
-  return wasAnswered && statusSent === status && statusSent !== statusBefore && !looked.has(id);
+  return wasAnswered && isSameName(statusSent, status) && !isSameName(statusSent, statusBefore) && !looked.has(id);
 }

@@ -308,7 +308,7 @@ export function loadOwedEchoes(store: Store, limit: number): { orderId: string; 
 export function markEchoesRead(store: Store, orderId: string, status: string | null): boolean {
   const read = store
     .prepare<string | null>(
-      `UPDATE status_requests SET echo = CASE WHEN status_sent = @status THEN NULL ELSE 'awaited' END
+      `UPDATE status_requests SET echo = CASE WHEN is_same_name(status_sent, @status) THEN NULL ELSE 'awaited' END
        WHERE order_id = @orderId AND echo = 'owed' RETURNING echo`,
     )
     .pluck()

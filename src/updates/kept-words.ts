@@ -8,6 +8,7 @@ import { textOf } from "../answers/json-text.ts";
 import { isOlder, isStrictlyNewer, parseTimestamp } from "../answers/timestamp.ts";
 import { isZoneUnclear } from "../answers/timestamp-form.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
 import { isUnnamed, mayBeOf } from "../orders/named-orders.ts";
 import { loadOrderMark, loadOrderNumber } from "../orders/order-rows.ts";
@@ -84,7 +85,7 @@ function judge(
 ): KeptWord[] {
   const { status, updatedAt, isNamed, since, attempts, isTried } = word;
   const { timezone, cancelled } = plan;
-  if (status === stored.status) return [];
+  if (isSameName(status, stored.status)) return [];
   const waitedMs = Date.parse(at) - Date.parse(since);
   const isOld = isOlder(updatedAt, stored.updatedAt, timezone);
   if (status === undefined || cancelled.has(status)) {

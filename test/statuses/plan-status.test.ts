@@ -35,6 +35,8 @@ const compare = (
 describe("an order that is read after a lost answer", () => {
   it.each<[string, string | null, Partial<OrderMoves>, string]>([
     ["has the wanted status", "packed", {}, "wanted"],
+    ["has the wanted status in another spelling", " PACKED", { isSameContent: false }, "wanted"],
+    ["has its former status in another spelling, and nothing else has happened", "NEW", {}, "former"],
     ["has the wanted status beside other changes", "packed", { isSameContent: false, timestamp: LATER }, "wanted"],
     ["has its former status, and nothing else has happened", "new", {}, "former"],
     ["has a third status", "shipped", {}, "another"],
