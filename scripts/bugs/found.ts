@@ -509,6 +509,21 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { timestamps: "iso-z" }, step: { do: "times", form: "iso-offset" } },
   },
+  {
+    ...one(
+      "since written as ISO text where times are DD.MM.YYYY",
+      "src/answers/timestamp.ts",
+      'const date = form.kind === "dotted" ?',
+      'const date = form.kind !== "iso" && form.zone !== "" ?',
+    ),
+    draws: { forms: { timestamps: "dotted", since: "iso" } },
+  },
+  tested(
+    "test/statuses/status-spelling.test.ts",
+    "a status in another spelling taken for another one",
+    { of: "foldName", does: "return name;" },
+    "src/database/same-name.ts",
+  ),
   tested(
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",

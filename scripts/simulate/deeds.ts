@@ -3,7 +3,7 @@ import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
 import { readTimestamp, writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { KEYS } from "./erp.ts";
-import { SAYS_PLAINLY } from "./forms.ts";
+import { namesZone, SAYS_PLAINLY } from "./forms.ts";
 import { actHostile, reload } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
@@ -233,7 +233,9 @@ const NEAR_MS = 60_000;
 function createUnderOneId(world: World, { what, count, laterMs }: Extract<Deed, { do: "one id" }>) {
   const { service, versions, auditor, time } = world;
   // Between a time with a zone and one without, nothing tells whether orders of one day were created at two times.
-  const [hadZone, hasZone] = [world.forms.timestamps, service.options.timestamps].map((form) => form !== "iso-naive");
+  const [hadZone, hasZone] = [world.forms.timestamps, service.options.timestamps].map((timestamps) =>
+    namesZone({ timestamps }),
+  );
   if (what === "known" && hadZone !== hasZone) return;
   const stored = auditor.prepare("SELECT order_id FROM orders WHERE removed_at IS NULL").pluck().all() as string[];
   const id = stored.find((each) => service.statusOf(each) !== undefined && !versions.odd.has(each));

@@ -21,7 +21,7 @@ export interface Forms {
   readonly amounts: "number" | "string";
   readonly extra: "everywhere" | "snapshot";
   readonly shuffleKeys: boolean;
-  readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "unix" | "unix_ms";
+  readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "dotted" | "unix" | "unix_ms";
   readonly precision: "min" | "s" | "ms" | "us";
   readonly date: boolean;
   readonly boundary: "inclusive" | "exclusive";
@@ -142,6 +142,11 @@ export const LINKS = [
 
 export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 
+/** Whether its times name a zone. */
+export function namesZone({ timestamps }: Pick<Forms, "timestamps">): boolean {
+  return timestamps !== "iso-naive" && timestamps !== "dotted";
+}
+
 /** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
 export function isUnsafe({ handOut, redeliver, confirm }: Forms): boolean {
   return confirm === "everything" || (handOut === "next" && redeliver === null);
@@ -158,7 +163,10 @@ export function chooseForms(random: Random): Forms {
   const handOut = one("repeat", "repeat", "next");
   const bare = chance(0.1);
   const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
-  const timestamps = one("iso-z", "iso-z", "iso-offset", "iso-naive", "unix", "unix_ms");
+  const timestamps = one(
+    ...(["iso-z", "iso-z", "iso-z", "iso-z", "iso-offset", "iso-offset"] as const),
+    ...(["iso-naive", "dotted", "unix", "unix", "unix_ms", "unix_ms"] as const),
+  );
   const precision = one("s", "s", "s", "ms", "ms", "ms", "us", "us", "us", "min");
   const next = bare ? "none" : one("none", "none", "none", "timestamp", "cursor");
   const confirm = chance(0.06) ? "everything" : one("batch_id", "batch_id", "order_ids", "all");
@@ -284,7 +292,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       created: forms.created,
       next: forms.next === "none" ? null : ["next"],
       nextForm: forms.next === "cursor" ? "cursor" : "timestamp",
-      since: forms.since === "iso" ? "any" : forms.since,
+      since: forms.since !== "iso" ? forms.since : forms.timestamps === "dotted" ? "dotted" : "any",
       emptySince: forms.emptySince,
       lagMs: forms.lagMs,
       lagStamp: forms.lagStamp,

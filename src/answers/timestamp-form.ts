@@ -7,16 +7,19 @@ export const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
 
 /** How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a watermark. */
 export interface TimestampForm {
-  readonly kind: "iso" | "unix" | "unix_ms" | "unix_us" | "http";
-  /** The smallest part before the fraction. `day` and `minute` only in `iso`. */
+  /** `dotted`: DD.MM.YYYY, the day first. `rfc`: as an HTTP date, with an offset in the place of `GMT`. */
+  readonly kind: "iso" | "dotted" | "unix" | "unix_ms" | "unix_us" | "http" | "rfc";
+  /** The smallest part before the fraction. `day` and `minute` only in `iso` and `dotted`. */
   readonly precision: "day" | "minute" | "second";
   /** Digits after the decimal point. */
   readonly fraction: number;
   readonly point: "." | ",";
   /** As written: `Z`, `+03:00`, `+0300`, `+03` (a blank before it included), or empty where the time names no zone. */
   readonly zone: string;
-  /** Between date and time: `T`, `t`, a blank, or empty without a time. */
+  /** Between date and time: `T`, `t`, a blank, a comma and a blank, or empty without a time. */
   readonly separator: string;
+  /** Digits of an hour below ten, where the text shows it. Only in `dotted`. */
+  readonly hour?: 1 | 2;
 }
 
 /** To the second in UTC: how times are written where the service has shown none of its own. */
@@ -28,6 +31,9 @@ export const ISO_FORM: TimestampForm = {
   zone: "Z",
   separator: "T",
 };
+
+/** The usual form of 1C: for a service that has shown no time yet and refuses {@link ISO_FORM}. */
+export const DOTTED_FORM: TimestampForm = { ...ISO_FORM, kind: "dotted", zone: "", separator: " " };
 
 /** No zone is further from UTC, on either side. */
 export const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;
@@ -47,8 +53,13 @@ export function isSameWay(a: TimestampForm, b: TimestampForm): boolean {
   return a.kind === b.kind && a.zone === b.zone && a.separator === b.separator;
 }
 
-function namesZone({ kind, zone }: TimestampForm): boolean {
-  return kind !== "iso" || zone !== "";
+export function namesZone({ kind, zone }: TimestampForm): boolean {
+  return !isText({ kind }) || zone !== "";
+}
+
+/** Whether a time shows a local date in digits, which may name no zone. */
+export function isText({ kind }: Pick<TimestampForm, "kind">): boolean {
+  return kind === "iso" || kind === "dotted";
 }
 
 /** One unit of the last digit that the form writes, in nanoseconds: the least step from one timestamp to the next. */
@@ -59,8 +70,15 @@ export function unitNs(form: TimestampForm): bigint {
   return 10n ** BigInt(9 - before - form.fraction);
 }
 
-/** @example "iso Z", "iso date", "unix_ms" */
+const NAMES: Partial<Record<TimestampForm["kind"], string>> = { dotted: "DD.MM.YYYY", rfc: "RFC 1123" };
+
+/** @example "iso", "DD.MM.YYYY", "unix_ms" */
+export function nameOf({ kind }: Pick<TimestampForm, "kind">): string {
+  return NAMES[kind] ?? kind;
+}
+
+/** @example "iso Z", "iso date", "DD.MM.YYYY", "unix_ms" */
 export function describeForm({ kind, precision, zone }: TimestampForm): string {
-  if (kind !== "iso") return kind;
+  if (kind !== "iso") return nameOf({ kind });
   return `iso ${precision === "day" ? "date" : zone.trim() || "without a zone"}`;
 }

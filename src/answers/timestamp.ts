@@ -24,12 +24,15 @@ const LAST_SECOND = 253_402_300_799n;
 
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?( ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?)?$/;
+const DOTTED = /^(\d{2})\.(\d{2})\.(\d{4})(?:(,? )(\d{1,2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?)?$/;
 const EPOCH = /^([1-9]\d{9}|[1-9]\d{12}|[1-9]\d{15})(?:\.(\d{1,9}))?$/;
 const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
 /**
  * Reads a service's time: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`, an offset,
- * or none; a date alone), an HTTP date, or epoch digits (10 seconds, 13 milliseconds, 16 microseconds, with a fraction down
- * to nanoseconds). Undefined for everything else. The fraction never passes through `Date`, so microseconds survive.
+ * or none; a date alone), `DD.MM.YYYY` (a blank or `, ` before the time; minutes, seconds or a fraction; no zone), an HTTP date, the
+ * same with an offset, or epoch digits (10 seconds, 13 milliseconds, 16 microseconds, with a fraction down to nanoseconds).
+ * Undefined for everything else: of two numbers with a slash between them nothing shows which is the day. The fraction never
+ * passes through `Date`, so microseconds survive.
  *
  * A time without a zone is one of `zone` (IANA). Where that zone skips it or has it twice (summer time), the *earlier*
  * instant is taken: a position that is too early only asks again, one that is too late loses a change.
@@ -38,7 +41,7 @@ const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
  */
 export function parseTimestamp(text: string, zone: string): Timestamp | undefined {
   if (text.length > STAMP_CHARS_MAX) return undefined;
-  return parseIso(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
+  return parseIso(text, zone) ?? parseDotted(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
 }
 
 /** The timestamp of a record, or undefined where it has none that can be read. */
@@ -50,8 +53,30 @@ export function readTimestamp(text: string | null, zone: string): ServedTimestam
 function parseIso(text: string, zone: string): Timestamp | undefined {
   const match = ISO.exec(text);
   if (match === null) return undefined;
-  const [, year, month, day, separator = "", hour = "0", minute = "0", second, point = ".", digits = "", named = ""] =
-    match;
+  const [, year, month, day, separator, hour, minute, second, point, digits, named] = match;
+  return timestampOf("iso", { year, month, day, separator, hour, minute, second, point, digits, named }, zone);
+}
+
+function parseDotted(text: string, zone: string): Timestamp | undefined {
+  const match = DOTTED.exec(text);
+  if (match === null) return undefined;
+  const [, day, month, year, separator, hour, minute, second, point, digits] = match;
+  const read = timestampOf("dotted", { year, month, day, separator, hour, minute, second, point, digits }, zone);
+  // From ten o'clock on nothing shows whether an earlier hour has one digit or two.
+  if (read === undefined || hour === undefined || Number(hour) > 9) return read;
+  return { ...read, form: { ...read.form, hour: hour.length === 1 ? 1 : 2 } };
+}
+
+/** What stands in a text; undefined where it is left out. `named`: the zone. */
+type Shown = Partial<
+  Record<
+    "year" | "month" | "day" | "separator" | "hour" | "minute" | "second" | "point" | "digits" | "named",
+    string | undefined
+  >
+>;
+
+function timestampOf(kind: "iso" | "dotted", shown: Shown, zone: string): Timestamp | undefined {
+  const { year, month, day, separator = "", hour = "0", minute = "0", second, point, digits = "", named = "" } = shown;
   const days = daysOf(Number(year), Number(month), Number(day));
   const [h, m, s] = [Number(hour), Number(minute), Number(second ?? 0)];
   const offset = named === "" ? 0 : offsetOf(named);
@@ -60,7 +85,7 @@ function parseIso(text: string, zone: string): Timestamp | undefined {
   const [utc, latest] = named === "" ? instantsOf(local, zone) : [local - offset, local - offset];
   const precision = separator === "" ? "day" : second === undefined ? "minute" : "second";
   const form: TimestampForm = {
-    kind: "iso",
+    kind,
     precision,
     fraction: digits.length,
     point: point === "," ? "," : ".",
@@ -113,13 +138,19 @@ const HTTP_FORM: TimestampForm = {
   separator: " ",
 };
 
+/** An offset of RFC 1123, in the place of the `GMT` of HTTP. */
+const RFC_ZONE = / ([+-]\d{4})$/;
+
 function parseHttp(text: string): Timestamp | undefined {
-  if (!text.endsWith(" GMT")) return undefined;
-  const date = new Date(text);
+  const zone = RFC_ZONE.exec(text)?.[1];
+  const plain = zone === undefined ? text : `${text.slice(0, -zone.length)}GMT`;
+  if (!plain.endsWith(" GMT")) return undefined;
+  const date = new Date(plain);
+  const offset = offsetOf(zone ?? "");
   // Date is lenient; only what it writes back in the same letters is the form we know.
-  if (Number.isNaN(date.getTime()) || date.toUTCString() !== text) return undefined;
-  const instantNs = BigInt(date.getTime()) * 1_000_000n;
-  return { instantNs, latestNs: instantNs, form: HTTP_FORM };
+  if (Number.isNaN(date.getTime()) || date.toUTCString() !== plain || offset === undefined) return undefined;
+  const instantNs = BigInt(date.getTime()) * 1_000_000n - BigInt(offset) * SECOND_NS;
+  return { instantNs, latestNs: instantNs, form: zone === undefined ? HTTP_FORM : { ...HTTP_FORM, kind: "rfc", zone } };
 }
 
 /**
@@ -135,10 +166,14 @@ export function formatTimestamp(instantNs: bigint, form: TimestampForm, zone: st
   const local = clampSecond(second);
   const nanos =
     second < local ? 0n : second > local ? SECOND_NS - 1n : instantNs - floorDiv(instantNs, SECOND_NS) * SECOND_NS;
-  const text = new Date(Number(local) * 1000).toISOString();
-  if (form.precision === "day") return text.slice(0, 10);
+  const shown = new Date(Number(local) * 1000);
+  if (form.kind === "rfc") return shown.toUTCString().replace("GMT", form.zone);
+  const text = shown.toISOString();
+  const date = form.kind === "dotted" ? text.slice(0, 10).split("-").reverse().join(".") : text.slice(0, 10);
+  if (form.precision === "day") return date;
   const time = text.slice(11, form.precision === "minute" ? 16 : 19);
-  return `${text.slice(0, 10)}${form.separator}${time}${fractionText(nanos, 9, form)}${form.zone}`;
+  const clock = form.hour === 1 && time.startsWith("0") ? time.slice(1) : time;
+  return `${date}${form.separator}${clock}${fractionText(nanos, 9, form)}${form.zone}`;
 }
 
 function formatEpoch(instantNs: bigint, form: TimestampForm): string {
@@ -173,7 +208,7 @@ export function stepNs(timestamp: Timestamp, others: readonly Timestamp[] = []):
 
 /** What the clock shows that wrote it. */
 function shownNs({ instantNs, form }: Timestamp): bigint {
-  return instantNs + BigInt(form.kind === "iso" ? (offsetOf(form.zone) ?? 0) : 0) * SECOND_NS;
+  return instantNs + BigInt(offsetOf(form.zone) ?? 0) * SECOND_NS;
 }
 
 /** When no later change can have the same timestamp any more: at the end of its step. Undefined below a second. */

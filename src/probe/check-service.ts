@@ -4,6 +4,7 @@
  * after checking the credentials. Nothing is stored.
  */
 import { randomUUID } from "node:crypto";
+import { DOTTED_FORM, ISO_FORM } from "../answers/timestamp-form.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
@@ -25,10 +26,11 @@ export async function checkService(
 ): Promise<CheckResult[]> {
   const { signal } = options;
   const now = new Date(options.clock.nowMs()).toUTCString();
-  const from = { watermark: now, serviceNow: undefined, form: undefined };
-  const { since } = planFirstAsk(from, { ...options.follow, overlapMs: 0 });
+  const from = { watermark: now, serviceNow: undefined };
+  const forms = options.follow.since === "iso" ? [ISO_FORM, DOTTED_FORM] : [undefined];
+  const sinces = forms.map((form) => planFirstAsk({ ...from, form }, { ...options.follow, overlapMs: 0 }).since);
   const checks = [
-    await askSince(() => fetchUpdates(client, since, signal)),
+    await askSince(sinces, (since) => fetchUpdates(client, since, signal)),
     await ask(
       "orders: one order",
       () => fetchSnapshot(client, randomUUID(), signal),
@@ -52,12 +54,18 @@ export async function checkService(
   return checks;
 }
 
-/** A refused parameter means that the credentials were accepted, and that the form of `since` is wrong. */
-async function askSince(request: () => Promise<unknown>): Promise<CheckResult> {
-  const check = await ask("orders: credentials", request, m.probe.updatesAnswered, BAD_PARAMETER);
-  if (check.ok && check.message !== m.probe.updatesAnswered)
-    return failed(check.check, m.probe.sinceRefused({ text: check.message }));
-  return check;
+/**
+ * A refused parameter means that the credentials were accepted, and that the form of `since` is wrong. As which text the service's times are
+ * written, the orders show later: one of those that are known has to be answered.
+ */
+async function askSince(sinces: readonly string[], request: (since: string) => Promise<unknown>): Promise<CheckResult> {
+  let refused: CheckResult | undefined;
+  for (const since of sinces) {
+    const check = await ask("orders: credentials", () => request(since), m.probe.updatesAnswered, BAD_PARAMETER);
+    if (!check.ok || check.message === m.probe.updatesAnswered) return check;
+    refused ??= failed(check.check, m.probe.sinceRefused({ text: check.message }));
+  }
+  return refused as CheckResult;
 }
 
 /** @param fine statuses of refusals that come after the check of credentials */

@@ -5,7 +5,7 @@ import { m } from "../messages/messages.ts";
  */
 
 import { formatTimestamp, parseTimestamp } from "../answers/timestamp.ts";
-import { ISO_FORM } from "../answers/timestamp-form.ts";
+import { DOTTED_FORM, ISO_FORM, isText, nameOf, namesZone, type TimestampForm } from "../answers/timestamp-form.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/follow.ts";
@@ -46,16 +46,22 @@ export async function probeUpdates(probe: Probe): Promise<unknown[]> {
   const nowMs = Math.floor(Date.parse(probe.client.lastDate ?? "") || probe.clock.nowMs());
   const refused = new Set<SinceForm>();
   const pages = new Map<SinceForm, Page>();
+  // Before any time of the service is known, its refusal shows that it takes no ISO text.
+  let text = probe.known?.learned.form ?? ISO_FORM;
   for (const window of WINDOWS_MS) {
     for (const form of FORMS) {
       if (refused.has(form) || asker.blocked.has("orders")) continue;
-      const page = await askPage(probe, writeSince(probe, form, nowMs - window));
+      let page = await askPage(probe, writeSince(probe, form, nowMs - window, text));
+      if (page === "refused" && form === "iso" && text === ISO_FORM) {
+        page = await askPage(probe, writeSince(probe, form, nowMs - window, DOTTED_FORM));
+        if (page !== "refused") text = DOTTED_FORM;
+      }
       if (page === "refused") refused.add(form);
       else if (page !== undefined) pages.set(form, page);
     }
     if ([...pages.values()].some(({ items }) => items.length > 0)) break;
   }
-  const understood = await judgeForms(probe, { nowMs, pages, refused, garbageRefused });
+  const understood = await judgeForms(probe, { nowMs, text, pages, refused, garbageRefused });
   const best = [...pages.values()].sort((a, b) => b.items.length - a.items.length)[0];
   if (best === undefined) return [];
   reportShape(probe, best);
@@ -83,14 +89,16 @@ function listOf({ config }: Probe, root: unknown): FoundList | undefined {
   return Array.isArray(configured) ? { path: changes, items: configured } : guessRecordList(root);
 }
 
-function writeSince({ known, config }: Probe, form: SinceForm, ms: number): string {
+function writeSince({ config }: Probe, form: SinceForm, ms: number, text: TimestampForm): string {
   if (form === "unix") return String(Math.floor(ms / 1000));
   if (form === "unix_ms") return String(ms);
-  return formatTimestamp(BigInt(ms) * MS_NS, known?.learned.form ?? ISO_FORM, config.service.timezone);
+  return formatTimestamp(BigInt(ms) * MS_NS, text, config.service.timezone);
 }
 
 interface FormEvidence {
   nowMs: number;
+  /** The text that `iso` means. */
+  text: TimestampForm;
   pages: ReadonlyMap<SinceForm, Page>;
   refused: ReadonlySet<SinceForm>;
   garbageRefused: boolean;
@@ -114,7 +122,7 @@ async function judgeForms(probe: Probe, evidence: FormEvidence): Promise<SinceFo
       );
       continue;
     }
-    const future = await askPage(probe, writeSince(probe, form, evidence.nowMs + DAY_MS));
+    const future = await askPage(probe, writeSince(probe, form, evidence.nowMs + DAY_MS, evidence.text));
     if (future === undefined) continue;
     const isHeeded = future === "refused" || future.items.length === 0;
     if (isHeeded) {
@@ -194,9 +202,9 @@ function reportTimestamps(probe: Probe, items: readonly unknown[]): void {
     report.needsYou("since", m.probe.noTimestamp);
     return;
   }
-  const { kind, fraction: digits } = form;
-  report.found("since", m.probe.timestamps({ form: kind, digits, zone: kind === "iso" ? form.zone.trim() : null }));
-  if (form.kind === "iso" && form.zone === "") {
+  const zoneText = isText(form) ? form.zone.trim() : null;
+  report.found("since", m.probe.timestamps({ form: nameOf(form), digits: form.fraction, zone: zoneText }));
+  if (!namesZone(form)) {
     report.needsYou("since", m.probe.zoneAssumed({ zone }));
   }
   const times = timestamps.map((timestamp) => parseTimestamp(timestamp, zone)?.instantNs ?? 0n);

@@ -119,7 +119,7 @@ const UPDATES = group({
   /** What it names: the timestamp of the page's newest change, or a cursor that only the service understands. */
   nextForm: z.enum(["timestamp", "cursor"]).default("timestamp"),
   /** Which forms of `since` are understood; others answer 400. */
-  since: z.enum(["any", "iso", "unix", "unix_ms"]).default("any"),
+  since: z.enum(["any", "iso", "dotted", "unix", "unix_ms"]).default("any"),
   /** What an empty `since` is: refused with 400, or the beginning. */
   emptySince: z.enum(["refused", "beginning"]).default("refused"),
   /** How old `since` may be; an older one answers 400. null: as old as it likes. */
@@ -222,13 +222,13 @@ const OPTIONS = group({
   /** How `no orders` and `no changes` look. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
   shape: SHAPE,
-  /** How times are written. */
-  timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "unix", "unix_ms"]).default("iso-z"),
+  /** How times are written; `dotted`: DD.MM.YYYY. */
+  timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "dotted", "unix", "unix_ms"]).default("iso-z"),
   /** Days, written as dates alone; two minutes or one, written with 00 seconds; seconds, milliseconds or microseconds. */
   precision: z.enum(["day", "2min", "min", "s", "ms", "us"]).default("ms"),
   /** The zone that `iso-offset` writes. */
   timestampOffsetMinutes: whole(-840).default(180),
-  /** The zone that `iso-naive` means without saying so. */
+  /** The zone that `iso-naive` and `dotted` mean without saying so. */
   naiveOffsetMinutes: whole(-840).default(0),
   /** Whether answers have the header `Date`. */
   dateHeader: z.boolean().default(true),

@@ -24,6 +24,12 @@ function isoText(us: number, precision: SandboxOptions["precision"], offsetMinut
   return precision !== "ms" && precision !== "us" ? base : `${base}.${fraction.slice(0, precision === "ms" ? 3 : 6)}`;
 }
 
+function dottedText(iso: string): string {
+  const [date = "", time] = iso.split("T");
+  const dotted = date.split("-").reverse().join(".");
+  return time === undefined ? dotted : `${dotted} ${time}`;
+}
+
 function zoneText(offsetMinutes: number): string {
   const minutes = Math.abs(offsetMinutes);
   const two = (value: number) => String(value).padStart(2, "0");
@@ -48,6 +54,8 @@ export function writeTimestamp(us: number, options: TimestampOptions): string {
       return `"${isoText(us, precision, options.timestampOffsetMinutes)}${zoneText(options.timestampOffsetMinutes)}"`;
     case "iso-naive":
       return `"${isoText(us, precision, options.naiveOffsetMinutes)}"`;
+    case "dotted":
+      return `"${dottedText(isoText(us, precision, options.naiveOffsetMinutes))}"`;
     case "unix":
       return decimalText(us, 6, { day: 0, "2min": 0, min: 0, s: 0, ms: 3, us: 6 }[precision]);
     case "unix_ms":
@@ -56,6 +64,15 @@ export function writeTimestamp(us: number, options: TimestampOptions): string {
 }
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+const DOTTED = /^(\d\d)\.(\d\d)\.(\d{4})(?: (\d{1,2}):(\d\d\S*))?$/;
+
+function dottedUs(value: string, naiveOffsetMinutes: number): number | undefined {
+  const [, day, month, year, hour = "00", rest = "00"] = DOTTED.exec(value) ?? [];
+  return day === undefined
+    ? undefined
+    : isoUs(`${year}-${month}-${day}T${hour.padStart(2, "0")}:${rest}`, naiveOffsetMinutes);
+}
 
 function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
   const [, date, time = "00:00", seconds = "00", fraction = "", zone] = ISO.exec(value) ?? [];
@@ -71,13 +88,15 @@ function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
 /** Reads a `since` into microseconds; undefined when it is not in a form that the service understands. */
 export function readTimestamp(
   value: string,
-  form: "any" | "iso" | "unix" | "unix_ms",
+  form: SandboxOptions["updates"]["since"],
   options: TimestampOptions,
 ): number | undefined {
   if (!/^-?\d+(\.\d+)?$/.test(value)) {
-    return form === "any" || form === "iso" ? isoUs(value, options.naiveOffsetMinutes) : undefined;
+    const kind = DOTTED.test(value) ? "dotted" : "iso";
+    if (form !== "any" && form !== kind) return undefined;
+    return (kind === "dotted" ? dottedUs : isoUs)(value, options.naiveOffsetMinutes);
   }
-  if (form === "iso") return undefined;
+  if (form === "iso" || form === "dotted") return undefined;
   const own = options.timestamps === "unix" || options.timestamps === "unix_ms" ? options.timestamps : undefined;
   const unit = form === "any" ? (own ?? (Math.abs(Number(value)) > SECONDS_MAX ? "unix_ms" : "unix")) : form;
   // Shifting the text keeps microseconds that a float of seconds would lose.

@@ -139,7 +139,8 @@ function isSameForm(a: TimestampForm, b: TimestampForm): boolean {
     a.fraction === b.fraction &&
     a.point === b.point &&
     a.zone === b.zone &&
-    a.separator === b.separator
+    a.separator === b.separator &&
+    a.hour === b.hour
   );
 }
 

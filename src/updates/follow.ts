@@ -14,6 +14,7 @@ import {
   doubtNs,
   ISO_FORM,
   isZoneUnclear,
+  namesZone,
   OFFSET_MAX_NS,
   type TimestampForm,
   unitNs,
@@ -78,7 +79,7 @@ export function planFirstAsk(
   if (position !== undefined) ns = beforeUnit(ns, position);
   // Later changes in the position's own unit have its timestamp, and the service may exclude the boundary.
   if (position !== undefined && ns === position.instantNs) ns -= 1n;
-  const isLocal = rules.since === "iso" && form?.kind === "iso" && form.zone === "";
+  const isLocal = rules.since === "iso" && form !== undefined && !namesZone(form);
   return askAt(isLocal ? beforeSetBack(ns, now?.instantNs, rules.timezone) : ns, form, rules);
 }
 

@@ -1,6 +1,13 @@
 /* How the service writes its times, learned from its changes and orders. All of it is pure. */
 import { parseTimestamp, type ServedTimestamp } from "../answers/timestamp.ts";
-import { isSameWay, isZoneUnclear, OFFSET_MAX_NS, type TimestampForm, unitNs } from "../answers/timestamp-form.ts";
+import {
+  isSameWay,
+  isText,
+  isZoneUnclear,
+  OFFSET_MAX_NS,
+  type TimestampForm,
+  unitNs,
+} from "../answers/timestamp-form.ts";
 import type { FewWhole } from "./page-cover.ts";
 import type { SinceLimits } from "./since-limits.ts";
 
@@ -66,7 +73,12 @@ export function learnForm(
 function finerOf(learned: TimestampForm | undefined, seen: TimestampForm): TimestampForm {
   // Nearly always it is the same one.
   if (seen === learned) return seen;
-  return learned === undefined || !isSameWay(seen, learned) || unitNs(seen) < unitNs(learned) ? seen : learned;
+  if (learned === undefined || !isSameWay(seen, learned)) return seen;
+  return withHour(unitNs(seen) < unitNs(learned) ? seen : learned, seen.hour ?? learned.hour);
+}
+
+function withHour(form: TimestampForm, hour: TimestampForm["hour"]): TimestampForm {
+  return hour === undefined || hour === form.hour ? form : { ...form, hour };
 }
 
 /**
@@ -111,9 +123,16 @@ export function learnFromOrders(
   const now = serviceNow === undefined ? undefined : parseTimestamp(serviceNow, "UTC")?.instantNs;
   const plausible = newest.filter((each) => isPlausible(each, now));
   const [first] = plausible;
-  const taken = first === undefined ? known : takeForm(known, first.form, { at, timezone, watermark });
+  const of = first === undefined ? known : takeForm(known, first.form, { at, timezone, watermark });
+  const taken = of.form === undefined ? of : { ...of, form: withHourOf(of.form, plausible) };
   const others = plausible.filter(({ form }) => taken.form !== undefined && !isSameWay(form, taken.form));
   return noteOther(taken, others[0]?.form, { at, watermark });
+}
+
+/** The form with as many digits of the hour as the newest time of that form that shows them. */
+function withHourOf(form: TimestampForm, newest: readonly ServedTimestamp[]): TimestampForm {
+  const shows = newest.find((each) => isSameWay(each.form, form) && each.form.hour !== undefined);
+  return withHour(form, shows?.form.hour);
 }
 
 interface OrdersSeen {
@@ -133,7 +152,7 @@ function takeForm(known: Learned, form: TimestampForm, { at, timezone, watermark
 }
 
 function isFullText({ kind, precision }: TimestampForm): boolean {
-  return kind === "iso" && precision !== "day";
+  return isText({ kind }) && precision !== "day";
 }
 
 /** Where the form is another one than before, that one is the other. */

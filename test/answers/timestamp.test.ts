@@ -34,7 +34,17 @@ describe("parseTimestamp", () => {
     ["2026-11-20T16:51:25,5", instant + 500_000_000n],
     ["2026-11-20T16:51:25.123456789+00:00", instant + 123_456_789n],
     ["2026-11-20T16:51Z", instant - 25_000_000_000n],
+    ["20.11.2026 16:51:25", instant],
+    ["20.11.2026, 16:51:25", instant],
+    ["20.11.2026 16:51:25.123456", instant + 123_456_000n],
+    ["20.11.2026 16:51:25,5", instant + 500_000_000n],
+    ["20.11.2026 16:51", instant - 25_000_000_000n],
+    ["01.02.1970", 31n * 86_400_000_000_000n],
+    ["01.01.1970 9:05:03", 32_703_000_000_000n],
     ["Fri, 20 Nov 2026 16:51:25 GMT", instant],
+    ["Fri, 20 Nov 2026 16:51:25 +0000", instant],
+    ["Fri, 20 Nov 2026 19:51:25 +0300", instant],
+    ["Fri, 20 Nov 2026 11:21:25 -0530", instant],
     ["1795193485", instant],
     ["1795193485.123", instant + 123_000_000n],
     ["1795193485123", instant + 123_000_000n],
@@ -65,6 +75,10 @@ describe("parseTimestamp", () => {
       " 2026-11-20",
       "2026-11-20\n",
     ],
+    ...["29.02.2026", "11.13.2026", "00.11.2026", "31.11.2026 00:00", "20.11.2026 24:00:00", "20.11.2026 16:60"],
+    ...["20.11.26 16:51", "1.11.2026", "20.11.2026T16:51:25", "20.11.2026 16:51:25Z", "20.11.2026 16", "20.11.2026 "],
+    ...["11/20/2026 16:51:25", "20/11/2026 16:51:25", "11/20/2026 4:51:25 PM", "/Date(1795193485000)/"],
+    ...["Sat, 20 Nov 2026 16:51:25 +0000", "Fri, 20 Nov 2026 16:51:25 +0360", "Fri, 20 Nov 2026 16:51:25 EST"],
     ...["-1795193485", "+1795193485", "179519348", "17951934851", "1795193485.", "1795193485123.1234567", "1.795e9"],
     ...["0000000001", "0", "-5", "Thu, 20 Nov 2026 16:51:25 GMT", "20 Nov 2026 16:51:25 GMT", "NaN", "null"],
   ])("does not read %j", (text) => {
@@ -73,7 +87,9 @@ describe("parseTimestamp", () => {
 
   it("takes times without a zone as the service's zone, and only those", () => {
     expect(timestamp("2026-11-20T19:51:25", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("20.11.2026 19:51:25", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("2026-11-20T16:51:25Z", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("Fri, 20 Nov 2026 16:51:25 +0000", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("2026-07-01", "Europe/Berlin").instantNs).toBe(utc("2026-06-30T22:00:00Z"));
     expect(() => parseTimestamp("2026-11-20T19:51:25", "Mars/Olympus")).toThrow(RangeError);
   });
@@ -118,7 +134,14 @@ const epoch = fc
 const http = fc
   .date({ min: new Date("1000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true })
   .map((day) => day.toUTCString());
-const anyTimestamp = fc.oneof(iso, date, epoch, http);
+const dottedDate = date.map((text) => text.split("-").reverse().join("."));
+const dotted = fc
+  .tuple(dottedDate, fc.constantFrom(" ", ", "), clock, fc.boolean())
+  .map(([day, separator, time, isBare]) => `${day}${separator}${isBare ? time.replace(/^0/, "") : time}`);
+const rfc = fc
+  .tuple(http, fc.constantFrom("+0000", "-0000", "+0300", "-0930", "+1400"))
+  .map(([text, zone]) => text.replace("GMT", zone));
+const anyTimestamp = fc.oneof(iso, date, dotted, dottedDate, epoch, http, rfc);
 
 describe("formatTimestamp", () => {
   it("writes every timestamp back as it was", () => {
@@ -146,12 +169,13 @@ describe("formatTimestamp", () => {
 
   it("never writes a later instant in a zone with summer time", () => {
     const year = fc.bigInt({ min: utc("2026-01-01"), max: utc("2027-01-01") });
-    const { form } = timestamp("2026-11-20 16:51:25.1");
     fc.assert(
       fc.property(
         year,
         fc.constantFrom("Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"),
-        (instantNs, zone) => {
+        fc.constantFrom("2026-11-20 16:51:25.1", "20.11.2026 16:51:25.1"),
+        (instantNs, zone, text) => {
+          const { form } = timestamp(text);
           const written = timestamp(formatTimestamp(instantNs, form, zone), zone).instantNs;
           expect(written <= instantNs).toBe(true);
           expect(instantNs - written < 3_601n * 1_000_000_000n).toBe(true);
@@ -167,6 +191,10 @@ describe("formatTimestamp", () => {
     expect(as("2026-01-01 00:00:00+0300")).toBe("2026-11-21 02:59:59+0300");
     expect(as("2026-01-01T00:00")).toBe("2026-11-20T23:59");
     expect(as("2026-01-01")).toBe("2026-11-20");
+    expect(as("01.01.2026 00:00:00.000")).toBe("20.11.2026 23:59:59.999");
+    expect(as("01.01.2026, 00:00")).toBe("20.11.2026, 23:59");
+    expect(as("01.01.2026")).toBe("20.11.2026");
+    expect(as("Fri, 20 Nov 2026 16:51:25 +0300")).toBe("Sat, 21 Nov 2026 02:59:59 +0300");
     expect(as("1732112345")).toBe(String(late / 1_000_000_000n));
     expect(as("Fri, 20 Nov 2026 16:51:25 GMT")).toBe("Fri, 20 Nov 2026 23:59:59 GMT");
   });
@@ -178,6 +206,19 @@ describe("formatTimestamp", () => {
     expect(formatTimestamp(-(10n ** 30n), form, "UTC")).toBe("0000-01-01T00:00:00.0Z");
     expect(formatTimestamp(10n ** 30n, form, "UTC")).toBe("9999-12-31T23:59:59.9Z");
     expect(formatTimestamp(10n ** 30n, timestamp("2026-01-01").form, "Europe/Moscow")).toBe("9999-12-31");
+    const dots = timestamp("01.01.2026 00:00:00.0").form;
+    expect(formatTimestamp(-1n, dots, "UTC")).toBe("31.12.1969 23:59:59.9");
+    expect(formatTimestamp(-(10n ** 30n), dots, "UTC")).toBe("01.01.0000 00:00:00.0");
+    expect(formatTimestamp(10n ** 30n, dots, "Europe/Moscow")).toBe("31.12.9999 23:59:59.9");
+  });
+
+  it("writes an hour below ten with one digit where the service does", () => {
+    const early = utc("2026-11-20T09:05:03Z");
+    const as = (text: string) => formatTimestamp(early, timestamp(text).form, "UTC");
+    expect(as("20.11.2026 8:00:00")).toBe("20.11.2026 9:05:03");
+    expect(as("20.11.2026 0:00")).toBe("20.11.2026 9:05");
+    expect(as("20.11.2026 08:00:00")).toBe("20.11.2026 09:05:03");
+    expect(as("20.11.2026 18:00:00")).toBe("20.11.2026 09:05:03");
   });
 });
 
@@ -191,7 +232,11 @@ describe("unitNs", () => {
     ["1795193485.5", 100_000_000n],
     ["1795193485123", 1_000_000n],
     ["1795193485123456", 1_000n],
+    ["20.11.2026", 86_400_000_000_000n],
+    ["20.11.2026 16:51", 60_000_000_000n],
+    ["20.11.2026 16:51:25.123", 1_000_000n],
     ["Fri, 20 Nov 2026 16:51:25 GMT", 1_000_000_000n],
+    ["Fri, 20 Nov 2026 16:51:25 +0300", 1_000_000_000n],
   ])("of %s", (text, expected) => {
     expect(unitNs(timestamp(text).form)).toBe(expected);
   });
@@ -205,6 +250,10 @@ describe("endOfUnitNs", () => {
     ["2026-11-20T16:51:00+03:00", "2026-11-20T13:52:00Z"],
     ["2026-11-20T16:51", "2026-11-20T16:52:00Z"],
     ["2026-11-20", "2026-11-21T00:00:00Z"],
+    ["20.11.2026", "2026-11-21T00:00:00Z"],
+    ["20.11.2026 16:51", "2026-11-20T16:52:00Z"],
+    ["20.11.2026 16:51:25", "2026-11-20T16:51:26Z"],
+    ["Fri, 20 Nov 2026 16:00:00 +0530", "2026-11-20T10:31:00Z"],
     ["1795193485", "2026-11-20T16:51:26Z"],
     ["1795193485000", "2026-11-20T16:51:26Z"],
     ["1795193485007", undefined],
@@ -223,6 +272,10 @@ describe("isStrictlyNewer", () => {
     ["2026-11-20T16:51:25Z", "2026-11-20T19:51:25+03:00", false],
     ["2026-11-20T16:51:24Z", "2026-11-20T16:51:25Z", false],
     ["1795193486", "2026-11-20T16:51:25Z", true],
+    // Read as text, the 2nd of December comes before the 20th of November.
+    ["02.12.2026 10:00:00", "20.11.2026 10:00:00", true],
+    ["20.11.2026 10:00:00", "02.12.2026 10:00:00", false],
+    ["20.11.2026 10:00:00", "20.11.2026 9:59:59", true],
     [null, "2026-11-20T16:51:25Z", false],
     ["2026-11-20T16:51:25Z", null, false],
     ["soon", "2026-11-20T16:51:25Z", false],
@@ -261,6 +314,7 @@ describe("the hour that a zone has twice", () => {
     // Which of two texts within the hour was written first nobody can tell.
     ["2026-11-01T01:10:00", "2026-11-01T01:50:00", false, false],
     ["2026-11-01T01:50:00", "2026-11-01T01:10:00", false, false],
+    ["01.11.2026 1:50:00", "01.11.2026 1:10:00", false, false],
     ["2026-11-01T00:59:59", "2026-11-01T01:10:00", true, false],
     ["2026-11-01T02:00:00", "2026-11-01T01:50:00", false, true],
     ["2026-11-02T01:10:00", "2026-11-02T01:50:00", true, false],

@@ -74,6 +74,15 @@ describe("probe", () => {
     expect(Object.values(m.questions)).toEqual(OPEN_QUESTIONS.map(({ question }) => question));
   });
 
+  it("asks a service that writes DD.MM.YYYY in that form, before any of its times is known", async () => {
+    const test = await setUp({ timestamps: "dotted", precision: "s", updates: { since: "dotted" } });
+    await withChanges(test);
+    const { state, facts } = (await test.probe()).of("since");
+    expect(facts.join("\n")).toContain("timestamps are DD.MM.YYYY, without a zone");
+    expect(facts.join("\n")).not.toContain("iso: refused");
+    expect(state).toBe("needs you");
+  });
+
   itWhole("finds the default service as configured, proposes nothing, and has no effect", async () => {
     const test = await setUp();
     await withChanges(test);

@@ -104,6 +104,8 @@ describe("timestamps", () => {
     ["iso-z", "us", '"2026-03-01T10:00:00.123456Z"'],
     ["iso-offset", "ms", '"2026-03-01T06:30:00.123-03:30"'],
     ["iso-naive", "ms", '"2026-03-01T13:00:00.123"'],
+    ["dotted", "ms", '"01.03.2026 13:00:00.123"'],
+    ["dotted", "s", '"01.03.2026 13:00:00"'],
     ["unix", "s", "1772359200"],
     ["unix", "ms", "1772359200.123"],
     ["unix", "us", "1772359200.123456"],
@@ -121,6 +123,9 @@ describe("timestamps", () => {
     expect(readTimestamp("1772359200", "iso", options)).toBeUndefined();
     expect(readTimestamp("2026-03-01T10:00:00Z", "unix", options)).toBeUndefined();
     expect(readTimestamp("2026-13-01T10:00:00Z", "any", options)).toBeUndefined();
+    expect(readTimestamp("2026-03-01T10:00:00", "dotted", options)).toBeUndefined();
+    expect(readTimestamp("01.03.2026 10:00:00", "iso", options)).toBeUndefined();
+    expect(readTimestamp("01.13.2026 10:00:00", "any", options)).toBeUndefined();
     expect(readTimestamp("2026-03-01T10:00:00 03:00", "any", options)).toBeUndefined();
     expect(readTimestamp("1772359200123", "any", options)).toBe(1_772_359_200_123_000);
   });

@@ -11,6 +11,12 @@ const ISO: Case[] = [
   ["microseconds and Z", { precision: "us" }, {}, /^2026-03-01T\d\d:\d\d:\d\d\.\d{6}Z$/],
   ["an offset", { timestamps: "iso-offset" }, {}, /^2026-03-01T\d\d:\d\d:\d\d\.\d{3}\+03:00$/],
   ["no zone", { timestamps: "iso-naive", naiveOffsetMinutes: 180 }, {}, /^2026-03-01T1[45]:\d\d:\d\d\.\d{3}$/],
+  [
+    "dots, the day first",
+    { timestamps: "dotted", naiveOffsetMinutes: 180, precision: "us", updates: { since: "dotted" } },
+    {},
+    /^01\.03\.2026 1[45]:\d\d:\d\d\.\d{6}$/,
+  ],
   ["epoch seconds", { timestamps: "unix", precision: "us" }, {}, /^17723\d{5}\.\d{6}$/],
   ["epoch milliseconds", { timestamps: "unix_ms" }, {}, /^17723\d{8}$/],
 ];
@@ -110,6 +116,41 @@ describe("since", () => {
     await test.poll();
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid", "paid"]);
     expect(test.watermark()).toBe(new Date(timestamp).toISOString().replace(".000", ""));
+  });
+});
+
+describe("times as DD.MM.YYYY", () => {
+  const DOTTED = {
+    timestamps: "dotted",
+    naiveOffsetMinutes: 180,
+    precision: "s",
+    updates: { since: "dotted" },
+  } as const;
+  const settings = { service: { timezone: "Europe/Moscow" } };
+
+  it("are followed over the end of a month, where they fall as texts", async () => {
+    const test = await startFollowed(2, { service: DOTTED, settings });
+    const [first, second] = test.ids as [string, string];
+    test.change(first, { status: "paid" }, Date.parse("2026-03-31T20:59:30Z") - test.clock.nowMs());
+    await test.poll();
+    expect(test.watermark()).toBe("31.03.2026 23:59:30");
+    test.change(second, { status: "paid" });
+    await test.poll();
+    expect(test.watermark()).toBe("01.04.2026 00:00:31");
+    await test.poll();
+    expect(test.sinces()).toContain("31.03.2026 23:50:31");
+    expect([first, second].map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
+  });
+
+  it("have the hour written with one digit where the service writes it so", async () => {
+    const test = await startFollowed(1, { service: DOTTED, settings });
+    const [id] = test.ids as [string];
+    const text = JSON.stringify("02.03.2026 9:05:03");
+    test.change(id, { status: "paid", timestampText: text }, Date.parse("2026-03-02T06:05:03Z") - test.clock.nowMs());
+    await test.poll();
+    expect(test.watermark()).toBe("02.03.2026 9:05:03");
+    await test.poll();
+    expect(test.sinces()).toContain("02.03.2026 8:55:03");
   });
 });
 

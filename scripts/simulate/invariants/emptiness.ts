@@ -4,6 +4,7 @@
  */
 import { parseTimestamp } from "../../../src/answers/timestamp.ts";
 import type { RunResult } from "../../../src/daemon/run-job.ts";
+import { namesZone } from "../forms.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 
@@ -124,7 +125,7 @@ export class EmptinessInvariants {
   /** All of the page is from before what was asked, and orders of later changes are not in it. */
   #isOther(since: string | null, body: string): boolean {
     const { service, forms, auditor } = this.#scene;
-    if (service.options.updates.stuck !== "same-page" || forms.timestamps === "iso-naive") return false;
+    if (service.options.updates.stuck !== "same-page" || !namesZone(forms)) return false;
     const asked = parseTimestamp(since ?? "", "UTC")?.instantNs;
     const times = [...body.matchAll(/"updated_at":\s*"?([^",}]+)/g)].map(([, text]) =>
       parseTimestamp(text ?? "", "UTC"),

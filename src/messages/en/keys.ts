@@ -82,7 +82,8 @@ export const keys = {
   updatesChanges: "The list of changes in an answer.",
   updatesFields: "Where a change names things differently from orders.fields.",
   updatesCarry: "What the answer holds: changes (each changed order is then read whole) or whole orders.",
-  updatesSince: "Form of the since parameter: iso (as the service writes its own timestamps), unix seconds or unix_ms.",
+  updatesSince:
+    "Form of the since parameter: iso (text as the service writes its own timestamps, also DD.MM.YYYY), unix seconds or unix_ms.",
   updatesOverlap: "How far before the watermark each poll asks again, for changes that appear late.",
   updatesSweep: "A rarer re-poll that reaches further back.",
   updatesSweepSchedule: "When this re-poll runs (cron).",
