@@ -118,8 +118,8 @@ const OF_UPKEEP: readonly PlantedBug[] = [
   tested(
     "test/completeness/lost-values.test.ts",
     "a status compared letter by letter",
-    { of: "fold", does: "return name;" },
-    "src/orders/status-names.ts",
+    { of: "foldName", does: "return name;" },
+    "src/database/same-name.ts",
   ),
   tested(
     "test/completeness/lost-values.test.ts",
@@ -288,7 +288,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/updates/set-back.test.ts",
     "a status sent again that made the version which the service has gone back to",
-    { in: "reopenLost", find: "if (status === kept.status) return false;", replace: "" },
+    { in: "reopenLost", find: "if (isSameName(status, kept.status)) return false;", replace: "" },
     "src/orders/echo-rows.ts",
   ),
   tested(
@@ -681,13 +681,13 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a status sent again although it was seen at its order since a refusal",
-    { in: "#look", find: ".statusesSince.includes(statusSent)", replace: '.statusesSince.includes("")' },
+    { in: "#look", find: "isSameName(since, statusSent)", replace: 'isSameName(since, "")' },
     "src/statuses/settle-status.ts",
   ),
   tested(
     "test/statuses/status-refused.test.ts",
     "a status answered with the order in one that is not known counts as sent",
-    { in: "send", find: "new Set([plan.status]), { shown: another }", replace: "new Set([plan.status]), {}" },
+    { in: "send", find: "new Set(own), { shown: another }", replace: "new Set(own), {}" },
     "src/statuses/answered-status.ts",
   ),
   tested(

@@ -69,8 +69,8 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "a refusal believed over the order itself",
     "src/statuses/answered-status.ts",
     [
-      'if (shows === "wanted" && sent.statusSent !== sent.statusBefore) {',
-      'if (shows === "wanted" && sent.statusSent === sent.statusBefore) {',
+      'if (shows === "wanted" && !isSameName(sent.statusSent, sent.statusBefore)) {',
+      'if (shows === "wanted" && isSameName(sent.statusSent, sent.statusBefore)) {',
     ],
     { step: lie({ on: "status", status: REFUSED, body: "refusal", when: "after" }) },
   ),
@@ -159,7 +159,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   hostile(
     "a status sent again after a refusal without a look",
     "src/statuses/settle-status.ts",
-    ["  return wasAnswered && statusSent === status", '  return status === "" && wasAnswered && statusSent === status'],
+    ["  return wasAnswered && isSameName(", '  return status === "" && wasAnswered && isSameName('],
     { step: lie({ on: "status", status: [401, 402, 403, 423, 451] }) },
   ),
   hostile(
