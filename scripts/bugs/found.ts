@@ -519,10 +519,20 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { timestamps: "dotted", since: "iso" } },
   },
   tested(
-    "test/statuses/status-spelling.test.ts",
+    "test/health/unreadable-times.test.ts",
+    "timestamps that cannot be read passed over in silence",
+    { of: "isUnreadForm", does: "return unread < read && unread < 0;" },
+    "src/updates/learn-form.ts",
+  ),
+  tested(
+    "test/statuses/plan-status.test.ts",
     "a status in another spelling taken for another one",
-    { of: "foldName", does: "return name;" },
-    "src/database/same-name.ts",
+    {
+      in: "compareStatus",
+      find: "isSameName(status, request.statusSent)",
+      replace: "status === request.statusSent",
+    },
+    "src/statuses/judge-status.ts",
   ),
   tested(
     "test/feeds/unknown-answers.test.ts",

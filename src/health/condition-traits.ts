@@ -72,6 +72,8 @@ export interface Params extends Record<HoldCode, Hold> {
   late_reads: Count & { why: Message | null };
   /** Orders whose status has changed without appearing in the list of changes. */
   unlisted_changes: Count;
+  /** Timestamps of the newest orders and changes in a form that cannot be read. */
+  unreadable_times: Count;
   /** Waiting although sending statuses is switched off. */
   unsent_statuses: Count;
   /** Sent long ago, with an unknown outcome. */
@@ -222,6 +224,7 @@ export const CONDITIONS = {
   late_confirms: trait("error"),
   late_reads: trait("error", { settleMs: AFTER_A_PASS, alert: "late reads" }),
   unlisted_changes: trait("error", { alert: "unlisted changes" }),
+  unreadable_times: trait("error", { settleMs: AFTER_A_WHILE, alert: "unreadable timestamps" }),
   orders_untaken: trait("error", { unhealthy: "untaken", settleMs: AFTER_A_PASS, alert: "erp reads" }),
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
   former_rows: trait("error", { alert: "rows of a former key $", command: "erp-bridge approve $ --former list" }),

@@ -265,7 +265,10 @@ function ofStatuses(facts: Facts, nowMs: number): Condition[] {
 function ofReads(facts: Facts, now: Now): Condition[] {
   const { owedReads: { times = [], why = null } = {}, unlisted } = facts;
   const { count: unlistedCount = 0, since = null } = unlisted ?? {};
-  const silent = unlistedCount > 0 ? [make("unlisted_changes", "updates", since, { count: unlistedCount })] : [];
+  const silent: Condition[] =
+    unlistedCount > 0 ? [make("unlisted_changes", "updates", since, { count: unlistedCount })] : [];
+  const { unreadableTimes = 0 } = facts;
+  if (unreadableTimes > 0) silent.push(make("unreadable_times", "updates", null, { count: unreadableTimes }));
   const late = findLate(times, now.nowMs);
   const flow = facts.flows.find(({ flow: name }) => name === "updates");
   const isReportedByFlow =

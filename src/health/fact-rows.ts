@@ -5,6 +5,7 @@
 
 import path from "node:path";
 import { eq, getViewSelectedFields } from "drizzle-orm";
+import { parseTimestamp } from "../answers/timestamp.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
@@ -23,6 +24,8 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
+import { isUnreadForm } from "../updates/learn-form.ts";
+import { loadLearned } from "../updates/learned-rows.ts";
 import type { UnlistedChanges } from "../updates/unlisted-changes.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
@@ -249,6 +252,25 @@ function isListSilent(
   return Date.parse(now.followedAt) - Date.parse(enoughAt) >= LISTED_WITHIN_MS;
 }
 
+/** So many of the newest orders show the form of timestamps. */
+const TIMED_ORDERS = 20;
+/** Longer than any timestamp. */
+const TIMESTAMP_MAX = 100;
+
+function countUnreadableTimes(store: Store): number {
+  const texts = store
+    .prepare<string>(
+      `SELECT substr(service_updated_at, 1, ${TIMESTAMP_MAX}) FROM (
+         SELECT service_updated_at FROM orders ORDER BY order_key DESC LIMIT ${TIMED_ORDERS})
+       WHERE service_updated_at IS NOT NULL`,
+    )
+    .pluck()
+    .all();
+  const unread = texts.filter((text) => parseTimestamp(text, "UTC") === undefined).length;
+  const isForm = isUnreadForm({ unread, read: texts.length - unread });
+  return (isForm ? unread : 0) + (loadLearned(store).unread ?? 0);
+}
+
 /**
  * Reads all facts. Those that cannot be read because another program changed the bridge's schema are left out, and
  * `changed` names the objects.
@@ -285,6 +307,7 @@ export function loadFacts(store: Store): Facts {
     unsettledRequests: read(() => listUnsettledSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
     unlisted: read(() => loadUnlisted(store), NONE),
+    unreadableTimes: read(() => countUnreadableTimes(store), 0),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
       .all()
       .map(({ name }) => name),

@@ -54,6 +54,8 @@ export interface Facts {
   unshown?: { orders: number; since: string | null };
   /** Orders whose status the nightly comparison found changed without an entry in the list of changes. */
   unlisted?: { count: number; since: string | null };
+  /** Timestamps of the newest orders and changes that cannot be read, where most of them cannot. */
+  unreadableTimes?: number;
   /** Feeds whose last acceptance was recognised by the HTTP status alone. */
   acceptedByStatusOnly: string[];
   walBytes: number;

@@ -60,6 +60,7 @@ export class ChangePage {
   readonly #isKept: boolean;
   readonly #changes: ServedChange[] = [];
   readonly #timestamps: (ServedTimestamp | undefined)[] = [];
+  readonly #seen = { read: 0, unread: 0 };
   #form: TimestampForm | undefined;
   readonly #newest: Anchor[] = [];
   readonly #keys: string[] = [];
@@ -91,6 +92,11 @@ export class ChangePage {
     return this.#changes.slice(from, from + count);
   }
 
+  /** How many timestamps could be read, and how many could not. */
+  get seen(): { read: number; unread: number } {
+    return this.#seen;
+  }
+
   get timestamps(): readonly (ServedTimestamp | undefined)[] {
     return this.#timestamps;
   }
@@ -117,6 +123,7 @@ export class ChangePage {
     const hasTimestamp = record.ok || !record.isLarge || record.reference !== null;
     const text = hasTimestamp ? readTimestampText(body, record.span, mapping) : null;
     const timestamp = this.#inOneForm(readTimestamp(text, timezone));
+    if (text !== null) this.#seen[timestamp === undefined ? "unread" : "read"] += 1;
     const contentHash = record.ok ? digestOf(canonicalJson(body, record.span)) : record.hash;
     if (!record.ok) {
       if (this.#isKept) this.#keys.push(contentHash.toString("base64"));

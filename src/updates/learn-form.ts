@@ -25,6 +25,8 @@ export interface Learned {
   zoneLost?: ZoneLost | undefined;
   /** Times are served in this form as well. */
   other?: OtherForm | undefined;
+  /** Timestamps on the last page with any, where most of them cannot be read. */
+  unread?: number | undefined;
   /** How many changes the smallest page held of which the oldest were left out. */
   cutSize?: number | undefined;
   /** Of pages of a few changes: searches that found nothing left out. */
@@ -59,6 +61,21 @@ const DAY_MS = 24 * 3_600_000;
 const OTHER_MS = 7 * DAY_MS;
 /** 2001-09-09: the first time that ten digits can write. */
 const EPOCH_FIRST_NS = 1_000_000_000n * SECOND_NS;
+
+/** A single order may have an absurd value. */
+const UNREAD_MIN = 2;
+
+/** Whether the form of timestamps is one that cannot be read, and not the value of one record. */
+export function isUnreadForm({ unread, read }: { unread: number; read: number }): boolean {
+  return unread >= UNREAD_MIN && unread > read;
+}
+
+/** @param seen how many timestamps of a page could be read, and how many could not */
+export function learnUnread(learned: Learned, seen: { unread: number; read: number }): Learned {
+  // The first number stays, so that nothing is written for every poll.
+  if (isUnreadForm(seen)) return learned.unread === undefined ? { ...learned, unread: seen.unread } : learned;
+  return learned.unread === undefined || seen.read === 0 ? learned : { ...learned, unread: undefined };
+}
 
 /** The form in which the service writes timestamps, as fine as any of them: some leave out a fraction that is zero. */
 export function learnForm(

@@ -26,7 +26,7 @@ import { loadAnchors } from "./cut-rows.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
-import { noteFormer } from "./learn-form.ts";
+import { learnUnread, noteFormer } from "./learn-form.ts";
 import { LookPast } from "./look-past.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
@@ -370,6 +370,7 @@ export class ReadPages {
     const fresh = added ?? (await add(doubt !== undefined));
     await readNamed();
     const { timestamps, keys } = changes;
+    pass.learned = learnUnread(pass.learned, changes.seen);
     if (this.#liesBefore(pass, { since, timestamps })) {
       // The page does not show how far changes go.
       if (doubt !== undefined) throw doubt;

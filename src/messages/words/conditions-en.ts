@@ -215,6 +215,12 @@ export const conditionsEn = {
     next: "Until the list names changes again, orders are up to date only after each comparison. Show the service's support what GET /orders/updates answers and the orders that the comparison found: SELECT order_id, at, kind FROM order_events ORDER BY seq DESC. Compare more often until then (reconcile.schedule).",
     recovery: () => "unlisted changes: the list of changes names changes again.",
   },
+  unreadable_times: {
+    text: ({ count }: Counted) =>
+      `${counted(count, "timestamp")} of the newest orders and changes cannot be read: changes may be found by the comparison alone.`,
+    next: "Ask the service's support for timestamps as ISO 8601, DD.MM.YYYY or Unix time, or name another field in orders.fields.updated_at and updates.fields.updated_at. How they look now: SELECT order_id, service_updated_at FROM orders ORDER BY order_key DESC LIMIT 20. Compare more often until then (reconcile.schedule).",
+    recovery: () => "unreadable timestamps: they can be read again.",
+  },
   refused_statuses: counts(
     (n) => `${counted(n, "status request")} refused.`,
     "Insert a new request, or delete the refused one. Why: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",

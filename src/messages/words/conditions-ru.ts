@@ -196,6 +196,12 @@ export const conditionsRu = {
     next: "Пока список не заполняется, данные заказов обновляет только сверка. Сообщите поддержке сервиса, что отвечает GET /orders/updates и какие заказы нашла сверка: SELECT order_id, at, kind FROM order_events ORDER BY seq DESC. До тех пор сверяйте чаще (reconcile.schedule).",
     recovery: () => "В списке изменений снова есть изменения.",
   },
+  unreadable_times: {
+    text: ({ count }) =>
+      `Формат времени последних заказов и изменений неизвестен (${count}): изменения, возможно, находит только сверка.`,
+    next: "Попросите поддержку сервиса передавать метки времени в ISO 8601, ДД.ММ.ГГГГ или Unix-времени либо укажите другое поле в orders.fields.updated_at и updates.fields.updated_at. Как они выглядят сейчас: SELECT order_id, service_updated_at FROM orders ORDER BY order_key DESC LIMIT 20. До тех пор сверяйте чаще (reconcile.schedule).",
+    recovery: () => "Формат времени заказов и изменений снова известен.",
+  },
   refused_statuses: counts(
     (n) => `${countedRu(n, ["смена статуса отклонена", "смены статуса отклонены", "смен статуса отклонено"])}.`,
     "Добавьте новый запрос или удалите отклонённый. Почему: SELECT id, order_id, last_error FROM status_requests WHERE state = 'refused'",
