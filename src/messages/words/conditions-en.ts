@@ -259,7 +259,7 @@ export const conditionsEn = {
   },
   mirror_refused: counts(
     (n) => `${counted(n, "row")} refused by the other side of the mirror.`,
-    "Rows of the ERP have the reason in their column error in PostgreSQL: put them right there. Of all others: SELECT key, value FROM mirror_state WHERE key IN ('unwritten', 'unreturned')",
+    "Rows of the ERP have the reason in their column error in PostgreSQL: put them right there. Of all others: SELECT key, value FROM mirror_state WHERE key = 'unwritten' OR key = 'unreturned'",
     "rows refused by the mirror",
   ),
   mirror_kept: counts(

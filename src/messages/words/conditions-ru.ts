@@ -241,7 +241,7 @@ export const conditionsRu = {
   },
   mirror_refused: counts(
     (n) => `Другая сторона зеркала не приняла ${countedRu(n, ["строку", "строки", "строк"])}.`,
-    "У строк ERP причина стоит в столбце error в PostgreSQL: исправьте их там. Об остальных: SELECT key, value FROM mirror_state WHERE key IN ('unwritten', 'unreturned')",
+    "У строк ERP причина стоит в столбце error в PostgreSQL: исправьте их там. Об остальных: SELECT key, value FROM mirror_state WHERE key = 'unwritten' OR key = 'unreturned'",
     "Все строки зеркала приняты.",
   ),
   mirror_kept: counts(
