@@ -278,8 +278,8 @@ function wasLeft(
   return wasListed(store, { orderId, timestamp: updatedAt }, rules.plan.timezone);
 }
 
-/** A service's database and its web server may have clocks that differ by this. */
-const CLOCKS_DIFFER_NS = 15n * 60n * 1_000_000_000n;
+/** A service's database and its web server may have clocks that differ by as much. */
+const CLOCKS_DIFFER_NS = 3600n * 1_000_000_000n;
 
 /** Whether a batch's record has a timestamp long after its request, which then proves nothing about its age. */
 function isOfFuture(

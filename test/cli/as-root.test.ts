@@ -238,7 +238,7 @@ describe("a command of root's in somebody else's folder", PATIENT, () => {
     await shop.root("sync", "orders");
     const far = tempFolder("far");
     const refused = await shop.root("backup", path.join(far, "copy.db"));
-    expect(refused.code).toBe(78);
+    expect(refused.code).toBe(64);
     expect(refused.err).toContain(`folder ${far}: mode 0700, owner 0:0; this program runs as 64001:64002`);
   });
 
