@@ -907,13 +907,13 @@ const OF_WRITES: readonly PlantedBug[] = [
       find: "DELETE FROM feed_writes WHERE feed_id = ?",
       replace: "DELETE FROM feed_writes WHERE feed_id = -?",
     },
-    "src/feeds/erp-writes.ts",
+    "src/feeds/feed-rows.ts",
   ),
   tested(
     WRITES,
     "a transaction for each pass that finds a write",
     { in: "noteTableWrites", find: "isoTime(nowMs - NOTED_EVERY_MS)", replace: "at" },
-    "src/feeds/erp-writes.ts",
+    "src/feeds/absorb-feed.ts",
   ),
   tested(
     WRITES,

@@ -522,7 +522,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/health/unreadable-times.test.ts",
     "timestamps that cannot be read passed over in silence",
     { of: "isUnreadForm", does: "return unread < read && unread < 0;" },
-    "src/updates/learn-form.ts",
+    "src/answers/timestamp.ts",
   ),
   tested(
     "test/statuses/plan-status.test.ts",

@@ -50,6 +50,14 @@ export function readTimestamp(text: string | null, zone: string): ServedTimestam
   return text === null || timestamp === undefined ? undefined : { ...timestamp, text };
 }
 
+/** A single order may have an absurd value. */
+const UNREAD_MIN = 2;
+
+/** Whether the form of timestamps is one that cannot be read, and not the value of one record. */
+export function isUnreadForm({ unread, read }: { unread: number; read: number }): boolean {
+  return unread >= UNREAD_MIN && unread > read;
+}
+
 function parseIso(text: string, zone: string): Timestamp | undefined {
   const match = ISO.exec(text);
   if (match === null) return undefined;

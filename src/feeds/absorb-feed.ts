@@ -12,9 +12,17 @@ import type { JobContext } from "../pass/job.ts";
 import { releaseRow, saveQuarantinedRow } from "../pass/quarantine-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { diffKeys, type FoundKey, isHeld, payloadOf } from "./diff.ts";
-import { saveErpWrite } from "./erp-writes.ts";
 import { type FeedRules, parentOf, referenceOf, type SourceRow } from "./feed.ts";
-import { deleteQueued, type QueuedRow, releaseUnnamed, saveParent, saveQueued, saveUnsendable } from "./feed-rows.ts";
+import {
+  beginErpWatch,
+  deleteQueued,
+  type QueuedRow,
+  releaseUnnamed,
+  saveErpWrite,
+  saveParent,
+  saveQueued,
+  saveUnsendable,
+} from "./feed-rows.ts";
 import {
   deleteDirtyKey,
   type KeyValues,
@@ -32,6 +40,9 @@ export const KEYS_PER_COMMIT = 1_000;
 const DIRTY_PER_COMMIT = 500;
 /** Transactions of one pass. An ERP that writes faster than the bridge reads must not keep it from sending. */
 const COMMITS_MAX = 10_000;
+/** An ERP that writes in every second must not cost a transaction each: the shortest `write_within` is a minute. */
+const NOTED_EVERY_MS = 15_000;
+
 /** Rows without a key that are kept as examples: they say that something is wrong, and more of them say no more. */
 export const UNNAMED_MAX = 100;
 
@@ -96,6 +107,26 @@ export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: 
     await context.clock.sleep(0, pass.signal);
   }
   return true;
+}
+
+/** Notes that rows of a table with triggers were updated, to whatever values. */
+export async function noteTableWrites(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
+  const { store, clock } = context;
+  const nowMs = clock.nowMs();
+  const at = isoTime(nowMs);
+  // A time after the present one is of a clock that was set back.
+  const isDue = store
+    .prepare<number>(
+      `SELECT f.touched_at IS NULL OR f.touched_at NOT BETWEEN @since AND @at AND w.feed_id IS NOT NULL
+       FROM feeds f LEFT JOIN feed_writes w USING (feed_id) WHERE f.feed_id = @feed`,
+    )
+    .pluck()
+    .get({ feed: rules.feedId, since: isoTime(nowMs - NOTED_EVERY_MS), at });
+  if (isDue === 1)
+    await commit(context, signal, () => {
+      beginErpWatch(store, rules, at);
+      saveErpWrite(store, rules, at);
+    });
 }
 
 /** Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at, and how many dirty keys that settled. */

@@ -12,9 +12,7 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type FeedRules, sourceOf } from "./feed.ts";
-
-/** An ERP that writes in every second must not cost a transaction each: the shortest `write_within` is a minute. */
-const NOTED_EVERY_MS = 15_000;
+import { beginErpWatch, saveErpWrite } from "./feed-rows.ts";
 
 /** How long a silence may last. Watching begins with the first start that has the feed on; no change is no write. */
 export function saveErpWatch(
@@ -27,32 +25,6 @@ export function saveErpWatch(
        WHERE name = @feed AND (write_within_s IS NOT @withinS OR (touched_at IS NOT NULL) <> @isOn)`,
     )
     .run({ feed: watch.feed, isOn: Number(watch.isOn), withinS: watch.withinS, at: watch.at });
-}
-
-/** The ERP was seen to write. Nothing is noted of a source whose writes are not seen ({@link noteNoWrites}). */
-export function saveErpWrite(store: Store, { feedId }: FeedRules, at: string): void {
-  store.prepare("UPDATE feeds SET touched_at = ? WHERE feed_id = ? AND touched_at IS NOT NULL").run(at, feedId);
-  store.prepare("DELETE FROM feed_writes WHERE feed_id = ?").run(feedId);
-}
-
-/** Notes that rows of a table with triggers were updated, to whatever values. */
-export async function noteTableWrites(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
-  const { store, clock } = context;
-  const nowMs = clock.nowMs();
-  const at = isoTime(nowMs);
-  // A time after the present one is of a clock that was set back.
-  const isDue = store
-    .prepare<number>(
-      `SELECT f.touched_at IS NULL OR f.touched_at NOT BETWEEN @since AND @at AND w.feed_id IS NOT NULL
-       FROM feeds f LEFT JOIN feed_writes w USING (feed_id) WHERE f.feed_id = @feed`,
-    )
-    .pluck()
-    .get({ feed: rules.feedId, since: isoTime(nowMs - NOTED_EVERY_MS), at });
-  if (isDue === 1)
-    await commit(context, signal, () => {
-      beginWatch(store, rules, at);
-      saveErpWrite(store, rules, at);
-    });
 }
 
 /** Notes that a file was written: its state differs from that of the last reading. */
@@ -69,14 +41,9 @@ export async function noteFileWrites(
   const at = isoTime(clock.nowMs());
   await commit(context, signal, () => {
     store.prepare("UPDATE feeds SET file_state = ? WHERE feed_id = ?").run(state, rules.feedId);
-    beginWatch(store, rules, at);
+    beginErpWatch(store, rules, at);
     if (known !== null) saveErpWrite(store, rules, at);
   });
-}
-
-/** Where nothing was noted before: the source was one whose writes are not seen. */
-function beginWatch(store: Store, { feedId }: FeedRules, at: string): void {
-  store.prepare("UPDATE feeds SET touched_at = ? WHERE feed_id = ? AND touched_at IS NULL").run(at, feedId);
 }
 
 /** A source that is read through in this database: when the tables behind it were written is not known. */

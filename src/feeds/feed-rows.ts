@@ -128,6 +128,17 @@ export function markQueuedDirty(
   return last;
 }
 
+/** The ERP was seen to write. Nothing is noted of a source whose writes are not seen (`erp-writes.ts`). */
+export function saveErpWrite(store: Store, { feedId }: FeedRules, at: string): void {
+  store.prepare("UPDATE feeds SET touched_at = ? WHERE feed_id = ? AND touched_at IS NOT NULL").run(at, feedId);
+  store.prepare("DELETE FROM feed_writes WHERE feed_id = ?").run(feedId);
+}
+
+/** Where nothing was noted before: the source was one whose writes are not seen. */
+export function beginErpWatch(store: Store, { feedId }: FeedRules, at: string): void {
+  store.prepare("UPDATE feeds SET touched_at = ? WHERE feed_id = ? AND touched_at IS NULL").run(at, feedId);
+}
+
 /** A request of the whole table is about to leave (`+ 1`), had no effect (`- 1`), or was accepted (`* 0`). */
 export function saveOpenTables(store: Store, rules: FeedRules, change: "+ 1" | "- 1" | "* 0"): void {
   store.prepare(`UPDATE feeds SET open_tables = open_tables ${change} WHERE feed_id = ?`).run(rules.feedId);

@@ -5,7 +5,7 @@
 
 import path from "node:path";
 import { eq, getViewSelectedFields } from "drizzle-orm";
-import { parseTimestamp } from "../answers/timestamp.ts";
+import { isUnreadForm, parseTimestamp } from "../answers/timestamp.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
@@ -24,7 +24,6 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import { isUnreadForm } from "../updates/learn-form.ts";
 import { loadLearned } from "../updates/learned-rows.ts";
 import type { UnlistedChanges } from "../updates/unlisted-changes.ts";
 import { loadChannels } from "./alert-rows.ts";

@@ -1,5 +1,5 @@
 /* How the service writes its times, learned from its changes and orders. All of it is pure. */
-import { parseTimestamp, type ServedTimestamp } from "../answers/timestamp.ts";
+import { isUnreadForm, parseTimestamp, type ServedTimestamp } from "../answers/timestamp.ts";
 import {
   isSameWay,
   isText,
@@ -61,14 +61,6 @@ const DAY_MS = 24 * 3_600_000;
 const OTHER_MS = 7 * DAY_MS;
 /** 2001-09-09: the first time that ten digits can write. */
 const EPOCH_FIRST_NS = 1_000_000_000n * SECOND_NS;
-
-/** A single order may have an absurd value. */
-const UNREAD_MIN = 2;
-
-/** Whether the form of timestamps is one that cannot be read, and not the value of one record. */
-export function isUnreadForm({ unread, read }: { unread: number; read: number }): boolean {
-  return unread >= UNREAD_MIN && unread > read;
-}
 
 /** @param seen how many timestamps of a page could be read, and how many could not */
 export function learnUnread(learned: Learned, seen: { unread: number; read: number }): Learned {
