@@ -278,8 +278,8 @@ function wasLeft(
   return wasListed(store, { orderId, timestamp: updatedAt }, rules.plan.timezone);
 }
 
-/** A service's database and its web server may have clocks that differ by as much. */
-const CLOCKS_DIFFER_NS = 3600n * 1_000_000_000n;
+/** A timestamp further ahead is no difference between the clocks of a service's database and its web server. */
+const FUTURE_FROM_NS = 3600n * 1_000_000_000n;
 
 /** Whether a batch's record has a timestamp long after its request, which then proves nothing about its age. */
 function isOfFuture(
@@ -291,7 +291,7 @@ function isOfFuture(
   const { timezone } = rules.plan;
   const changedNs = readTimestamp(updatedAt, timezone)?.instantNs;
   const askedNs = readTimestamp(askedAt ?? null, timezone)?.instantNs;
-  return changedNs !== undefined && askedNs !== undefined && changedNs > askedNs + CLOCKS_DIFFER_NS;
+  return changedNs !== undefined && askedNs !== undefined && changedNs > askedNs + FUTURE_FROM_NS;
 }
 
 /** Stores a cancellation that this record overtakes. Returns whether there was one. */
