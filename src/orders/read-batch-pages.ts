@@ -9,6 +9,7 @@ import { m } from "../messages/messages.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
+import type { AnswerRecord } from "../records/read-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
 import type { BatchReader, ReadBatch, ReadPage } from "./read-batch.ts";
@@ -21,6 +22,8 @@ const READINGS_MAX = 4;
 export interface ReadPages extends BatchPages {
   /** Ids of them, however the service writes them. */
   orders: Set<string>;
+  /** Digests of its records. */
+  records: Set<string>;
   /** Digests of the records of each page. */
   bodies: Set<string>;
   /** The first page as it was served again under another name, which is the one to confirm. */
@@ -107,8 +110,13 @@ export class BatchPagesReader {
   }): Promise<ReadPages> {
     let { first, query } = reading;
     const beside: MetadataField[] = [];
-    const sets = { ids: new Set<string>(), orders: new Set<string>(), bodies: new Set<string>() };
-    const read = { size: 0, count: 0, empty: 0, isFollowed: false, beside, ...sets };
+    const sets = {
+      ids: new Set<string>(),
+      orders: new Set<string>(),
+      records: new Set<string>(),
+      bodies: new Set<string>(),
+    };
+    const read = { size: 0, count: 0, empty: 0, isFollowed: false, isAmbiguous: false, beside, ...sets };
     const add = (page: ReadBatch | ReadPage) => {
       read.bodies.add(digestOf(page));
       read.count += 1;
@@ -117,9 +125,11 @@ export class BatchPagesReader {
         beside.push(...page.beside);
         read.empty += page.empty;
       }
+      read.isAmbiguous ||= hasOneIdTwice(page);
       for (const record of page.records) {
-        const id = record.ok ? record.orderId : record.reference;
+        const id = idOf(record);
         if (id !== null) read.orders.add(id);
+        read.records.add(keyOf(record));
         if (record.idLiteral !== null) read.ids.add(record.idLiteral);
       }
     };
@@ -158,11 +168,38 @@ function isIn(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
   return [...some].every((id) => all.has(id));
 }
 
-/** Whether a page has nothing that those before it do not have: the service does not turn it, or counts what it has read. */
-function isRepeated(page: ReadBatch, read: Pick<ReadPages, "bodies" | "orders">): boolean {
+/**
+ * Whether a page has nothing that those before it do not have: the service does not turn it, or counts what it has read. Ids decide, because an
+ * order may change between two requests. Where a page gave one id to different records, a page without any record that was read is another one.
+ */
+function isRepeated(
+  page: ReadBatch,
+  read: Pick<ReadPages, "bodies" | "orders" | "records"> & { isAmbiguous: boolean },
+): boolean {
   if (read.bodies.has(digestOf(page))) return true;
-  const ids = page.records.map((record) => (record.ok ? record.orderId : record.reference));
-  return ids.length > 0 && ids.every((id) => id !== null && read.orders.has(id));
+  const isKnown = page.records.every((record) => read.orders.has(idOf(record) ?? ""));
+  const isOther = read.isAmbiguous && !page.records.some((record) => read.records.has(keyOf(record)));
+  return page.records.length > 0 && isKnown && !isOther;
+}
+
+/** Whether different records of a page bear one id. */
+function hasOneIdTwice({ records }: ReadBatch): boolean {
+  const byId = new Map<string, string>();
+  return records.some((record) => {
+    const id = idOf(record);
+    if (id === null) return false;
+    const known = byId.get(id);
+    byId.set(id, keyOf(record));
+    return known !== undefined && known !== keyOf(record);
+  });
+}
+
+function idOf(record: AnswerRecord): string | null {
+  return record.ok ? record.orderId : record.reference;
+}
+
+function keyOf({ hash }: AnswerRecord): string {
+  return hash.toString("base64");
 }
 
 function digestOf({ records }: ReadBatch): string {

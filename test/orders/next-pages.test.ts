@@ -12,6 +12,8 @@ const PATH = "/api/v1/1c/orders";
 
 interface Page {
   ids: readonly string[];
+  /** In the place of the newest versions of these orders. */
+  texts?: readonly string[];
   /** What stands beside its list. */
   beside?: object;
   headers?: Record<string, string>;
@@ -37,7 +39,7 @@ function servePages<T extends TestBridge>(t: T) {
     const page = pages[
       /^(?:p|page|(?:limit=2&)?offset)=[01](?:&limit=2)?$/.test(query) && !(query in pages) ? "" : query
     ] ?? { ids: [], status: 404 };
-    const records = page.ids.map((id) => service.newestText(id)).join(",");
+    const records = (page.texts ?? page.ids.map((id) => service.newestText(id))).join(",");
     const members = JSON.stringify({ batch_id: "b-1", ...page.beside, orders: "" });
     return {
       ...handle({ ...request, path: `${PATH}/updates?since=2099-01-01T00:00:00Z` }),
@@ -128,6 +130,33 @@ describe("a batch whose answer names a next page", () => {
     serve({ "": first, "page=2": { ids: ids.slice(2) } });
     expect((await t.run("orders")).error).toBeNull();
     expect([isConfirmed(), orderCount(t)]).toEqual([true, 3]);
+  });
+
+  it("is whole where different records of its pages bear one id", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const [id] = createOrders(t, 1) as [string];
+    const text = t.sandbox.service.newestText(id) as string;
+    const of = (n: number) => text.replace(/"number":"[^"]*"/, `"number":"${n}"`);
+    const beside = { total: 3, pages: 2 };
+    serve({
+      "": { ids: [], texts: [of(1), of(2)], beside: { next: `${PATH}?page=2`, ...beside } },
+      "page=2": { ids: [], texts: [of(3)], beside: { next: null, ...beside } },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+  });
+
+  it("is held where a page holds a record that was read, and one id stands for several", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const [id] = createOrders(t, 1) as [string];
+    const text = t.sandbox.service.newestText(id) as string;
+    const of = (n: number) => text.replace(/"number":"[^"]*"/, `"number":"${n}"`);
+    serve({
+      "": { ids: [], texts: [of(1), of(2)], beside: { next: `${PATH}?page=2` } },
+      "page=2": { ids: [], texts: [of(2), of(3)], beside: { next: null } },
+    });
+    expect((await t.run("orders")).error).toMatchObject({ code: "answer_shape" });
+    expect(isConfirmed()).toBe(false);
   });
 
   /** Serves a list in pages of two, as it is at each request: `change` is called before the request of that number, from 0 on. */
