@@ -13,6 +13,7 @@ import type { RunMirror } from "../mirror/run-mirror.ts";
 import { compileOrderRules, type OrderRules } from "../orders/order-rules.ts";
 import { PullOrders } from "../orders/pull-orders.ts";
 import type { Job, JobContext } from "../pass/job.ts";
+import { isWell } from "../pass/runs.ts";
 import { Reconcile } from "../reconcile/reconcile.ts";
 import { compileStatusRules } from "../statuses/plan-status.ts";
 import { SendStatuses } from "../statuses/send-statuses.ts";
@@ -57,6 +58,7 @@ export function buildJobs(
       name: job.name,
       clock: context.clock,
       isStopping: context.isStopping,
+      isHeld: () => gate.isHeld(job.areas),
       run: (signal) => runJob(job, context, gate, signal),
       onResult: (result) => report(job.name, result),
     });
@@ -123,7 +125,7 @@ export function buildJobs(
   entries.push({
     pattern: config.reconcile.schedule,
     runner: runnerOf(reconcile),
-    atStart: (intervalMs) => reconcile.isDue(intervalMs * RECONCILE_LATE),
+    atStart: (intervalMs) => hasFailed(context, reconcile) || reconcile.isDue(intervalMs * RECONCILE_LATE),
   });
   if (options.mirror !== undefined) {
     const { mirror } = options;
@@ -160,9 +162,18 @@ function upkeepEntries(
     zone: loaded.config.service.timezone,
   });
   return [
-    { pattern: backup.schedule, runner: runnerOf(backUp), atStart: (intervalMs) => backUp.isLate(intervalMs) },
+    {
+      pattern: backup.schedule,
+      runner: runnerOf(backUp),
+      atStart: (intervalMs) => hasFailed(context, backUp) || backUp.isLate(intervalMs),
+    },
     { pattern: PRUNE_SCHEDULE, runner: runnerOf(pruneHistory) },
   ];
+}
+
+/** A pass that failed, or that a hold stopped, is repeated at a start: its next time may be a day away. */
+function hasFailed({ store }: JobContext, { name }: Job): boolean {
+  return !isWell(store, name);
 }
 
 /** How orders are read under this configuration. */

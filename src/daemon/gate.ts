@@ -89,8 +89,7 @@ export class HoldGate {
     let leftMs = 0;
     for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
       const windowMs = BLOCKING[hold.reason];
-      // `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows.
-      if (windowMs === undefined || (hold.scope === "flow" && hold.area !== areas.at(-1))) continue;
+      if (windowMs === undefined || !appliesTo(hold, areas)) continue;
       // All holds are checked, so that their waits run in parallel.
       if (this.#isWaiting(hold, windowMs, areas)) {
         held ??= hold;
@@ -122,6 +121,17 @@ export class HoldGate {
     }
     for (const { hold } of due) this.#unsaved.delete(keyOf(hold));
     return { state: "probe", holds: due.map(({ hold }) => hold) };
+  }
+
+  /** Whether a hold stops jobs of these areas, its own name last, due for a probe or not. Such a job is the first to run once none does. */
+  isHeld(areas: readonly string[]): boolean {
+    const stops = (hold: HoldRow) => BLOCKING[hold.reason] !== undefined && appliesTo(hold, areas);
+    try {
+      return areas.some((area) => this.#holdsOf(area).some(stops));
+    } catch {
+      // The pass itself reports that the database cannot be read.
+      return true;
+    }
   }
 
   /**
@@ -348,4 +358,9 @@ function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {
 
 function flowKeyOf(hold: HoldRow, areas: readonly string[]): string {
   return `${keyOf(hold)}\n${areas.join()}`;
+}
+
+/** `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows. */
+function appliesTo({ area, scope }: HoldRow, areas: readonly string[]): boolean {
+  return scope !== "flow" || area === areas.at(-1);
 }

@@ -18,6 +18,8 @@ export interface RunnerOptions {
   run: (signal: AbortSignal) => Promise<RunResult>;
   /** Called with every pass. */
   onResult?: (result: RunResult) => void;
+  /** Whether a hold that stops the job stands. */
+  isHeld?: () => boolean;
   /** The program is to end soon: no further pass. */
   isStopping: () => boolean;
 }
@@ -32,6 +34,8 @@ export class JobRunner {
   #retryAtMs: number | undefined;
   /** When deferred work is due. */
   #dueAtMs = Number.POSITIVE_INFINITY;
+  /** A hold stopped the last pass. */
+  #wasHeld = false;
   #lastStartMs: number;
 
   constructor(options: RunnerOptions) {
@@ -66,11 +70,12 @@ export class JobRunner {
     void this.runNow(signal);
   }
 
-  /** Called by the scheduler's tick: starts a retry or deferred work that is due. */
+  /** Called by the scheduler's tick: starts a retry, deferred work that is due, or a pass that a hold stopped and that no hold stops now. */
   retryIfDue(signal: AbortSignal): void {
     if (this.isRunning) return;
     const atMs = this.#retryAtMs ?? this.#dueAtMs;
-    if (this.#options.clock.monotonicMs() >= atMs) void this.runNow(signal);
+    const isFree = this.#wasHeld && this.#options.isHeld?.() === false;
+    if (isFree || this.#options.clock.monotonicMs() >= atMs) void this.runNow(signal);
   }
 
   /**
@@ -106,6 +111,7 @@ export class JobRunner {
   }
 
   #note(result: RunResult): void {
+    this.#wasHeld = result.outcome === "held";
     const dueInMs = result.outcome === "held" ? result.leftMs : dueIn(result);
     this.#dueAtMs = dueInMs === undefined ? Number.POSITIVE_INFINITY : this.#options.clock.monotonicMs() + dueInMs;
     if (result.outcome !== "failed") {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { HoldGate } from "../../src/daemon/gate.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -270,6 +270,25 @@ describe("a refusal of one endpoint", () => {
     clock.advance(5 * MINUTE_MS);
     await run("orders");
     expect(scopes(test)).toEqual([]);
+  });
+
+  it("leaves no failure behind in a flow that runs once a day: a start runs it again", async () => {
+    const failing = () => test.rows("SELECT flow FROM sync_status WHERE failing_since IS NOT NULL");
+    await test.run("orders");
+    await test.run("updates");
+    await test.run("reconcile");
+    test.sandbox.service.setOptions({ refuse: ["1c"] });
+    await test.run("updates");
+    await test.run("orders");
+    expect(await test.run("reconcile")).toMatchObject({ outcome: "held" });
+    test.sandbox.service.setOptions({ refuse: [] });
+    test.clock.advance(6 * MINUTE_MS);
+    await test.restart();
+    await test.run("orders");
+    await test.run("updates");
+    expect(failing()).toEqual([{ flow: "reconcile" }]);
+    test.bridge.start();
+    await vi.waitFor(() => expect(failing()).toEqual([]));
   });
 
   it("widens to the area once every endpoint that is tried refuses, and then probes once for all", async () => {

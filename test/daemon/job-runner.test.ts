@@ -17,6 +17,7 @@ const done = (sent: number, outcome: "done" | "more" = "done"): RunResult => ({
 let clock: FakeClock;
 let passes: PromiseWithResolvers<RunResult>[];
 let isStopping: boolean;
+let isHeld: boolean;
 let seen: RunResult[];
 let runner: JobRunner;
 
@@ -24,11 +25,13 @@ beforeEach(() => {
   clock = new FakeClock();
   passes = [];
   isStopping = false;
+  isHeld = false;
   seen = [];
   runner = new JobRunner({
     name: "orders",
     clock,
     isStopping: () => isStopping,
+    isHeld: () => isHeld,
     onResult: (result) => seen.push(result),
     run: () => {
       const pass = Promise.withResolvers<RunResult>();
@@ -45,6 +48,28 @@ async function end(result: RunResult): Promise<void> {
 }
 
 describe("a job", () => {
+  it("that a hold stopped comes back once none stands, and not before", async () => {
+    void runner.runNow(SIGNAL);
+    isHeld = true;
+    await end({
+      outcome: "held",
+      counts: {},
+      error: null,
+      hold: {} as never,
+      reason: words("held"),
+      leftMs: undefined,
+    });
+    clock.advance(3_600_000);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(1);
+    isHeld = false;
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(2);
+    await end(idle);
+    runner.retryIfDue(SIGNAL);
+    expect(passes).toHaveLength(2);
+  });
+
   it("comes back when what it left waiting is due, and not before", async () => {
     const first = runner.runNow(SIGNAL);
     await end({ ...done(1), dueInMs: 15_000 } as RunResult);
@@ -66,6 +91,7 @@ describe("a job", () => {
   });
 
   it("that was held comes back when its hold may be tried, and not before", async () => {
+    isHeld = true;
     void runner.runNow(SIGNAL);
     const held = (leftMs: number | undefined) => ({ ...idle, outcome: "held", leftMs }) as unknown as RunResult;
     await end(held(30_000));
