@@ -10,6 +10,7 @@ import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
 import type { HoldRow } from "../pass/hold-rows.ts";
+import type { HoldPlan } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { restoreOwn } from "../pass/restore-own.ts";
 import { isFirstPass, type RunRow, saveFirstPass, saveRun } from "../pass/runs.ts";
@@ -106,8 +107,15 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
     // A failure that sets a hold ends none: it may be the same one.
     if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
+    else await endTried(waitsOf(admission, plan), context, gate, signal);
     return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
   }
+}
+
+/** The waits that the service asked for and that have passed. What it answers now is another matter, and must not stand behind the old words. */
+function waitsOf(admission: Admission, plan: HoldPlan | undefined): Admission {
+  if (admission.state !== "probe" || plan?.reason === "rate limit") return { state: "open" };
+  return { ...admission, holds: admission.holds.filter(({ reason }) => reason === "rate limit") };
 }
 
 /** Where the end of the holds cannot be written, they stand until the next probe, and the pass keeps its own error. */

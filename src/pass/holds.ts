@@ -56,7 +56,7 @@ export function scopeOfRefusal(flow: string, verdicts: readonly Verdict[], stand
 
 /**
  * The hold that an error requires, or undefined if the job's own backoff is enough. An answer about one order holds
- * at most the flow that asked, unless the service names a time to wait.
+ * at most the flow that asked, unless the service names a time to wait: then all wait for it, at most a minute.
  * @param flow the flow that failed
  * @param scope what an answer holds that may be about the whole area: see {@link scopeOfRefusal}
  */
@@ -75,7 +75,11 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
     case "rate_limited":
     case "unavailable": {
       const { retryAfterMs } = error;
-      if (retryAfterMs !== undefined) return { ...covered, reason: "rate limit", probeAfterMs: retryAfterMs };
+      if (retryAfterMs !== undefined) {
+        // The order waits as long as it was asked. Whether others must, the next request for a list shows.
+        const probeAfterMs = isOfOrder ? Math.min(retryAfterMs, RATE_LIMIT_DEFAULT_MS) : retryAfterMs;
+        return { ...covered, reason: "rate limit", probeAfterMs };
+      }
       if (error.code === "unavailable") return undefined;
       return { ...ofRefusal, reason: "rate limit", probeAfterMs: RATE_LIMIT_DEFAULT_MS };
     }

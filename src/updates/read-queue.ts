@@ -12,6 +12,7 @@ import { deleteQueuedRead, postponeRead, type QueuedRead } from "../pass/positio
 import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { ServiceError } from "../service/service-error.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
 /** First wait of an order that cannot be read; doubles with each of its own failures. */
@@ -49,7 +50,9 @@ export class ReadQueue {
     const { orderId } = owed;
     if (attempts >= CANCELLED_TRIES)
       takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false });
-    this.wait(owed, { attempts, error, waitMs: Math.min(WAIT_FIRST_MS * 2 ** (attempts - 1), WAIT_MAX_MS) });
+    const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
+    const waitMs = Math.min(Math.max(WAIT_FIRST_MS * 2 ** (attempts - 1), askedMs), WAIT_MAX_MS);
+    this.wait(owed, { attempts, error, waitMs });
   }
 
   wait(owed: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {

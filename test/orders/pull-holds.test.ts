@@ -92,6 +92,24 @@ describe("a service that asks to wait", () => {
     expectComplete(t);
   });
 
+  itSome(1)([
+    ["an error in another form", { kind: "raw", body: '{"error": "db down"}', contentType: "application/json" }],
+    ["another refusal", { kind: "status", status: 423 }],
+    ["a failure", { kind: "status", status: 500 }],
+  ] as const)("leaves no wait behind where it then answers with %s", async (_name, action) => {
+    const t = await startTestBridge();
+    createOrders(t, 1);
+    t.sandbox.faults.add({ ...onGet, do: { kind: "status", status: 503, headers: { "retry-after": "5" } } });
+    t.sandbox.faults.add({ ...onGet, times: "forever", do: action });
+    await t.run("orders");
+    expect(holds(t)).toEqual([{ area: "orders", reason: "rate limit" }]);
+    await pollFor(t, 1);
+    expect(holds(t)).not.toContainEqual({ area: "orders", reason: "rate limit" });
+    expect(t.rows("SELECT failing_since IS NOT NULL AS failing FROM sync_status WHERE flow = 'orders'")).toEqual([
+      { failing: 1 },
+    ]);
+  });
+
   it("is not asked for changes either, because the limit is the area's", async () => {
     const t = await startTestBridge();
     t.sandbox.faults.add({ ...onGet, do: { kind: "status", status: 429, headers: { "retry-after": "120" } } });

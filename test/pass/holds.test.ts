@@ -83,6 +83,7 @@ describe("the hold for an answer", () => {
     [429, "order", undefined, { area: "statuses", scope: "flow", reason: "rate limit" }],
     [429, "order", 7_000, { area: "orders", scope: "area", reason: "rate limit", probeAfterMs: 7_000 }],
     [503, "order", 7_000, { area: "orders", scope: "area", reason: "rate limit", probeAfterMs: 7_000 }],
+    [503, "order", 3_600_000, { area: "orders", scope: "area", reason: "rate limit", probeAfterMs: 60_000 }],
     [503, "order", undefined, undefined],
     [500, "collection", undefined, undefined],
   ] as const)("%i for a %s (Retry-After %s)", (status, target, retryAfterMs, plan) => {
