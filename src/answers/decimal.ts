@@ -1,19 +1,22 @@
-/** An exact decimal number: `coefficient` × 10^-`scale`, `scale` from 0. Floats would turn 0.1 + 0.2 into something else. */
+/** An exact decimal number: `coefficient` × 10^-`scale`, `scale` from 0. */
 export interface Decimal {
   readonly coefficient: bigint;
   readonly scale: number;
 }
 
-/** The most digits of a number without an exponent: every double fits, and `1e999999999` cannot fill the memory. */
+/**
+ * The most digits of a number written without an exponent. Every double fits, and `1e999999999` cannot exhaust memory.
+ */
 export const DECIMAL_DIGITS_MAX = 400;
 
-/** What most numbers are: whole, as short as they can be, and no larger than a double counts exactly. */
+/** The usual case: an integer without leading zeros, of at most 15 digits. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const NUMBER = /^([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /**
- * Reads what an ERP writes as a number: optional sign, digits (leading zeros too), optional fraction and exponent, blanks
- * around. Undefined for anything else, a comma or a bare dot included, and for more than {@link DECIMAL_DIGITS_MAX} digits.
+ * Parses a number as an ERP writes it: optional sign, digits (leading zeros allowed), optional fraction and exponent,
+ * white space around. Returns undefined for anything else, including a comma or a bare dot, and for more than {@link
+ * DECIMAL_DIGITS_MAX} digits.
  */
 export function parseDecimal(text: string): Decimal | undefined {
   if (PLAIN.test(text)) return { coefficient: BigInt(text), scale: 0 };
@@ -29,7 +32,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   return { coefficient: sign === "-" ? -size : size, scale: Math.max(0, scale) };
 }
 
-/** The shortest text of the value, without exponent: `1.0` is `1`, `-0` is `0`, `0.250` is `0.25`. */
+/** The shortest text of the value, without an exponent: `1.0` is `1`, `-0` is `0`, `0.250` is `0.25`. */
 export function formatDecimal({ coefficient, scale }: Decimal): string {
   if (scale === 0) return coefficient.toString();
   const negative = coefficient < 0n;
@@ -40,13 +43,13 @@ export function formatDecimal({ coefficient, scale }: Decimal): string {
   return negative ? `-${text}` : text;
 }
 
-/** The one text that all numbers of this value share, or undefined for what {@link parseDecimal} does not read. */
+/** The same text for all numbers of equal value, or undefined for what {@link parseDecimal} does not parse. */
 export function normalizeDecimal(text: string): string | undefined {
   const decimal = parseDecimal(text);
   return decimal === undefined ? undefined : formatDecimal(decimal);
 }
 
-/** The number as it was written, made fit for JSON: blanks, `+` and leading zeros go, every other digit stays. */
+/** The number as a JSON literal: white space, `+` and leading zeros are removed, all other digits are kept. */
 export function numberLiteral(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   const written = text.trim();
@@ -74,8 +77,8 @@ function scaled(decimal: Decimal, scale: number): bigint {
 }
 
 /**
- * Whether two texts are the same number by value. Equal texts always are, also beyond the digits that
- * {@link parseDecimal} takes: a literal that the service echoes must not look changed for ever.
+ * Whether two texts are numerically equal. Identical texts always are, even beyond the digits that {@link parseDecimal}
+ * accepts: a literal that the service echoes must not differ from itself.
  */
 export function sameNumber(a: string, b: string): boolean {
   if (a === b) return true;
@@ -84,10 +87,10 @@ export function sameNumber(a: string, b: string): boolean {
   return left !== undefined && right !== undefined && compareDecimals(left, right) === 0;
 }
 
-/** Longer expansions than this keep their exponent: 1e300 is easier to read than a one and three hundred zeros. */
+/** Longer expansions keep their exponent: 1e300 is easier to read than 301 digits. */
 const EXPANDED_DIGITS_MAX = 39;
 
-/** A real as the shortest decimal that reads back as the same real (`0.1`, not `0.1000000000000000055`); a JSON number. */
+/** The shortest decimal that parses to the same double (`0.1`, not `0.1000000000000000055`), as a JSON number. */
 export function shortestDecimal(value: number): string | undefined {
   if (!Number.isFinite(value)) return undefined;
   const shortest = String(value);

@@ -3,8 +3,8 @@ import { SLICE_BYTES } from "./json-text.ts";
 import type { Slices } from "./slices.ts";
 
 /**
- * SHA-256. Of hundreds of thousands of records each digest would be a buffer with memory of its own, and collecting garbage
- * would stop everything for as long as it takes to look through them: these share theirs.
+ * SHA-256. The returned buffer comes from Node's shared pool: hundreds of thousands of buffers with memory of their own
+ * would cause long pauses for garbage collection.
  */
 export function digestOf(bytes: Buffer | string): Buffer {
   return Buffer.from(hash("sha256", bytes, "binary"), "latin1");

@@ -6,16 +6,16 @@ import { TextSyntaxError } from "./text-syntax-error.ts";
 /** A sum of columns, such as `quantity - reserved`. */
 export interface Expression {
   readonly text: string;
-  /** Every column named, once, in order of appearance. */
+  /** The columns used, each once, in order of appearance. */
   readonly columns: readonly string[];
   /**
-   * The exact value, given each column as decimal text. A lone column keeps its digits as written (`1.50`); anything
-   * calculated has the shortest form. @throws ExpressionValueError where a column's text is no number.
+   * The exact value, given each column as decimal text. A single column keeps its digits as written (`1.50`); a
+   * calculated value has the shortest form. @throws ExpressionValueError where a column's text is not a number.
    */
   evaluate(column: (name: string) => string): string;
 }
 
-/** A column whose text is no number: the row cannot be sent, and the column is the one to name. */
+/** A column's text is not a number, so the row cannot be sent. */
 export class ExpressionValueError extends Error {
   readonly text: Message;
   readonly column: string;
@@ -40,13 +40,14 @@ interface Token {
   readonly column: number;
 }
 
-/** Parentheses are read by recursion; no real sum of columns is nested this deep. */
+/** The parser is recursive; no real expression is nested this deep. */
 const NESTING_MAX = 50;
 
 const TOKEN = /\s*(?:([\p{L}_][\p{L}\p{N}_]*)|("(?:[^"]|"")+")|([0-9]+(?:\.[0-9]+)?)|([+-])|(\()|(\))|($))/uy;
 
 /**
- * Reads column names (plain, or `"quoted"` with `""` for a quote, as in SQL), decimal numbers, `+`, `-` and parentheses.
+ * Parses column names (plain, or `"quoted"` with `""` for a quote, as in SQL), decimal numbers, `+`, `-` and
+ * parentheses.
  *
  * @throws TextSyntaxError
  */

@@ -1,11 +1,14 @@
 import type { Slices } from "./slices.ts";
 
-/** What is looked through in one go: some milliseconds, tens where every character is written as an escape. */
+/** Bytes searched per slice. A slice takes milliseconds, or tens of milliseconds where every character is escaped. */
 const SLICE_BYTES = 256 * 1024;
-/** Longer than any writing of a secret: as much of each slice is looked at once more with the next one. */
+/** Longer than any encoding of a secret. Slices overlap by this much. */
 const OVERLAP = 64 * 1024;
 
-/** An echo of the request must not bring credentials into the database. What holds none of them is given back as it is. */
+/**
+ * Removes secrets, because an echo of the request must not write credentials to the database. Returns `body` itself
+ * where it contains none.
+ */
 export function* withoutSecretsInSlices(body: Buffer, hideSecrets: (text: string) => string): Slices<Buffer> {
   for (let from = 0; from < body.length; from += SLICE_BYTES) {
     if (from > 0) yield;
@@ -17,7 +20,7 @@ export function* withoutSecretsInSlices(body: Buffer, hideSecrets: (text: string
 
 function* hide(body: Buffer, hideSecrets: (text: string) => string): Slices<Buffer> {
   const parts: Buffer[] = [];
-  // The end of a slice, which may hold the beginning of a secret.
+  // The end of the previous slice, which may contain the beginning of a secret.
   let left = "";
   for (let from = 0; from < body.length; ) {
     const end = characterStart(body, from + SLICE_BYTES);
@@ -31,14 +34,14 @@ function* hide(body: Buffer, hideSecrets: (text: string) => string): Slices<Buff
   return Buffer.concat(parts);
 }
 
-/** The next place from `at` on where no character is cut in two; at most three bytes on. */
+/** The first character boundary from `at` on; at most three bytes further. */
 function characterStart(body: Buffer, at: number): number {
   let start = at;
   while (start < body.length && start < at + 4 && ((body[start] ?? 0) & 0xc0) === 0x80) start++;
   return Math.min(start, body.length);
 }
 
-/** `at`, or before it where it stands inside a surrogate pair. */
+/** `at`, or one before it where it is inside a surrogate pair. */
 function pairStart(text: string, at: number): number {
   const place = Math.max(0, at);
   const code = text.charCodeAt(place);

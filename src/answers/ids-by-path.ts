@@ -1,18 +1,18 @@
-/* Finds the UUIDs of a JSON text of unknown shape, by where they stand. One walk over the bytes, whatever the depth. */
+/* Finds the UUIDs in a JSON text of unknown shape and groups them by path. One pass over the bytes, at any depth. */
 import { type Span, skipBlanks, skipValue } from "./json-text.ts";
 import type { Slices } from "./slices.ts";
 import { readOrderId } from "./uuid.ts";
 
-/** What stands at one path; steps into lists are `[]`, and a key that is a UUID itself is `{}`. */
+/** The UUIDs at one path. A step into a list is `[]`; a key that is a UUID is `{}`. */
 export interface PathIds {
   path: string;
-  /** The last key on the way. */
+  /** The last key in the path. */
   key: string;
-  /** As they are written, by their form in lower case. */
+  /** The ids as written, keyed by their lower-case form. */
   ids: Map<string, string>;
-  /** How many values of the path are UUIDs. */
+  /** The number of values at the path that are UUIDs. */
   times: number;
-  /** How many objects the text has where these UUIDs are members. */
+  /** The number of objects in which these UUIDs are members. */
   objects: number;
   isInList: boolean;
 }
@@ -23,14 +23,14 @@ const LIST_OPEN = 0x5b;
 const LIST_CLOSE = 0x5d;
 const OBJECT_OPEN = 0x7b;
 const OBJECT_CLOSE = 0x7d;
-/** A UUID with its quotes. */
+/** The length of a UUID with its quotes. */
 const QUOTED_ID = 38;
 const KEY_MAX = 100;
-/** What lies deeper is distinguished by its upper steps only. */
+/** Deeper values are grouped by their first steps only. */
 const DEPTH_MAX = 32;
 const SLICE_BYTES = 1024 * 1024;
 
-/** @param root of a text that is valid JSON */
+/** @param root of a valid JSON text */
 export function* idsByPathInSlices(bytes: Buffer, root: Span): Slices<PathIds[]> {
   const found = new Map<string, PathIds>();
   const objects = new Map<string, number>();
@@ -95,8 +95,8 @@ export function* idsByPathInSlices(bytes: Buffer, root: Span): Slices<PathIds[]>
 }
 
 /**
- * The ids of the records of an answer, sorted, where every record of its list has one of its own under this key: two answers
- * with the same ids are the same orders, whatever else changes in them. Undefined where that is not certain.
+ * The sorted ids of an answer's records, where every record of its list has its own id under this key. Two answers with
+ * the same ids contain the same orders, whatever else differs. Undefined where that is not certain.
  */
 export function recordIdsOf(paths: readonly PathIds[], key: string): string[] | undefined {
   const [path, ...others] = paths.filter((each) => each.isInList && each.key === key);

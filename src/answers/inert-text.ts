@@ -2,8 +2,8 @@
 const ACTIVE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Foreign text for a terminal, complete but without power over it: control characters, escape sequences and marks that
- * turn the direction of writing become `\uXXXX`; line breaks stay. JSON text stays JSON text of the same value.
+ * Makes foreign text safe for a terminal without shortening it: control characters, escape sequences and bidirectional
+ * marks become `\uXXXX`; line breaks stay. JSON text keeps its value.
  */
 export function inertText(text: string): string {
   return text
@@ -13,7 +13,7 @@ export function inertText(text: string): string {
 
 const WORDS_MAX = 200;
 
-/** A short preview of foreign text, safe for a terminal and a log: one line, no control characters, cut. */
+/** A short preview of foreign text, safe for a terminal and a log: one line, without control characters, truncated. */
 export function shortWords(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control characters is what this is for
   const inert = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").trim();
@@ -22,7 +22,7 @@ export function shortWords(text: string): string {
 
 const NAME_MAX = 80;
 
-/** The same of a name. */
+/** Like {@link shortWords}, for a name. */
 export function plainName(text: string): string {
   return shortWords(text.toWellFormed()).slice(0, NAME_MAX);
 }

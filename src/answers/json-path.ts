@@ -18,28 +18,29 @@ import { TextSyntaxError } from "./text-syntax-error.ts";
 /** A key, or an index from 0; a negative index counts from the end (`[#-1]` is -1). */
 export type PathStep = string | number;
 
-/** A path in SQLite's syntax: what it finds here, `json_extract` and `->` find in the database. */
+/** A path in SQLite's syntax. It resolves to the same value here as with `json_extract` and `->` in the database. */
 export interface JsonPath {
   readonly text: string;
   readonly steps: readonly PathStep[];
 }
 
-/** What a path finds. `at` names the place in the same syntax; `found` says in words what stands there. */
+/** The result of resolving a path. `at` is a place in the same syntax; `found` describes the value there. */
 export type Resolved =
   | { readonly state: "value"; readonly span: Span }
-  /** An explicit null, at the end of the path or on the way. */
+  /** An explicit null, at the end of the path or before it. */
   | { readonly state: "null"; readonly at: string }
-  /** Nothing there. `at` is the deepest part that exists; `keysSeen` are the first keys of the object there. */
+  /** No value. `at` is the deepest part that exists; `keysSeen` are the first keys of the object there. */
   | { readonly state: "absent"; readonly at: string; readonly keysSeen: string[]; readonly found: Message };
 
-/** Enough to recognise a renamed key in an error, few enough for one line. */
+/** Enough to recognise a renamed key in an error, and still one line. */
 const KEYS_SEEN_MAX = 20;
 
 /**
- * Reads `$`, `.key`, `."any key"` (with JSON's escapes), `[n]` and `[#-n]`. An unquoted key takes everything up to the next
- * `.` or `[`, as in SQLite, so Cyrillic and blanks need no quotes.
+ * Parses `$`, `.key`, `."any key"` (with JSON's escapes), `[n]` and `[#-n]`. An unquoted key extends to the next `.` or
+ * `[`, as in SQLite, so Cyrillic and blanks need no quotes.
  *
- * @throws TextSyntaxError also for what SQLite would take but never find (`[#]`), or reads differently in older versions.
+ * @throws TextSyntaxError also for paths that SQLite accepts but never resolves (`[#]`), or reads differently in older
+ * versions.
  */
 export function parsePath(text: string): JsonPath {
   if (!text.startsWith("$")) throw new TextSyntaxError(m.answers.pathStart, { column: 1 });
@@ -113,8 +114,8 @@ export function formatPath(steps: readonly PathStep[]): string {
 }
 
 /**
- * Follows `path` from the value at `root`, as SQLite's `->` does: of equal keys the first one counts. Distinguishes an
- * explicit null (an empty answer) from a key that is not there (a wrong configuration or a changed service).
+ * Resolves `path` from the value at `root`, as SQLite's `->` does: the first of equal keys is used. Distinguishes an
+ * explicit null (an empty answer) from a missing key (a wrong configuration or a changed service).
  */
 export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved {
   let span = root;
@@ -130,11 +131,11 @@ export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved
 }
 
 /**
- * The first place on the way of `path` that stands more than once in its object, or undefined. Readers differ in which of
- * equal keys they take, so what an answer says there is ambiguous.
+ * The first place along `path` that occurs more than once in its object, or undefined. JSON parsers differ in which of
+ * equal keys they use, so such an answer is ambiguous.
  *
- * @example
- * findRepeated(bytes, root, parsePath("$.data.orders")); // "$.data.orders" for {"data":{"orders":[…],"orders":[]}}
+ * @example findRepeated(bytes, root, parsePath("$.data.orders")); // "$.data.orders" for
+ * {"data":{"orders":[…],"orders":[]}}
  */
 export function findRepeated(bytes: Buffer, root: Span, { steps }: JsonPath): string | undefined {
   let span: Span | undefined = root;
@@ -159,10 +160,13 @@ export function findRepeated(bytes: Buffer, root: Span, { steps }: JsonPath): st
   return undefined;
 }
 
-/** Several paths that begin at one place. */
+/** Several paths relative to the same value. */
 export interface PathSet {
   readonly paths: readonly JsonPath[];
-  /** The keys with which paths begin, each once, and what is left of each path behind its key; undefined: it begins with none. */
+  /**
+   * The first keys of the paths, each once, and the rest of each path after its first key; undefined: the path does not
+   * start with a key.
+   */
   readonly keys: readonly string[];
   readonly rests: readonly ({ readonly key: number; readonly rest: JsonPath } | undefined)[];
 }
@@ -178,7 +182,7 @@ export function compilePathSet(paths: readonly JsonPath[]): PathSet {
   return { paths, keys, rests };
 }
 
-/** Where each path leads to from the value at `root`, as {@link resolvePath} finds it, in one walk over the members there. */
+/** The value of each path relative to `root`, as {@link resolvePath} resolves it, in one pass over the members. */
 export function resolvePaths(bytes: Buffer, root: Span, { paths, keys, rests }: PathSet): (Span | "null" | "absent")[] {
   const isNull = kindOf(bytes, root) === "null";
   const members = firstMembersOf(bytes, root, keys);

@@ -2,13 +2,15 @@ import { type Buffer, isUtf8 } from "node:buffer";
 import { atOnce, type Slices } from "./slices.ts";
 
 /**
- * A JSON value inside a buffer: byte offsets, `end` exclusive. Payloads and number literals are cut out by span, so they
- * are kept exactly as they were sent; `JSON.parse` would round `9007199254740993` and make `1.1` of `1.10`.
+ * A JSON value inside a buffer: byte offsets, `end` exclusive. Payloads and number literals are copied by span, exactly
+ * as sent; `JSON.parse` would round `9007199254740993` and turn `1.10` into `1.1`.
  */
 export interface Span {
   readonly start: number;
   readonly end: number;
-  /** Where large values inside end, by their start, so that a walk steps over them at once; a scan notes them. */
+  /**
+   * The ends of large nested values, keyed by their starts, so that they are skipped without being read. Set by a scan.
+   */
   readonly ends?: ReadonlyMap<number, number>;
 }
 
@@ -19,7 +21,7 @@ export interface Member {
   readonly value: Span;
 }
 
-/** Text that is not one complete JSON value (RFC 8259). `offset` is the byte where reading stopped. */
+/** Text that is not exactly one complete JSON value (RFC 8259). `offset` is the byte at which parsing stopped. */
 export class JsonSyntaxError extends Error {
   readonly offset: number;
 
@@ -30,10 +32,10 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** What an answer may hold only so much of; `text`: outside its records, `blanks`: in a row. */
+/** Limited quantities of an answer; `text`: outside its records, `blanks`: in a row. */
 type Bounded = "values" | "records" | "text" | "blanks";
 
-/** More than an answer may hold. */
+/** The answer exceeds a limit. */
 export class JsonTooLargeError extends Error {
   readonly what: Bounded;
   readonly max: number;
@@ -52,14 +54,14 @@ const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
-/** `[` and `{` differ from each other by this bit, and so do `]` and `}`: one comparison finds either. */
+/** `[` and `{` differ only in this bit, as do `]` and `}`: one comparison matches either. */
 const BRACE_BIT = 0x20;
 const ANY_OPEN = 0x7b;
 const ANY_CLOSE = 0x7d;
-/** Strings longer than this are skipped with the native search; for shorter ones the call costs more than the loop. */
+/** Longer strings are skipped with the native search; for shorter ones the call costs more than the loop. */
 const NATIVE_SEARCH_FROM = 48;
 
-/** The first byte from `start` on that is not white space, or the buffer's length; `limit` where that comes first. */
+/** The first byte from `start` on that is not white space; at most `limit`. */
 export function skipBlanks(bytes: Buffer, start: number, limit = bytes.length): number {
   const length = Math.min(limit, bytes.length);
   let at = start;
@@ -72,8 +74,9 @@ export function skipBlanks(bytes: Buffer, start: number, limit = bytes.length): 
 }
 
 /**
- * The end of the value that begins at `start`. Everything from here on takes bytes that {@link scanJson} has accepted.
- * @param ends where large values end, as far as that is known
+ * The end of the value that begins at `start`. This function and those below require bytes that {@link scanJson} has
+ * accepted.
+ * @param ends the known ends of large values
  */
 export function skipValue(bytes: Buffer, start: number, ends?: Span["ends"]): number {
   const known = ends?.get(start);
@@ -129,7 +132,7 @@ function walkContainer(bytes: Buffer, start: number): { end: number; depth: numb
   throw new JsonSyntaxError("the text ends inside a list or an object", bytes.length);
 }
 
-/** A longer text or number is found and stepped over, but never decoded: as a string it would take twice its size again. */
+/** A longer text or number is skipped, but never decoded: as a string it would take twice its size in addition. */
 export const TEXT_BYTES_MAX = 16_000_000;
 const KEY_HEAD_BYTES = 200;
 
@@ -142,26 +145,27 @@ const KINDS = new Map<number | undefined, JsonKind>([
   [0x6e, "null"],
 ]);
 
-/** The kind of the value at `span`. */
 export function kindOf(bytes: Buffer, span: Span): JsonKind {
   return KINDS.get(bytes[span.start]) ?? "number";
 }
 
-/** How many lists and objects stand around the innermost place of the value: 0 for `1`, 1 for `[]`, 2 for `[{}]`. */
+/** The nesting depth of the value: 0 for `1`, 1 for `[]`, 2 for `[{}]`. */
 export function depthOf(bytes: Buffer, span: Span): number {
   const kind = kindOf(bytes, span);
   return kind === "object" || kind === "array" ? walkContainer(bytes, span.start).depth : 0;
 }
 
-/** After so many bytes a walk in slices lets others run: some milliseconds. */
+/** Bytes per slice: some milliseconds. */
 export const SLICE_BYTES = 1024 * 1024;
 
-/** The elements of an array in order. @throws TypeError for another kind: an object must never read as "nothing in it". */
+/**
+ * The elements of an array, in order. @throws TypeError for another kind: an object must not be read as an empty list.
+ */
 export function elementsOf(bytes: Buffer, span: Span): Span[] {
   return atOnce(elementsInSlices(bytes, span));
 }
 
-/** The same in slices. @throws JsonTooLargeError where there are more than `max`. */
+/** Like {@link elementsOf}, in slices. @throws JsonTooLargeError where there are more than `max`. */
 export function* elementsInSlices(bytes: Buffer, span: Span, max = Number.POSITIVE_INFINITY): Slices<Span[]> {
   if (bytes[span.start] !== LIST_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no elements`);
   const elements: Span[] = [];
@@ -178,7 +182,10 @@ export function* elementsInSlices(bytes: Buffer, span: Span, max = Number.POSITI
   return elements;
 }
 
-/** The element at `index`, a negative one counted from the end, without a list of all of them; undefined outside an array. */
+/**
+ * The element at `index`, without a list of all elements; a negative index counts from the end. Undefined outside an
+ * array.
+ */
 export function elementAt(bytes: Buffer, span: Span, index: number): Span | undefined {
   if (bytes[span.start] !== LIST_OPEN) return undefined;
   let left = index < 0 ? countInside(bytes, span) + index : index;
@@ -190,7 +197,7 @@ export function elementAt(bytes: Buffer, span: Span, index: number): Span | unde
   return undefined;
 }
 
-/** How many elements or members an array or object has; `max` where there are more. */
+/** The number of elements or members of an array or object; at most `max`. */
 export function countInside(bytes: Buffer, span: Span, max = Number.POSITIVE_INFINITY): number {
   const isObject = bytes[span.start] === OBJECT_OPEN;
   let count = 0;
@@ -201,7 +208,7 @@ export function countInside(bytes: Buffer, span: Span, max = Number.POSITIVE_INF
   return count;
 }
 
-/** The first `max` members of an object in order, duplicates included. @throws TypeError for another kind. */
+/** The first `max` members of an object, in order, including duplicates. @throws TypeError for another kind. */
 export function membersOf(bytes: Buffer, span: Span, max = Number.POSITIVE_INFINITY): Member[] {
   if (bytes[span.start] !== OBJECT_OPEN) throw new TypeError(`${kindOf(bytes, span)} has no members`);
   const members: Member[] = [];
@@ -214,7 +221,7 @@ export function membersOf(bytes: Buffer, span: Span, max = Number.POSITIVE_INFIN
   return members;
 }
 
-/** Whether some member of an object passes, without a list of all of them; of the first {@link MEMBERS_MAX}. */
+/** Whether any of the first {@link MEMBERS_MAX} members of an object passes, without a list of all members. */
 export function someMember(bytes: Buffer, span: Span, passes: (member: Member) => boolean): boolean {
   if (bytes[span.start] !== OBJECT_OPEN) return false;
   let left = MEMBERS_MAX;
@@ -227,10 +234,10 @@ export function someMember(bytes: Buffer, span: Span, passes: (member: Member) =
   return false;
 }
 
-/** Members of one object that are looked through. No record may hold as many values, and more of them would take seconds. */
+/** The most members of one object that are searched. No record may have as many values, and more would take seconds. */
 export const MEMBERS_MAX = 250_000;
 
-/** The first member of that name, as SQLite's `json_extract` takes it; undefined without one or outside an object. */
+/** The first member of that name, as in SQLite's `json_extract`; undefined where there is none or outside an object. */
 export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefined {
   if (bytes[span.start] !== OBJECT_OPEN) return undefined;
   let left = MEMBERS_MAX;
@@ -244,8 +251,8 @@ export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefin
 }
 
 /**
- * What {@link memberOf} finds for each of `keys`, in one walk. `keys` are not repeated; what stands in their places is undefined
- * where there is no such member.
+ * Like {@link memberOf} for each of `keys`, in one pass. `keys` must be distinct; an entry is undefined where there is
+ * no such member.
  */
 export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[]): (Span | undefined)[] {
   const found = Array<Span | undefined>(keys.length).fill(undefined);
@@ -272,21 +279,21 @@ function valueAfterKey(bytes: Buffer, keyEnd: number, ends: Span["ends"]): Span 
   return valueAt(bytes, skipBlanks(bytes, skipBlanks(bytes, keyEnd) + 1), ends);
 }
 
-/** What is inside a large value may be large as well. */
+/** The nested values of a large value may be large as well, so they keep `ends`. */
 function valueAt(bytes: Buffer, start: number, ends: Span["ends"]): Span {
   const known = ends?.get(start);
   return known === undefined ? { start, end: skipValue(bytes, start) } : { start, end: known, ...(ends && { ends }) };
 }
 
-/** Of a key that is longer than anything that is read only the beginning. */
+/** The key; only its beginning where it exceeds {@link TEXT_BYTES_MAX}. */
 function keyOf(bytes: Buffer, start: number, end: number): string {
   return end - start > TEXT_BYTES_MAX ? headOf(bytes, { start, end }, KEY_HEAD_BYTES) : stringOf(bytes, { start, end });
 }
 
-/** Compares without decoding while both sides are plain ASCII, which nearly every key is. */
+/** Compares without decoding while both sides are plain ASCII, as nearly all keys are. */
 function isKey(bytes: Buffer, open: number, end: number, key: string): boolean {
   const length = end - open - 2;
-  // A character takes six bytes at most: as an escape.
+  // A character takes at most six bytes, as an escape.
   if (length > 6 * key.length) return false;
   for (let i = 0; i < length; i++) {
     const byte = bytes[open + 1 + i]!;
@@ -306,7 +313,7 @@ function nextInside(bytes: Buffer, valueEnd: number): number {
   return bytes[at] === COMMA ? skipBlanks(bytes, at + 1) : -1;
 }
 
-/** The value's own text, exactly as sent. Bytes that are not UTF-8 become U+FFFD: ask {@link isUtf8Span} first. */
+/** The value's text exactly as sent. Invalid UTF-8 becomes U+FFFD: check {@link isUtf8Span} first. */
 export function textOf(bytes: Buffer, span: Span): string {
   return bytes.toString("utf8", span.start, span.end);
 }
@@ -319,8 +326,8 @@ export function stringOf(bytes: Buffer, span: Span): string {
 }
 
 /**
- * The text of a string, the literal of a number or boolean; undefined for lists and objects. Half of a surrogate pair
- * becomes U+FFFD, as it does in the database: otherwise what is stored would never equal what is served.
+ * The decoded string, or the literal of a number or boolean; undefined for other kinds. Lone surrogates become U+FFFD,
+ * as in the database; otherwise the stored text would never equal the served one.
  */
 export function readScalar(bytes: Buffer, span: Span): string | undefined {
   const kind = kindOf(bytes, span);
@@ -330,7 +337,7 @@ export function readScalar(bytes: Buffer, span: Span): string | undefined {
 }
 
 /**
- * The beginning of a string, decoded from its first `max` bytes at most: a text of an answer may be as long as the answer.
+ * The beginning of a string, decoded from at most its first `max` bytes: a string may be as long as the answer.
  * @throws TypeError for another kind.
  */
 export function headOf(bytes: Buffer, span: Span, max: number): string {
@@ -342,14 +349,14 @@ export function headOf(bytes: Buffer, span: Span, max: number): string {
   while (at <= limit) {
     end = at;
     at += bytes[at] !== BACKSLASH ? 1 : bytes[at + 1] === LETTER_U ? 6 : 2;
-    // Not in the middle of a character.
+    // Do not stop inside a character.
     while (((bytes[at] ?? 0) & 0xc0) === 0x80) at++;
   }
   const inner = bytes.toString("utf8", span.start + 1, end);
   return inner.includes("\\") ? (JSON.parse(`"${inner}"`) as string) : inner;
 }
 
-/** Whether the bytes of `span` are valid UTF-8: only then does {@link textOf} lose nothing. */
+/** Whether the bytes of `span` are valid UTF-8, so that {@link textOf} is lossless. */
 export function isUtf8Span(bytes: Buffer, span: Span): boolean {
   return isUtf8(bytes.subarray(span.start, span.end));
 }

@@ -3,7 +3,9 @@ import { formatPath, type JsonPath, type PathStep, parsePath } from "./json-path
 import { type Span, skipBlanks, skipValue, stringOf, textOf } from "./json-text.ts";
 import { scanJson } from "./scan-json.ts";
 
-/** One place where two JSON values differ: a path in SQLite's syntax, and JSON literals; null where nothing stands. */
+/**
+ * One place where two JSON values differ: a path in SQLite's syntax, and JSON literals; null where there is no value.
+ */
 export interface Difference {
   readonly path: string;
   readonly was: string | null;
@@ -18,7 +20,7 @@ export class JsonDepthError extends RangeError {
   }
 }
 
-/** SQLite's own limit: its JSON functions call deeper text malformed, so no path could look into it anyway. */
+/** SQLite's limit: its JSON functions reject deeper text as malformed. */
 export const DEPTH_MAX = 1000;
 
 const DIFFERENCES_MAX = 200;
@@ -36,8 +38,8 @@ interface NodeMember {
 const NOTHING: readonly never[] = [];
 
 /**
- * The value in one agreed form: keys sorted by UTF-16 unit, no white space, strings escaped as `JSON.stringify` does,
- * number literals as written. Equal keys keep their order among themselves, since the first one is what SQLite reads.
+ * The value in canonical form: keys sorted by UTF-16 unit, no white space, strings escaped as by `JSON.stringify`,
+ * number literals as written. Equal keys keep their order, because SQLite reads the first one.
  *
  * @throws JsonDepthError beyond {@link DEPTH_MAX} levels.
  */
@@ -45,9 +47,9 @@ export function canonicalJson(bytes: Buffer, span: Span): string {
   return print(new TreeReader(bytes).read(span.start, 0));
 }
 
-/** Reads validated bytes in one pass, so that deep nesting costs no repeated skipping. */
+/** Reads validated bytes in one pass, so that nested values are not skipped repeatedly. */
 class TreeReader {
-  /** Just after the value that was read last. */
+  /** The offset after the last value read. */
   private end = 0;
   private readonly bytes: Buffer;
 
@@ -99,17 +101,17 @@ function print(node: Node): string {
 }
 
 export interface DiffOptions {
-  /** The most entries returned, from 1; 200 by default. */
+  /** The maximum number of entries, from 1; 200 by default. */
   readonly limit?: number;
-  /** Places that do not count, with everything below them; they use up nothing of `limit`. */
+  /** Paths to ignore, with everything below them; they do not count towards `limit`. */
   readonly ignore?: readonly JsonPath[];
 }
 
 /**
- * Where two JSON texts differ, white space and the order of keys aside; keys in sorted order. Arrays are compared index by
- * index, numbers as text (`1.0` is not `1`), the n-th of equal keys with the n-th. A place that only one side has is one
- * entry with its whole value. Beyond `limit` entries, the last one stands for all the rest: it is their nearest common
- * parent, with the whole values there.
+ * The differences between two JSON texts, in order of sorted keys; white space and the order of keys are ignored.
+ * Arrays are compared by index, numbers as text (`1.0` is not `1`), the n-th of equal keys with the n-th. A place that
+ * only one side has is one entry with its whole value. Where there are more than `limit` differences, the last entry
+ * covers all the rest: it has their nearest common parent, with the whole values there.
  *
  * @throws JsonSyntaxError, JsonDepthError
  */
@@ -129,7 +131,7 @@ function treeOf(text: string): Node {
   return new TreeReader(bytes).read(scanJson(bytes).start, 0);
 }
 
-/** Collects places up to a limit, then only narrows the one entry that stands for the rest. */
+/** Collects differences up to a limit; after that, widens the last entry so that it covers the rest. */
 class Findings {
   private readonly kept: Difference[] = [];
   private readonly limit: number;
@@ -182,7 +184,7 @@ function nodeAt(root: Node, steps: readonly PathStep[]): Node | undefined {
   return node;
 }
 
-/** `steps` is one array that grows and shrinks along the walk: who keeps it copies it. */
+/** `steps` is one array, changed during the walk: copy it to keep it. */
 function compare(was: Node | undefined, is: Node | undefined, steps: PathStep[], found: Findings): void {
   if (found.isIgnored(steps)) return;
   if (was?.kind === "list" && is?.kind === "list") {
@@ -229,9 +231,9 @@ function isAtOrBelow(steps: readonly PathStep[], path: readonly PathStep[]): boo
 }
 
 /**
- * Without the differences at or below an ignored path. One *above* an ignored path stays, since more than the ignored
- * place changed; and so does the entry that stands for a cut rest, so give `ignore` to {@link diffJson} where the
- * question is whether anything else changed. `[#-n]` matches nothing: a difference counts from the front.
+ * Removes the differences at or below an ignored path. A difference *above* an ignored path stays, because more than
+ * the ignored place changed. The entry that covers the rest beyond the limit also stays; to ask whether anything else
+ * changed, pass `ignore` to {@link diffJson}. `[#-n]` never matches: a difference counts from the front.
  */
 export function withoutPaths(differences: readonly Difference[], ignore: readonly JsonPath[]): Difference[] {
   if (ignore.length === 0) return [...differences];

@@ -1,7 +1,7 @@
 /*
- * Finds the records that alone keep an answer from being JSON: a raw line break in a comment, `NaN`, a comma before a brace. Only
- * for text of which the strict reader has said no. The brackets, keys and commas around them must be sound, so that a record never
- * swallows another one, and a text that ends too early is nothing.
+ * Finds the records that make an answer invalid JSON: a raw line break in a string, `NaN`, a trailing comma. Only for
+ * text that the strict parser has rejected. The brackets, keys and commas around the records must be valid, so that a
+ * record never includes another one; a truncated text is rejected.
  */
 import { Buffer } from "node:buffer";
 import type { Message } from "../messages/message.ts";
@@ -10,21 +10,21 @@ import { SLICE_BYTES, skipBlanks, TEXT_BYTES_MAX } from "./json-text.ts";
 import type { Slices } from "./slices.ts";
 
 export interface BrokenRecord {
-  /** The bytes as they were sent, in the text itself. */
+  /** The bytes as sent: a view of the original text. */
   raw: Buffer;
   flaw: Message;
-  /** Where its first flaw stands in the text. */
+  /** The offset of its first error in the text. */
   at: number;
 }
 
-/** A copy of the text that is JSON, byte for byte in the same places, and what was no JSON in it. */
+/** A copy of the text that is valid JSON with the same byte offsets, and the records that were invalid. */
 export interface MendedJson {
   bytes: Buffer;
-  /** By where they begin. */
+  /** Keyed by the offset at which they begin. */
   broken: ReadonlyMap<number, BrokenRecord>;
 }
 
-/** How far reading came: the number of the element, from 1, at the depth that was asked for. */
+/** How far parsing came: the number of the element, from 1, at the requested depth. */
 export interface Unmended {
   element: number | undefined;
 }
@@ -32,7 +32,7 @@ export interface Unmended {
 interface Frame {
   start: number;
   isObject: boolean;
-  /** How many values of it have begun. */
+  /** The number of its values that have begun. */
   values: number;
 }
 
@@ -45,15 +45,15 @@ const ZERO = 0x30;
 const ESCAPES = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
 const LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 const TOKEN_MAX = 10_000;
-/** More white space in a row is not stepped over. */
+/** The maximum white space in a row. */
 const BLANKS_MAX = 1_000_000;
-/** Where more records are broken, the answer is, and what is kept of each would fill the memory. */
+/** With more broken records the answer itself is broken, and keeping the records would exhaust memory. */
 const BROKEN_MAX = 50_000;
 const COPY_BYTES = 16 * 1024 * 1024;
 
 /**
- * @param depth how many lists and objects stand around a record
- * @returns `element` where the text cannot be mended
+ * @param depth the number of lists and objects around a record
+ * @returns `element` where the text cannot be repaired
  */
 export function* mendInSlices(bytes: Buffer, depth: number): Slices<MendedJson | Unmended> {
   const mended = Buffer.allocUnsafeSlow(bytes.length);
@@ -77,7 +77,7 @@ class Mender {
   readonly #depth: number;
   readonly #frames: Frame[] = [];
   #at: number;
-  /** The first flaw of the record that is being read. */
+  /** The first error of the current record. */
   #flaw: { flaw: Message; at: number } | undefined;
   #isSound = true;
 
@@ -104,7 +104,10 @@ class Mender {
     return "more";
   }
 
-  /** One value, or what opens it; then what closes with it. Returns whether the text is over. */
+  /**
+   * Reads one value, or the bracket that opens it, then the brackets that close after it. Returns whether the text is
+   * complete.
+   */
   #readValue(): boolean {
     const bytes = this.#bytes;
     const frame = this.#frames.at(-1);
@@ -159,7 +162,7 @@ class Mender {
     this.#endValue(start, this.#frames.length);
   }
 
-  /** @param depth how many lists and objects stand around the value */
+  /** @param depth the number of lists and objects around the value */
   #endValue(start: number, depth: number): void {
     if (depth !== this.#depth || this.#flaw === undefined) return;
     if (this.broken.size === BROKEN_MAX) this.#isSound = false;
@@ -167,7 +170,7 @@ class Mender {
     this.#flaw = undefined;
   }
 
-  /** @param depth of the value that has the flaw; outside of a record there must be none */
+  /** @param depth of the value that has the error; an error outside a record makes the text unsound */
   #note(depth: number, at: number, flaw: Message): void {
     if (depth < this.#depth) this.#isSound = false;
     this.#flaw ??= { flaw, at };
@@ -187,7 +190,7 @@ class Mender {
 
   #readString(depth: number): void {
     const bytes = this.#bytes;
-    // A longer text is none of a record that is looked at.
+    // A longer string is in no record that is read.
     const end = Math.min(this.#at + TEXT_BYTES_MAX, bytes.length);
     for (let at = this.#at + 1; at < end; at++) {
       const byte = bytes[at]!;
@@ -203,7 +206,7 @@ class Mender {
         if (!ESCAPES.has(letter) && !(letter === 0x75 && areHex4(bytes, at + 2))) {
           this.#note(depth, at, m.answers.unknownEscape);
           this.mended[at] = BLANK;
-          // What follows is looked at by itself: it may be a line break.
+          // The next byte is checked by itself: it may be a line break.
           continue;
         }
         at += 1;
@@ -227,7 +230,7 @@ class Mender {
   }
 }
 
-/** Where more white space follows, none of what may stand there is found, and the text cannot be mended. */
+/** With more white space, no expected byte is found, and the text cannot be repaired. */
 function skipSome(bytes: Buffer, start: number): number {
   return skipBlanks(bytes, start, start + BLANKS_MAX);
 }

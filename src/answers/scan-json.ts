@@ -3,22 +3,22 @@ import { JsonSyntaxError, JsonTooLargeError, SLICE_BYTES, type Span, skipBlanks,
 import { atOnce, type Slices } from "./slices.ts";
 
 /**
- * The span of the whole value. `utf8` is false where some string holds bytes that are not UTF-8 (see {@link isUtf8Span});
- * `depth` is that of its innermost place (see {@link depthOf}).
+ * The span of the whole value. `utf8` is false where a string contains invalid UTF-8 (see {@link isUtf8Span}); `depth`
+ * is its nesting depth (see {@link depthOf}).
  */
 export interface ScannedJson extends Span {
   readonly utf8: boolean;
   readonly depth: number;
-  /** How many values the whole holds, itself included. */
+  /** The number of values, including the whole itself. */
   readonly values: number;
   readonly ends: ReadonlyMap<number, number>;
-  /** Texts, numbers and keys of more than {@link TEXT_BYTES_MAX}. */
+  /** Strings, numbers and keys longer than {@link TEXT_BYTES_MAX}. */
   readonly long: readonly Span[];
 }
 
-/** How much one text may hold. */
+/** Limits of one text. */
 export interface ScanLimits {
-  /** Members and elements; keys do not count. */
+  /** Members and elements; keys are not counted. */
   valuesMax: number;
   /** White space in a row, in bytes. */
   blanksMax: number;
@@ -35,25 +35,25 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
-/** Set in the lower-case form of a letter. */
+/** This bit is set in lower-case letters. */
 const LOWER_BIT = 0x20;
-/** From an opening bracket to its closing one: `[`+2 is `]`, `{`+2 is `}`. */
+/** The difference between an opening bracket and its closing one: `[`+2 is `]`, `{`+2 is `}`. */
 const TO_CLOSE = 2;
 
 /**
- * Checks that `bytes` hold exactly one complete JSON value (a byte order mark before it and white space around it are
- * allowed) and returns where it stands. Any depth is taken without recursion. Bytes that are not UTF-8 inside a string do
- * not fail here, so that one damaged record cannot hide the others: `utf8` reports them.
+ * Checks that `bytes` are exactly one complete JSON value (a byte order mark before it and white space around it are
+ * allowed) and returns its span. Any depth is accepted, without recursion. Invalid UTF-8 inside a string is no error
+ * here, so that one damaged record does not hide the others: `utf8` reports it.
  *
- * @throws JsonSyntaxError for text that is cut, empty or wrong.
+ * @throws JsonSyntaxError for a truncated, empty or invalid text.
  */
 export function scanJson(bytes: Buffer): ScannedJson {
   return atOnce(scanInSlices(bytes));
 }
 
 /**
- * The same in slices of about a megabyte, so that a large text does not keep the event loop: neither one of many values nor
- * one of a single long value.
+ * Like {@link scanJson}, in slices of about a megabyte, so that a large text does not block the event loop, even where
+ * it is a single long value.
  * @throws JsonSyntaxError, and JsonTooLargeError beyond `limits`.
  */
 export function* scanInSlices(bytes: Buffer, limits: ScanLimits = UNLIMITED): Slices<ScannedJson> {
@@ -72,27 +72,27 @@ export function* scanInSlices(bytes: Buffer, limits: ScanLimits = UNLIMITED): Sl
   return { start, end, utf8, depth, values, ends, long };
 }
 
-/** `at`, or before it where it stands inside a character. */
+/** `at`, or the start of the character that `at` is inside. */
 function characterStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
   return start;
 }
 
-/** Where a value of so many bytes ends is kept. */
+/** The ends of values from this size on are recorded. */
 const LARGE_BYTES = 256 * 1024;
 
-/** A value or a key is read in one go up to here; longer ones are left now and then. */
+/** Bytes of a value or key that are read without a pause. */
 const TOKEN_BYTES = 64 * 1024;
 
-/** The walk over one text, which can be left between any two values and inside long ones. */
+/** The scan of one text. It can pause between two values and inside long ones. */
 class Scan {
-  /** How far the walk has come. */
+  /** The current offset. */
   at: number;
-  /** Where the value stands, once the walk is over. */
+  /** The span of the value, once the scan is complete. */
   start = 0;
   end = 0;
-  /** Of the innermost place. */
+  /** Of the innermost value. */
   depth = 0;
   values = 0;
   readonly ends = new Map<number, number>();
@@ -109,7 +109,7 @@ class Scan {
   *walk(): Slices<void> {
     const bytes = this.#bytes;
     const { valuesMax, blanksMax } = this.#limits;
-    // The brackets that are open, outermost first, and where each of them stands.
+    // The open brackets, outermost first, and their offsets.
     let open: Uint8Array = new Uint8Array(256);
     let starts: Float64Array = new Float64Array(256);
     let depth = 0;
@@ -151,7 +151,7 @@ class Scan {
       } else {
         at = scanWord(bytes, at);
       }
-      // A value ends at `at`: close what it completes, then go to the next value or leave.
+      // A value ends at `at`: close the containers that it completes, then continue with the next value or return.
       while (!isOpened) {
         if (depth === 0) {
           this.end = at;
@@ -185,7 +185,7 @@ class Scan {
     }
   }
 
-  /** From `at` inside the string that begins at `start`. */
+  /** Continues inside the string that begins at `start`. */
   *#longString(start: number, at: number): Slices<number> {
     let next = ~at;
     while (next < 0) {
@@ -223,9 +223,9 @@ class Scan {
   }
 }
 
-/** As {@link skipBlanks}, up to a limit. */
+/** Like {@link skipBlanks}, with a limit. */
 function skipSome(bytes: Buffer, start: number, max: number): number {
-  // Nearly everywhere there is none.
+  // Usually there is no white space.
   if (bytes[start]! > 0x20) return start;
   if (max === Number.POSITIVE_INFINITY) return skipBlanks(bytes, start);
   const end = skipBlanks(bytes, start, start + max);
@@ -243,7 +243,10 @@ function unexpected(bytes: Buffer, at: number, wanted: string): JsonSyntaxError 
   return new JsonSyntaxError(`${what} where ${wanted} should be`, Math.min(at, bytes.length));
 }
 
-/** From `start` inside a string to behind its end; or the complement (~) of where it was left, at `limit` or soon after. */
+/**
+ * The offset after the end of the string, from `start` inside it; or the complement (~) of the offset at which reading
+ * paused, at `limit` or shortly after.
+ */
 function scanString(bytes: Buffer, start: number, limit: number): number {
   const end = Math.min(limit, bytes.length);
   let at = start;
@@ -289,7 +292,7 @@ function scanWord(bytes: Buffer, at: number): number {
   return at + word.length;
 }
 
-/** Behind the number at `start`, or -1 where it goes on beyond `limit`. */
+/** The offset after the number at `start`, or -1 where it continues beyond `limit`. */
 function scanNumber(bytes: Buffer, start: number, limit: number): number {
   let at = bytes[start] === MINUS ? start + 1 : start;
   at = bytes[at] === ZERO ? at + 1 : scanDigits(bytes, at, limit);
@@ -314,7 +317,7 @@ function isSign(byte: number | undefined): boolean {
   return byte === 0x2b || byte === MINUS;
 }
 
-/** How much one answer may hold: what it costs in memory grows with either. */
+/** Limits of one answer: its memory use grows with each of them. */
 export interface AnswerLimits {
   valuesMax: number;
   recordsMax: number;

@@ -8,10 +8,10 @@
  */
 export type Slices<T> = Generator<void, T, void>;
 
-/** Records after which a walk over all of an answer lets others run. */
+/** Records per slice in a pass over a whole answer. */
 export const SLICE_RECORDS = 10_000;
 
-/** Does all of it now. */
+/** Runs the work without pauses. */
 export function atOnce<T>(work: Slices<T>): T {
   for (;;) {
     const step = work.next();
@@ -19,7 +19,7 @@ export function atOnce<T>(work: Slices<T>): T {
   }
 }
 
-/** Does it slice by slice. `turn` lets others run; what it throws ends the work. */
+/** Runs the work slice by slice. `turn` lets other tasks run; an error that it throws ends the work. */
 export async function inTurns<T>(work: Slices<T>, turn: () => Promise<void>): Promise<T> {
   for (;;) {
     const step = work.next();

@@ -6,7 +6,7 @@ import { formatPath, type PathStep } from "./json-path.ts";
 import { scanJson } from "./scan-json.ts";
 import { TextSyntaxError } from "./text-syntax-error.ts";
 
-/** A request body with placeholders, checked once when the configuration is read. */
+/** A request body with placeholders, checked when the configuration is read. */
 export interface Template {
   readonly root: TemplateNode;
 }
@@ -33,7 +33,7 @@ export interface Placeholder {
 
 export type Conversion = "number" | "string" | "json" | "bool";
 
-/** What a placeholder stands for. Numbers come as their literal, so that no float touches them. */
+/** The value of a placeholder. Numbers are given as literals, so that none is converted to a float. */
 export type TemplateValue =
   | { readonly kind: "null" }
   | { readonly kind: "text"; readonly text: string }
@@ -41,7 +41,10 @@ export type TemplateValue =
   | { readonly kind: "bool"; readonly value: boolean }
   | { readonly kind: "json"; readonly text: string };
 
-/** A value that a template cannot take: the record is at fault, not the configuration. Never quotes the value itself. */
+/**
+ * A value that the template does not accept: an error in the record, not in the configuration. The message never quotes
+ * the value.
+ */
 export class RenderError extends Error {
   readonly placeholder: string;
   readonly reason: Message;
@@ -56,14 +59,14 @@ export class RenderError extends Error {
 
 const CONVERSIONS: readonly Conversion[] = ["number", "string", "json", "bool"];
 const NESTING_MAX = 100;
-/** Text without braces, an escaped brace, or a placeholder; names may be any column's, so only `{ } |` end them. */
+/** Text without braces, an escaped brace, or a placeholder; a column may have any name, so only `{ } |` end it. */
 const PART = /([^{}]+)|(\{\{|\}\})|\{([^{}|]+)(?:\|([^{}|]*))?\}/y;
 
 /**
- * Reads a template from a YAML value. Strings may hold `{name}` with one conversion (`{name|number}`); `{{` and `}}` are
- * literal braces. Keys hold no placeholders.
+ * Parses a template from a YAML value. Strings may contain `{name}` with one conversion (`{name|number}`); `{{` and
+ * `}}` are literal braces. Keys have no placeholders.
  *
- * @throws TextSyntaxError also for what JSON cannot say (NaN, a date) and integers that YAML has already rounded.
+ * @throws TextSyntaxError also for what JSON cannot represent (NaN, a date) and integers that YAML has already rounded.
  */
 export function parseTemplate(value: unknown): Template {
   return { root: parseNode(value, []) };
@@ -131,7 +134,7 @@ function readPlaceholder(name: string, conversion: string | undefined, at: strin
   return { name: name.trim(), conversion: known };
 }
 
-/** Every name that the template needs, once, in order of appearance. */
+/** The names of the placeholders, each once, in order of appearance. */
 export function placeholdersOf(template: Template): string[] {
   const names = new Set<string>();
   const visit = (node: TemplateNode): void => {
@@ -144,10 +147,11 @@ export function placeholdersOf(template: Template): string[] {
 }
 
 /**
- * The template as JSON text. A string that is exactly one placeholder keeps the value's own type, number literals as
- * written; elsewhere the value is spliced in as text, null as nothing. null passes every conversion unchanged.
+ * Renders the template as JSON text. A string that is exactly one placeholder becomes a value of the placeholder's own
+ * type, number literals as written; elsewhere the value is inserted as text, null as an empty text. null passes every
+ * conversion unchanged.
  *
- * @throws RenderError for a missing value or one that its conversion cannot take.
+ * @throws RenderError for a missing value or one that its conversion does not accept.
  */
 export function renderTemplate(template: Template, value: (name: string) => TemplateValue | undefined): string {
   const render = (node: TemplateNode): string => {
@@ -221,13 +225,13 @@ function toBool(name: string, value: TemplateValue): TemplateValue {
 }
 
 /**
- * A request path such as `/api/v1/1c/orders/{order_id}/status` with each value percent-encoded. What comes out stays below
- * the service's host and means the path that was configured: no `.` or `..` segments, no empty values.
+ * Renders a request path such as `/api/v1/1c/orders/{order_id}/status`, with each value percent-encoded. The result
+ * stays on the service's host and has the segments of the configured path: no `.` or `..` segments, no empty values.
  *
- * @throws TextSyntaxError for a wrong path, RenderError for a wrong value.
+ * @throws TextSyntaxError for an invalid path, RenderError for an invalid value.
  */
 export function renderPath(path: string, values: Readonly<Record<string, string>>): string {
-  // Two slashes or a backslash at the front would name another host, and a fragment is never sent.
+  // Two slashes or a backslash at the front would address another host, and a fragment is never sent.
   if (!/^\/(?!\/)[^\\#\s]*$/.test(path)) {
     throw new TextSyntaxError(m.answers.urlPath, { at: path });
   }

@@ -1,12 +1,12 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
-/** A path, an expression or a template that cannot be read. `column` counts characters from 1. */
+/** A path, expression or template that cannot be parsed. `column` counts characters from 1. */
 export class TextSyntaxError extends Error {
-  /** What is wrong with it, and at which column. */
+  /** The error, and its column. */
   readonly text: Message;
   readonly column: number | undefined;
-  /** Where in a template of several texts, as a JSON path. */
+  /** In a template of several texts: which one, as a JSON path. */
   readonly at: string | undefined;
 
   constructor(what: Message, { column, at }: { column?: number; at?: string }) {

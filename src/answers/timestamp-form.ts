@@ -1,28 +1,31 @@
-/* How a time is written, without the times themselves. */
+/* The forms in which timestamps are written. */
 
 const DAY_S = 86_400;
 const SECOND_NS = 1_000_000_000n;
-/** Digits of a second that stand before an epoch's decimal point. */
+/** Digits of a fraction of a second before an epoch's decimal point. */
 export const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
 
-/** How a service writes a time, enough to write another one in exactly that form. Plain JSON, so it can be stored beside a watermark. */
+/**
+ * The form of a service's timestamps, complete enough to write others in the same form. Plain JSON, so that it can be
+ * stored beside a watermark.
+ */
 export interface TimestampForm {
-  /** `dotted`: DD.MM.YYYY, the day first. `rfc`: as an HTTP date, with an offset in the place of `GMT`. */
+  /** `dotted`: DD.MM.YYYY. `rfc`: an HTTP date with an offset instead of `GMT`. */
   readonly kind: "iso" | "dotted" | "unix" | "unix_ms" | "unix_us" | "http" | "rfc";
   /** The smallest part before the fraction. `day` and `minute` only in `iso` and `dotted`. */
   readonly precision: "day" | "minute" | "second";
   /** Digits after the decimal point. */
   readonly fraction: number;
   readonly point: "." | ",";
-  /** As written: `Z`, `+03:00`, `+0300`, `+03` (a blank before it included), or empty where the time names no zone. */
+  /** As written: `Z`, `+03:00`, `+0300`, `+03` (including a blank before it), or empty where there is no zone. */
   readonly zone: string;
   /** Between date and time: `T`, `t`, a blank, a comma and a blank, or empty without a time. */
   readonly separator: string;
-  /** Digits of an hour below ten, where the text shows it. Only in `dotted`. */
+  /** Digits of an hour below ten, where known. Only in `dotted`. */
   readonly hour?: 1 | 2;
 }
 
-/** To the second in UTC: how times are written where the service has shown none of its own. */
+/** UTC, to the second: used where the service has sent no timestamp yet. */
 export const ISO_FORM: TimestampForm = {
   kind: "iso",
   precision: "second",
@@ -32,23 +35,23 @@ export const ISO_FORM: TimestampForm = {
   separator: "T",
 };
 
-/** The usual form of 1C: for a service that has shown no time yet and refuses {@link ISO_FORM}. */
+/** The usual form of 1C: for a service that has sent no timestamp yet and refuses {@link ISO_FORM}. */
 export const DOTTED_FORM: TimestampForm = { ...ISO_FORM, kind: "dotted", zone: "", separator: " " };
 
-/** No zone is further from UTC, on either side. */
+/** The largest offset of any zone from UTC, on either side. */
 export const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;
 
-/** Whether one of the two forms names no zone and the other one does: which of two such times is the later one may be understood wrongly. */
+/** Whether only one of the two forms has a zone, so that timestamps in them cannot be compared with certainty. */
 export function isZoneUnclear(a: TimestampForm | undefined, b: TimestampForm | undefined): boolean {
   return a !== undefined && b !== undefined && namesZone(a) !== namesZone(b);
 }
 
-/** By how much the instants of two forms may be understood wrongly. */
+/** The possible error, in nanoseconds, of a comparison between timestamps of the two forms. */
 export function doubtNs(a: TimestampForm | undefined, b: TimestampForm | undefined): bigint {
   return isZoneUnclear(a, b) ? OFFSET_MAX_NS : 0n;
 }
 
-/** Whether the same instants are written alike by both, but for the number of digits. */
+/** Whether both forms write the same instant alike, except for the number of digits. */
 export function isSameWay(a: TimestampForm, b: TimestampForm): boolean {
   return a.kind === b.kind && a.zone === b.zone && a.separator === b.separator;
 }
@@ -57,12 +60,12 @@ export function namesZone({ kind, zone }: TimestampForm): boolean {
   return !isText({ kind }) || zone !== "";
 }
 
-/** Whether a time shows a local date in digits, which may name no zone. */
+/** Whether the form is a calendar date and time, possibly without a zone. */
 export function isText({ kind }: Pick<TimestampForm, "kind">): boolean {
   return kind === "iso" || kind === "dotted";
 }
 
-/** One unit of the last digit that the form writes, in nanoseconds: the least step from one timestamp to the next. */
+/** The unit of the last digit, in nanoseconds: the smallest difference between two timestamps. */
 export function unitNs(form: TimestampForm): bigint {
   if (form.precision === "day") return BigInt(DAY_S) * SECOND_NS;
   if (form.precision === "minute") return 60n * SECOND_NS;

@@ -3,22 +3,25 @@ import { EPOCH_DIGITS, type TimestampForm, unitNs } from "./timestamp-form.ts";
 export interface Timestamp {
   /** Nanoseconds since 1970-01-01 UTC. */
   readonly instantNs: bigint;
-  /** The latest instant that the text may stand for: another one only where clocks were set back and it names no zone. */
+  /**
+   * The latest instant that the text may mean. It differs from `instantNs` only where clocks were set back and the text
+   * has no zone.
+   */
   readonly latestNs: bigint;
   readonly form: TimestampForm;
 }
 
-/** A timestamp together with its text, as it was sent. */
+/** A timestamp with its text, as sent. */
 export interface ServedTimestamp extends Timestamp {
   readonly text: string;
 }
 
 const SECOND_NS = 1_000_000_000n;
 const MINUTE_NS = 60n * SECOND_NS;
-/** More than any form has. */
+/** Longer than any form. */
 const STAMP_CHARS_MAX = 64;
 const DAY_S = 86_400;
-/** What four digits of a year can say: 0000-01-01T00:00:00 and 9999-12-31T23:59:59, in seconds. */
+/** The range of a four-digit year, 0000-01-01T00:00:00 to 9999-12-31T23:59:59, in seconds. */
 const FIRST_SECOND = -62_167_219_200n;
 const LAST_SECOND = 253_402_300_799n;
 
@@ -28,14 +31,14 @@ const DOTTED = /^(\d{2})\.(\d{2})\.(\d{4})(?:(,? )(\d{1,2}):(\d{2})(?::(\d{2})(?
 const EPOCH = /^([1-9]\d{9}|[1-9]\d{12}|[1-9]\d{15})(?:\.(\d{1,9}))?$/;
 const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
 /**
- * Reads a service's time: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`, an offset,
- * or none; a date alone), `DD.MM.YYYY` (a blank or `, ` before the time; minutes, seconds or a fraction; no zone), an HTTP date, the
- * same with an offset, or epoch digits (10 seconds, 13 milliseconds, 16 microseconds, with a fraction down to nanoseconds).
- * Undefined for everything else: of two numbers with a slash between them nothing shows which is the day. The fraction never
- * passes through `Date`, so microseconds survive.
+ * Parses a service's timestamp: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`,
+ * an offset, or none; a date alone), `DD.MM.YYYY` (a blank or `, ` before the time; minutes, seconds or a fraction; no
+ * zone), an HTTP date, an HTTP date with an offset, or epoch digits (10 for seconds, 13 for milliseconds, 16 for
+ * microseconds, with a fraction down to nanoseconds). Undefined for everything else: in a date with slashes, day and
+ * month cannot be distinguished. The fraction is not parsed with `Date`, so microseconds are kept.
  *
- * A time without a zone is one of `zone` (IANA). Where that zone skips it or has it twice (summer time), the *earlier*
- * instant is taken: a position that is too early only asks again, one that is too late loses a change.
+ * A time without a zone is in `zone` (IANA). Where that zone skips or repeats it (summer time), the *earlier* instant
+ * is used: a position that is too early only repeats a request, one that is too late loses a change.
  *
  * @throws RangeError where `zone` is needed and unknown.
  */
@@ -44,16 +47,16 @@ export function parseTimestamp(text: string, zone: string): Timestamp | undefine
   return parseIso(text, zone) ?? parseDotted(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
 }
 
-/** The timestamp of a record, or undefined where it has none that can be read. */
+/** The timestamp of a record, or undefined where it has none that can be parsed. */
 export function readTimestamp(text: string | null, zone: string): ServedTimestamp | undefined {
   const timestamp = text === null ? undefined : parseTimestamp(text, zone);
   return text === null || timestamp === undefined ? undefined : { ...timestamp, text };
 }
 
-/** A single order may have an absurd value. */
+/** A single order may have an invalid value. */
 const UNREAD_MIN = 2;
 
-/** Whether the form of timestamps is one that cannot be read, and not the value of one record. */
+/** Whether the form of the timestamps cannot be parsed, as opposed to the value of one record. */
 export function isUnreadForm({ unread, read }: { unread: number; read: number }): boolean {
   return unread >= UNREAD_MIN && unread > read;
 }
@@ -70,12 +73,12 @@ function parseDotted(text: string, zone: string): Timestamp | undefined {
   if (match === null) return undefined;
   const [, day, month, year, separator, hour, minute, second, point, digits] = match;
   const read = timestampOf("dotted", { year, month, day, separator, hour, minute, second, point, digits }, zone);
-  // From ten o'clock on nothing shows whether an earlier hour has one digit or two.
+  // An hour from 10 on does not show whether earlier hours have one digit or two.
   if (read === undefined || hour === undefined || Number(hour) > 9) return read;
   return { ...read, form: { ...read.form, hour: hour.length === 1 ? 1 : 2 } };
 }
 
-/** What stands in a text; undefined where it is left out. `named`: the zone. */
+/** The parts of a text; absent where the text omits them. `named`: the zone. */
 type Shown = Partial<
   Record<
     "year" | "month" | "day" | "separator" | "hour" | "minute" | "second" | "point" | "digits" | "named",
@@ -104,14 +107,14 @@ function timestampOf(kind: "iso" | "dotted", shown: Shown, zone: string): Timest
   return { instantNs: BigInt(utc) * SECOND_NS + nanos, latestNs: BigInt(latest) * SECOND_NS + nanos, form };
 }
 
-/** Days since 1970-01-01, or undefined for a day that no calendar has. */
+/** Days since 1970-01-01, or undefined for a date that does not exist. */
 function daysOf(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() / 1000 / DAY_S : undefined;
 }
 
-/** Seconds east of UTC that `Z`, `+03`, `+0300` or `+03:00` name. */
+/** The offset in seconds east of UTC of `Z`, `+03`, `+0300` or `+03:00`. */
 function offsetOf(named: string): number | undefined {
   const [, sign, hours = "0", minutes = "0"] = /([+-])(\d{2}):?(\d{2})?$/.exec(named) ?? [];
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
@@ -146,7 +149,7 @@ const HTTP_FORM: TimestampForm = {
   separator: " ",
 };
 
-/** An offset of RFC 1123, in the place of the `GMT` of HTTP. */
+/** An offset of RFC 1123, instead of the `GMT` of HTTP. */
 const RFC_ZONE = / ([+-]\d{4})$/;
 
 function parseHttp(text: string): Timestamp | undefined {
@@ -155,15 +158,15 @@ function parseHttp(text: string): Timestamp | undefined {
   if (!plain.endsWith(" GMT")) return undefined;
   const date = new Date(plain);
   const offset = offsetOf(zone ?? "");
-  // Date is lenient; only what it writes back in the same letters is the form we know.
+  // Date is lenient: only a text that it formats identically is in this form.
   if (Number.isNaN(date.getTime()) || date.toUTCString() !== plain || offset === undefined) return undefined;
   const instantNs = BigInt(date.getTime()) * 1_000_000n - BigInt(offset) * SECOND_NS;
   return { instantNs, latestNs: instantNs, form: zone === undefined ? HTTP_FORM : { ...HTTP_FORM, kind: "rfc", zone } };
 }
 
 /**
- * Writes an instant in a service's own form, never later than the instant itself: what the form cannot say is cut off.
- * Times that no such text can name become the nearest that one can (year 0 or 9999; the epoch's 0).
+ * Formats an instant in a service's form. The result is never later than the instant: digits that the form lacks are
+ * truncated. Instants outside the form's range become the nearest one in range (year 0 or 9999; the epoch's 0).
  */
 export function formatTimestamp(instantNs: bigint, form: TimestampForm, zone: string): string {
   if (form.kind === "unix" || form.kind === "unix_ms" || form.kind === "unix_us") return formatEpoch(instantNs, form);
@@ -195,15 +198,16 @@ function fractionText(nanos: bigint, width: number, form: TimestampForm): string
   return form.fraction === 0 ? "" : `${form.point}${nanos.toString().padStart(width, "0").slice(0, form.fraction)}`;
 }
 
-/** Steps in which clocks of timestamps go, the longest first. */
+/** Possible resolutions of timestamps, the coarsest first. */
 const STEPS_NS = [DAY_S, DAY_S / 2, 3600, 1800, 1200, 900, 600, 300, 120, 60, 1].map((s) => BigInt(s) * SECOND_NS);
-/** Fewer different timestamps show no more than a minute or a second. */
+/** With fewer distinct timestamps, only a resolution of a minute or a second is detected. */
 const SHOWN_MIN = 3;
 const SHOWN_NS = [60n * SECOND_NS, SECOND_NS];
 
 /**
- * The step in which timestamps go, in nanoseconds: the unit of the form, or a longer one that its zeros show. A time without seconds may be
- * cut to the minute, and where several others of the service are so too, 12:20:00 to ten or twenty minutes. 0 below a second.
+ * The resolution of timestamps, in nanoseconds: the unit of the form, or a coarser one shown by trailing zeros. A time
+ * without seconds may be truncated to the minute; where enough of the service's other timestamps agree, 12:20:00 may be
+ * truncated to ten or twenty minutes. 0 below a second.
  */
 export function stepNs(timestamp: Timestamp, others: readonly Timestamp[] = []): bigint {
   const named = unitNs(timestamp.form);
@@ -214,20 +218,24 @@ export function stepNs(timestamp: Timestamp, others: readonly Timestamp[] = []):
   return step < SECOND_NS ? 0n : step;
 }
 
-/** What the clock shows that wrote it. */
+/** The local time as written. */
 function shownNs({ instantNs, form }: Timestamp): bigint {
   return instantNs + BigInt(offsetOf(form.zone) ?? 0) * SECOND_NS;
 }
 
-/** When no later change can have the same timestamp any more: at the end of its step. Undefined below a second. */
+/**
+ * The instant from which no further change can have the same timestamp: the end of its unit. Undefined where the
+ * resolution is below a second.
+ */
 export function endOfUnitNs(timestamp: Timestamp, others: readonly Timestamp[] = []): bigint | undefined {
   const step = stepNs(timestamp, others);
   return step === 0n ? undefined : timestamp.latestNs + step;
 }
 
 /**
- * The instant from which all that came at `ns` or later is timestamped, where a position is a time as this one: cut to the minute where the
- * service's times may be. The time of a header does not show how the service writes its own.
+ * The position from which every change at `ns` or later is timestamped, for positions like this one: truncated to the
+ * minute where the service's timestamps may be. An HTTP date from a header does not show the form of the service's own
+ * timestamps.
  */
 export function beforeUnit(ns: bigint, position: Timestamp): bigint {
   const isMinute = position.form.kind === "http" || stepNs(position) >= MINUTE_NS;
@@ -235,7 +243,10 @@ export function beforeUnit(ns: bigint, position: Timestamp): bigint {
   return begin === ns ? ns : begin - 1n;
 }
 
-/** Whether `a` is later than `b`. False where either is missing or cannot be read, or where the hour that a zone has twice leaves it open. */
+/**
+ * Whether `a` is later than `b`. False where either is missing or cannot be parsed, or where a repeated hour (clocks
+ * set back) makes it uncertain.
+ */
 export function isStrictlyNewer(a: string | null, b: string | null, zone: string): boolean {
   const left = a === null ? undefined : parseTimestamp(a, zone);
   const right = b === null ? undefined : parseTimestamp(b, zone);
@@ -243,11 +254,11 @@ export function isStrictlyNewer(a: string | null, b: string | null, zone: string
 }
 
 /**
- * Whether `a` is earlier than `b`, as far as both are comparable. False where they are written in different ways: a
- * zone or a unit that only one of them names may be understood wrongly. Nor where the hour that a zone has twice leaves
- * it open.
+ * Whether `a` is earlier than `b`. False where that is uncertain: their forms differ, so that a zone or unit in only
+ * one of them may be misread, or clocks were set back.
  *
- * @param created when the order of each was created, written beside it: where both are one instant, the two ways are understood rightly
+ * @param created the creation time of each order, in the same answers: where both are the same instant, both forms are
+ * read correctly
  */
 export function isOlder(
   a: string | null,
@@ -268,7 +279,9 @@ function isOneWay(a: Timestamp, b: Timestamp): boolean {
   return a.form.kind === b.form.kind && a.form.zone === b.form.zone;
 }
 
-/** Both cut to the longer one of their units. Negative: `a` is earlier, whichever hour a zone has twice it was. */
+/**
+ * Compares both, truncated to the coarser of their units. Negative: `a` is earlier, even where clocks were set back.
+ */
 function compareCut(a: Timestamp, b: Timestamp): number {
   const [fine, coarse] = [unitNs(a.form), unitNs(b.form)];
   const unit = fine > coarse ? fine : coarse;
@@ -285,11 +298,11 @@ function clampSecond(second: bigint): bigint {
 }
 
 /**
- * The earliest and the latest UTC second at which clocks of `zone` show `local`: two where they were set back. Where an hour was
- * skipped, the second at which they would have shown it.
+ * The earliest and the latest UTC second at which clocks of `zone` show `local`: they differ where clocks were set
+ * back. Where the hour was skipped, the second at which clocks would have shown it.
  */
 function instantsOf(local: number, zone: string): [earliest: number, latest: number] {
-  // A day on either side is beyond every offset, and no zone changes its clocks twice within two days.
+  // A day exceeds every offset, and no zone changes its clocks twice within two days.
   const before = zoneOffset(local - DAY_S, zone);
   const after = zoneOffset(local + DAY_S, zone);
   if (before === after) return [local - before, local - before];
@@ -299,13 +312,14 @@ function instantsOf(local: number, zone: string): [earliest: number, latest: num
   return [earliest, shown.at(-1) ?? earliest];
 }
 
-/** Further than the clocks of any zone are set back at once. */
+/** More than the clocks of any zone are set back at once. */
 const SET_BACK_MAX_S = 3 * 3600;
 
 /**
- * The instant from which a service that compares local texts of `zone` has to be asked, so that nothing since `fromNs` is left out:
- * earlier than `fromNs` where the clocks were set back shortly afterwards, because what happened then bears a smaller text.
- * @param nowNs nothing later has happened; undefined: that is not known
+ * The instant to request from a service that compares local times of `zone` as text, so that no change since `fromNs`
+ * is missed. It is earlier than `fromNs` where clocks were set back shortly after it, because later changes then have
+ * smaller texts.
+ * @param nowNs no change is later than this; undefined: unknown
  */
 export function beforeSetBack(fromNs: bigint, nowNs: bigint | undefined, zone: string): bigint {
   const from = Number(fromNs / SECOND_NS);
@@ -313,7 +327,7 @@ export function beforeSetBack(fromNs: bigint, nowNs: bigint | undefined, zone: s
   let until = Math.min(now, from + SET_BACK_MAX_S);
   const setBack = zoneOffset(from, zone) - zoneOffset(until, zone);
   if (until <= from || setBack <= 0) return fromNs;
-  // The second of the change lies between the two; from there the clocks show again what they showed `setBack` earlier.
+  // Binary search for the second of the change; from it on, clocks repeat what they showed `setBack` seconds earlier.
   let since = from;
   while (until - since > 1) {
     const middle = Math.floor((since + until) / 2);
@@ -324,10 +338,10 @@ export function beforeSetBack(fromNs: bigint, nowNs: bigint | undefined, zone: s
   return asked < fromNs ? asked : fromNs;
 }
 
-/** A memo and no state: what it holds changes no answer, and zones are few. Building a formatter costs 50 µs. */
+/** A cache, because building a formatter takes 50 µs. There are few zones. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** Seconds that `zone` is ahead of UTC at a UTC second. @throws RangeError for an unknown zone. */
+/** The offset of `zone` from UTC, in seconds, at a UTC second. @throws RangeError for an unknown zone. */
 export function zoneOffset(utc: number, zone: string): number {
   if (zone === "UTC") return 0;
   let formatter = formatters.get(zone);

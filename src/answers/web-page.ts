@@ -1,6 +1,6 @@
 import { scanJson } from "./scan-json.ts";
 
-/** Whether a success status carries a web page, which is never an acceptance. JSON is none, whatever its content type. */
+/** Whether an answer is a web page, which is never an acceptance. Valid JSON is not one, whatever its content type. */
 export function looksLikeHtml(answer: { contentType: string; body: Buffer }): boolean {
   return isMarkup(answer.body) || (answer.contentType.includes("html") && !isJson(answer.body));
 }
