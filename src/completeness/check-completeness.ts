@@ -1,6 +1,6 @@
 /*
- * Compares what the answers of one endpoint say beside their list with what they usually say ({@link learnMetadata}). What is
- * learned is needed for no position: after a crash the same answer teaches it again.
+ * Compares the fields beside the list in an endpoint's answers with their usual values ({@link learnMetadata}). No
+ * position depends on what is learned, so after a crash it is learned again from the same answer.
  */
 
 import type { Store } from "../database/store.ts";
@@ -56,11 +56,11 @@ import {
 
 type Endpoint = "orders" | "updates";
 
-/** An order that the service cannot write at the moment may come with the same batch later. */
+/** An order that the service temporarily cannot write may come with the same batch later. */
 const HOUR_MS = 3_600_000;
 const EMPTY_WAIT_MS = HOUR_MS;
 const EMPTY_TIMES_MAX = 100;
-/** A form of empty answers that is new may be over with the next answer. */
+/** A new form of empty answers may disappear with the next answer. */
 const UNUSUAL_WAIT_MS = 600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NO_NAME = { name: undefined, state: undefined };
@@ -69,23 +69,25 @@ const NO_IDS: ReadonlySet<string> = new Set();
 type Ids = Pick<ReadonlySet<string>, "has">;
 
 interface ServedBatch {
-  /** The same text is the same batch. */
+  /** Identifies the batch. */
   batch: string;
-  /** The same with the same orders in it. */
+  /** Identifies the batch with the orders that are in it now. */
   fingerprint: string;
-  /** Records of it that hold nothing. */
+  /** The number of records without content. */
   empty: number;
-  /** No confirm covers more than its records, or it was stored as it is: only what says clearly that it is a part counts. */
+  /**
+   * The confirm covers only its records, or it was stored as it is: only clear statements that it is a part are used.
+   */
   isSettled: boolean;
-  /** Ids of its records. */
+  /** The ids of its records. */
   listed: () => Ids;
-  /** Its next page is still to be asked for. */
+  /** Its next page has not been requested yet. */
   isNextDue?: boolean;
 }
 
-/** The list of an answer is empty, and the answer is none that usually means that there is nothing. */
+/** The list of an answer is empty, and the answer does not have the usual form of empty answers. */
 export class UnusualEmptyError extends BridgeError {
-  /** It has lasted for a few minutes only, and does not count yet. */
+  /** It has lasted only a few minutes, and is not reported yet. */
   readonly isBrief: boolean;
 
   constructor(text: Message, { hint, isBrief }: { hint: Message; isBrief: boolean }) {
@@ -94,11 +96,10 @@ export class UnusualEmptyError extends BridgeError {
   }
 }
 
-/** An answer without orders that names a batch. */
 export interface NamedEmpty {
   /** A digest. */
   name: string;
-  /** The row in which it was stored as a batch of its own. */
+  /** The state of the row in which it was stored as a batch of its own. */
   state: string | undefined;
 }
 
@@ -107,10 +108,10 @@ export class CompletenessCheck {
   readonly #endpoint: Endpoint;
   /** The path of the list, for a message. */
   readonly #path: string;
-  /** Monotonic. */
+  /** Keyed by batch and start time; values on the monotonic clock. */
   readonly #emptySinceMs = new Map<string, number>();
   readonly #named: OrdersBesideList;
-  /** Under which orders came last. */
+  /** The name of the last batch with orders. */
   #servedName: string | undefined;
 
   constructor(context: JobContext, endpoint: Endpoint, path: string) {
@@ -121,8 +122,8 @@ export class CompletenessCheck {
   }
 
   /**
-   * An answer was read. Gives an error where its list is empty and what stands beside it is none of the usual.
-   * @throws BridgeError `answer_shape` where its list is empty and something beside it says that it should not be.
+   * Call for each answer. Returns an error where its list is empty and the form of the answer is unusual.
+   * @throws BridgeError `answer_shape` where its list is empty and a field beside it contradicts that.
    */
   async judge(metadata: ListMetadata, signal: AbortSignal): Promise<UnusualEmptyError | undefined> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
@@ -162,7 +163,7 @@ export class CompletenessCheck {
     return { learned: { ...learned, empty: noted }, unusual };
   }
 
-  /** An answer with orders was read: they came under this name. */
+  /** Call for an answer with orders; `name` is the name of its batch. */
   async noteServedName(name: string, signal: AbortSignal): Promise<void> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
     const { names = {} } = learned;
@@ -172,12 +173,13 @@ export class CompletenessCheck {
   }
 
   /**
-   * An answer without orders was read, in a usual form. What has a name is a batch, unless the service names its empty answers: it is to be
-   * confirmed once it, or nothing but such, was served for an hour (`due`). Gives an error where it is one that waits.
+   * Call for an answer without orders in a usual form. An answer with a name is a batch, unless the service names its
+   * empty answers. `due`: the batch, or only such batches, have been served for an hour, and it is to be confirmed.
+   * Returns an error for a batch that waits.
    */
   async judgeNamed(named: NamedEmpty | undefined, signal: AbortSignal): Promise<"nothing" | "due" | BridgeError> {
     const before = LISTS.load(this.#context.store, this.#endpoint);
-    // The name of the batch that came last says that no other one came.
+    // The name of the last batch with orders means that there is no new batch.
     const { name, state } = named === undefined || named.name === this.#servedName ? NO_NAME : named;
     const { names: namesBefore = {} } = before;
     let names = learnEmptyName(namesBefore, name, state === "confirmed" || state === "refused");
@@ -186,9 +188,9 @@ export class CompletenessCheck {
     const learned = noteEmptyRecords(before, note);
     const sinceMs = hasEmpty ? this.#waitedMs(learned, note.batch) : 0;
     const isDue = sinceMs >= EMPTY_WAIT_MS;
-    // So it answers now, and what was confirmed is no batch.
+    // The service now names its empty answers: this was confirmed, or is, and is still served a day later.
     if (isDue && state !== undefined && sinceMs >= DAY_MS) names = { usual: "named" };
-    // Whatever name comes next, it comes after this one was confirmed, unless others wait beside it.
+    // The next name comes after this one was confirmed, so it proves nothing, unless other batches wait.
     else if (isDue && names.usual === undefined && names.isReturned === undefined) names = {};
     const isNews = JSON.stringify(names) !== JSON.stringify(namesBefore);
     await this.#save(before, isNews ? { ...learned, names } : learned, signal);
@@ -198,8 +200,8 @@ export class CompletenessCheck {
   }
 
   /**
-   * No page follows this one.
-   * @throws BridgeError `answer_shape` where it says that there are more, as no last page did before.
+   * Call for the last page.
+   * @throws BridgeError `answer_shape` where it states that there are more pages and former last pages did not.
    */
   async judgeEnd(metadata: ListMetadata, signal: AbortSignal): Promise<void> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
@@ -216,8 +218,8 @@ export class CompletenessCheck {
   }
 
   /**
-   * A batch was read. Gives an error where the answer says that the batch holds more than its list shows: what came is stored then, and a
-   * confirm that names the batch alone would cover what did not come.
+   * Call for each batch. Returns an error where the answer states that the batch contains more records than its list:
+   * the records are stored, but a confirm that names only the batch would cover the missing ones.
    */
   async judgeBatch(metadata: ListMetadata, served: ServedBatch, signal: AbortSignal): Promise<BridgeError | undefined> {
     const { store, clock, log } = this.#context;
@@ -269,7 +271,9 @@ export class CompletenessCheck {
     });
   }
 
-  /** A page of changes was read. Gives an error where records of it hold nothing: the position stays then, for an hour. */
+  /**
+   * Call for each page of changes. Returns an error where records have no content: the position then stays for an hour.
+   */
   judgePage(
     since: string,
     empty: number,
@@ -279,7 +283,7 @@ export class CompletenessCheck {
     return this.judgeBatch({ ...NO_METADATA, size: metadata.size }, served, signal);
   }
 
-  /** Reads the orders that an answer names beside a list in which they are not. */
+  /** Reads the orders that an answer names beside its list and that are not in the list. */
   async readNamed(metadata: ListMetadata, listed: () => Ids, signal: AbortSignal): Promise<void> {
     if (!metadata.fields.some(namesOrders)) return;
     const before = LISTS.load(this.#context.store, this.#endpoint);
@@ -288,7 +292,7 @@ export class CompletenessCheck {
     await this.#save(before, learned, signal);
   }
 
-  /** For how long the batch, or batches with empty records and no other, have been served. */
+  /** How long this batch, or only batches with empty records, have been served, in milliseconds. */
   #waitedMs({ emptySince = {} }: LearnedMetadata, batch: string): number {
     const times = [batch, ANY_BATCH].map((key) => {
       const since = emptySince[key];
@@ -297,7 +301,7 @@ export class CompletenessCheck {
     return Math.max(...times);
   }
 
-  /** By the monotonic clock while the process lives. */
+  /** Measured on the monotonic clock while the process runs. */
   #passedMs(key: string, since: string, maxMs: number): number {
     const { clock } = this.#context;
     const beforeMs = Math.min(Math.max(clock.nowMs() - Date.parse(since), 0), maxMs);
@@ -307,18 +311,18 @@ export class CompletenessCheck {
     return clock.monotonicMs() - sinceMs;
   }
 
-  /** What shows that a page of changes does not hold all that are due. */
+  /** The fields which show that a page of changes lacks changes that are due. */
   findLacks(metadata: ListMetadata): readonly Lack[] {
     return findLacks(LISTS.load(this.#context.store, this.#endpoint), metadata);
   }
 
-  /** A page held all that was due. */
+  /** Call for a page with all changes that were due. */
   async learnWhole(metadata: ListMetadata, signal: AbortSignal): Promise<void> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
     await this.#save(learned, learnWhole(learned, metadata), signal);
   }
 
-  /** Whether a page says that another one follows. */
+  /** Whether a page states that another one follows. */
   saysMore(metadata: ListMetadata): boolean {
     return saysMore(LISTS.load(this.#context.store, this.#endpoint), metadata);
   }
@@ -345,14 +349,14 @@ function ignore(learned: LearnedMetadata, fields: readonly MetadataField[]): Lea
   return fields.length === 0 ? learned : ignoreFields(learned, fields.map(keyOf));
 }
 
-/** Whether something that the answers of an area say waits to be accepted. */
+/** Whether a contradiction in an area's answers waits to be accepted by a person. */
 export function isListDoubted(store: Store, area: string): boolean {
   if (area !== "orders" && area !== "updates") return false;
   const learned = LISTS.load(store, area);
   return acceptDoubted(learned) !== learned;
 }
 
-/** A person has looked at what the answers say. */
+/** A person has checked the answers. */
 export function acceptMetadata(store: Store, area: string): void {
   if (area !== "orders" && area !== "updates") return;
   const learned = LISTS.load(store, area);
@@ -360,7 +364,7 @@ export function acceptMetadata(store: Store, area: string): void {
   if (accepted !== learned) LISTS.save(store, area, accepted);
 }
 
-/** Nothing was missing although they said so. */
+/** Nothing was missing although these fields stated so. */
 export function acceptLacks(store: Store, keys: readonly string[]): void {
   LISTS.save(store, "updates", ignoreLacks(LISTS.load(store, "updates"), keys));
 }

@@ -1,6 +1,6 @@
 /*
- * The number of its lines that a record may say beside them, as `"items_count": 3`. Which member that is no configuration says: it is the
- * one by whose name it may count something, and that was the number of the lines in every former order. Pure.
+ * Records may contain the number of their lines, such as `"items_count": 3`. The configuration does not name this
+ * member: it is one whose name may mean a count, and which was equal to the number of lines in all former orders. Pure.
  */
 import type { OrderMapping, OrderValues } from "../records/order-mapping.ts";
 
@@ -11,16 +11,16 @@ interface Counted {
 }
 
 const COUNTING = /count|lines|items|positions|qty|quantity|size|length|number/i;
-/** Looked for before the record is read once more, which nearly none needs. */
+/** Checked before the record is parsed again, which is rarely necessary. */
 const MAY_COUNT =
   /"[^"\\]{0,40}(?:count|lines|items|positions|qty|quantity|size|length|number)[^"\\]{0,40}"\s*:\s*"?[1-9]/i;
 const WHOLE = /^[1-9]\d{0,3}$/;
-/** No order of a shop is larger, and reading one again costs as much as storing it. */
+/** Larger than any real order; parsing one again costs as much as storing it. */
 const TEXT_MAX = 1_000_000;
-/** So many former orders must have said the number of their lines. */
+/** Minimum number of former orders with such a member. */
 const FORMER_MIN = 3;
 
-/** The numbers beside the list of lines that may count it, and how long that is; undefined where it has none. */
+/** The numbers beside the list of lines that may be its length, and its actual length; undefined without a list. */
 function readCounts({
   text,
   mapping,
@@ -51,21 +51,24 @@ function memberOf(place: unknown, step: string | number): unknown {
   return typeof place === "object" && place !== null ? (place as Record<string | number, unknown>)[step] : undefined;
 }
 
-/** Whether a record may count more lines than it has. */
+/** Whether a record may count more lines than it contains. */
 export function lacksCounted(record: Counted): boolean {
   const read = readCounts(record);
   return read !== undefined && [...read.counts.values()].some((count) => count > read.size);
 }
 
-/** Whether a record counts the lines that it has, of which there are several: of one alone nothing may be missing in any trouble. */
+/**
+ * Whether a record correctly counts its lines. False for one line: a single line may be complete even during a fault.
+ */
 export function countsLines(record: Counted): boolean {
   const read = readCounts(record);
   return read !== undefined && read.size > 1 && [...read.counts.values()].includes(read.size);
 }
 
 /**
- * Whether what the record counts more of than it has are lines: its own former version and the other ones had as many.
- * @param former texts of stored orders of any shape: one in which the list does not stand there says nothing
+ * Whether the count that exceeds the record's lines is one of lines: in its former version and in other orders they
+ * were equal.
+ * @param former texts of stored orders; those without the list are ignored
  */
 export function isCounted(record: Counted, former: readonly { isOwn: number; text: string }[]): boolean {
   const read = readCounts(record);
@@ -78,7 +81,7 @@ export function isCounted(record: Counted, former: readonly { isOwn: number; tex
     if (count <= read.size) return false;
     const counting = others.filter((other) => other.counts.has(name));
     const isAlike = counting.every((other) => other.counts.get(name) === other.size);
-    // The same number in all of them may be anything, unless it is said to count.
+    // A number that is the same in all orders may mean anything, unless its name contains `count`.
     const differ = new Set(counting.map(({ size }) => size)).size > 1 || /count/i.test(name);
     return counting.length >= FORMER_MIN && isAlike && differ;
   });

@@ -1,7 +1,7 @@
 /*
- * What stands beside an empty list, and whether empty answers usually say so. No list of words covers every way to say
- * "not now": an answer with content that none had before is noticed, and moves nothing. What differs from answer to
- * answer, such as times, ids and counters, is no part of the form. Pure.
+ * The fields beside an empty list, and whether they are usual for empty answers. No list of words covers every way to
+ * say "not now": an answer with content that no empty answer had before is reported, and moves no position. Content
+ * that differs in each answer, such as times, ids and counters, is not part of the form. Pure.
  */
 
 import { kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
@@ -10,65 +10,65 @@ import { saysWell } from "../service/doubt-words.ts";
 import { isNothing } from "../service/error-words.ts";
 import { placeIn } from "./list-totals.ts";
 
-/** One thing beside an empty list. */
+/** One field beside an empty list. */
 export interface BesideEmpty {
   place: string;
-  /** Empty: nothing, or something that differs from answer to answer. */
+  /** Its content in general form. Empty: none, or content that differs in each answer. */
   says: string;
-  /** Where it says something: whether that counts at a place that stood there before, at a new one, or at both. */
+  /** Where it counts as unusual: at a place known from former empty answers, at a new place, or at both. */
   counts: "before" | "new" | "always";
 }
 
-/** What the empty answers of an endpoint say. */
+/** The fields of an endpoint's empty answers. */
 export interface UsualEmpty {
-  /** So many were read, up to {@link USUAL_TIMES}. */
+  /** The number of empty answers read, up to {@link USUAL_TIMES}. */
   times: number;
-  /** By place, what stood there; `*` for whatever it is. */
+  /** By place, the contents found there; `*` for any. */
   known: Readonly<Record<string, readonly string[]>>;
-  /** What came lately and is not usual. */
+  /** The current unusual form. */
   unusual?: UnusualForm;
 }
 
 interface UnusualForm {
-  /** Since when nothing else came, by this machine's clock. */
+  /** Since when no other answer was received, by this machine's clock. */
   since: string;
-  /** So often. */
+  /** How often it was received. */
   times: number;
-  /** So often something came, and then nothing in such a form again. */
+  /** How often records were received, followed by another empty answer in an unusual form. */
   proved: number;
-  /** Something has come since. */
+  /** Records were received since. */
   hasRecords: boolean;
   last: readonly BesideEmpty[];
 }
 
 export const NO_EMPTY: UsualEmpty = { times: 0, known: {} };
 
-/** As of the answers to POSTs (`answer-form.ts`). */
+/** The same as for answers to POSTs (`answer-form.ts`). */
 const USUAL_TIMES = 3;
-/** After a day of nothing else it is how the service answers now. */
+/** After a day without other answers, the form becomes usual. */
 const ADOPT_TIMES = 6;
 const ADOPT_MS = 24 * 3_600_000;
-/** The service that has delivered something in between so often works as it is. */
+/** A service that has delivered records in between so often works correctly. */
 const PROOFS = 3;
 
 const PLACES_MAX = 60;
 const DEPTH_MAX = 6;
 const NAME_MAX = 40;
-/** Of one place; more of them say nothing. */
+/** Contents of one place; with more, any content is usual. */
 const VALUES_MAX = 2;
 const ANY = "*";
 const WORDS_MAX = 60;
 const TEXT_BYTES = 1_200;
 const TOLD_MAX = 3;
 
-/** Numbers and words under such names are of the answer itself. */
+/** Numbers and words under such names differ in each answer. */
 const VARYING_NAME =
   /(?:ids?|uuid|guid|no|number|seq|sequence|ms|sec|seconds|time|date|ts|at|on|took|elapsed|duration|version|build|node|host|server|page|limit|offset|size|cursor|since|until|token|ip)$/;
 const MESSAGE_NAME = /^(?:message|msg|detail|details|reason|description|warning|notice|сообщение|причина|описание)$/;
 
 /**
- * @param skipped where the list stands, and whatever else the configuration reads
- * @param hideSecrets what is kept of a text would not be recognised as a secret any more
+ * @param skipped offsets of the list and of other values that the configuration reads
+ * @param hideSecrets applied here, because shortened texts could no longer be recognised as secrets
  */
 export function readBesideEmpty(
   bytes: Buffer,
@@ -81,7 +81,7 @@ export function readBesideEmpty(
     const { span, place, depth } = next;
     someMember(bytes, span, ({ key, value }) => {
       if (found.length >= PLACES_MAX) return true;
-      // A key of a record, a number or an id is another one in each answer.
+      // Keys with record keys, numbers or ids differ in each answer.
       if (skipped.has(value.start) || key.length > NAME_MAX || /\d{3}/.test(key)) return false;
       const at = placeIn(place, key);
       const name = key.replace(/[_\- .$@]/g, "").toLowerCase();
@@ -104,7 +104,7 @@ function readValue(
   const kind = kindOf(bytes, value);
   if (kind === "array")
     return skipBlanks(bytes, value.start + 1) === value.end - 1 ? QUIET : { says: "[…]", counts: "always" };
-  // A new member that is `false` proves nothing.
+  // A new member that is `false` is no evidence.
   if (kind === "boolean") return textOf(bytes, value) === "true" ? TRUE : { says: "false", counts: "before" };
   if (isNothing(bytes, value) || value.end - value.start > TEXT_BYTES) return QUIET;
   if (hideSecrets(textOf(bytes, value)) !== textOf(bytes, value)) return { says: "***", counts: "always" };
@@ -122,7 +122,7 @@ function readValue(
 const TRUE = { says: "true", counts: "always" } as const;
 const NONE: ReadonlySet<string> = new Set();
 
-/** What of an empty answer no empty answer said before. */
+/** The fields of an empty answer with content that no empty answer had before. */
 export function findUnusual({ times, known }: UsualEmpty, beside: readonly BesideEmpty[]): readonly BesideEmpty[] {
   if (times < USUAL_TIMES) return [];
   return beside.filter(({ place, says, counts }) => {
@@ -133,7 +133,7 @@ export function findUnusual({ times, known }: UsualEmpty, beside: readonly Besid
   });
 }
 
-/** An empty answer in a usual form. The same object where nothing is new. */
+/** Learns from an empty answer in a usual form. Returns the same object where nothing is new. */
 export function learnEmpty(usual: UsualEmpty, beside: readonly BesideEmpty[]): UsualEmpty {
   const { unusual, ...next } = withKnown(usual, beside);
   const times = Math.min(next.times + 1, USUAL_TIMES);
@@ -141,7 +141,7 @@ export function learnEmpty(usual: UsualEmpty, beside: readonly BesideEmpty[]): U
   return isNews ? { ...next, times } : usual;
 }
 
-/** An empty answer in another form. */
+/** Records an empty answer in an unusual form. */
 export function noteUnusual(usual: UsualEmpty, beside: readonly BesideEmpty[], at: string): UsualEmpty {
   const { since, times, proved, hasRecords } = usual.unusual ?? { since: at, times: 0, proved: 0, hasRecords: false };
   const unusual = {
@@ -154,19 +154,19 @@ export function noteUnusual(usual: UsualEmpty, beside: readonly BesideEmpty[], a
   return { ...usual, unusual };
 }
 
-/** Something has come. The same object where nothing is new. */
+/** Records that an answer with records was received. Returns the same object where nothing is new. */
 export function noteRecords(usual: UsualEmpty): UsualEmpty {
   const { unusual } = usual;
   return unusual === undefined || unusual.hasRecords ? usual : { ...usual, unusual: { ...unusual, hasRecords: true } };
 }
 
-/** Whether the service answers so now, whatever the meaning. */
+/** Whether the unusual form becomes usual, whatever it means. */
 export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
   if (unusual === undefined) return false;
   return unusual.proved >= PROOFS || (unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS);
 }
 
-/** What came lately is usual. The same object where nothing did. */
+/** Makes the unusual form usual. Returns the same object where there is none. */
 export function adoptUnusual(usual: UsualEmpty): UsualEmpty {
   const { unusual } = usual;
   return unusual === undefined ? usual : learnEmpty(usual, unusual.last);
@@ -185,7 +185,7 @@ function withKnown(usual: UsualEmpty, beside: readonly BesideEmpty[]): UsualEmpt
   return known === usual.known ? usual : { ...usual, known };
 }
 
-/** For a message, in no language: `warnings, code = er_lock_wait` */
+/** For a message, independent of language: `warnings, code = er_lock_wait` */
 export function describeBeside(beside: readonly BesideEmpty[]): string {
   return beside
     .slice(0, TOLD_MAX)

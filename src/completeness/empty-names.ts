@@ -1,38 +1,41 @@
 /*
- * Whether an answer without orders that names a batch is that batch, which waits to be confirmed, or how the service says
- * that there is nothing. What has a name is a batch, unless the service names its empty answers. Pure.
+ * Decides whether an answer without orders that names a batch is a batch to be confirmed, or the service's usual answer
+ * when there is nothing. An answer with a name is a batch, unless the service names its empty answers. Pure.
  */
 
 /** Names are digests. */
 export interface EmptyNames {
-  /** Whether empty answers usually have a name. Absent: it is not known. */
+  /** Whether empty answers usually have a name. Absent: unknown. */
   usual?: "none" | "named";
-  /** Empty answers without a name in a row, up to {@link UNNAMED_TIMES}. */
+  /** The number of consecutive empty answers without a name, up to {@link UNNAMED_TIMES}. */
   unnamed?: number;
-  /** The name that came last with nothing. */
+  /** The name of the last empty answer. */
   last?: string;
-  /** Orders under another name have come since. */
+  /** Orders under another name have been received since. */
   isPast?: true;
   /** Where each empty answer seems to have a new name: the first such names, up to {@link FIRST_MAX}. */
   first?: readonly string[];
-  /** A name came again after another one: batches wait by turns, and until orders come no name says that each is new. */
+  /**
+   * A name was received again after another one: several batches are served in turn. Until orders are received, a
+   * different name does not show that names are always new.
+   */
   isReturned?: true;
 }
 
 const UNNAMED_TIMES = 3;
 const FIRST_MAX = 5;
 
-/** An answer with orders was read. The same object where nothing is new. */
+/** Learns from an answer with orders. Returns the same object where nothing is new. */
 export function learnServedName(names: EmptyNames, name: string | undefined): EmptyNames {
   if (names.usual !== undefined || names.last === undefined) return names;
-  // Its orders came later: it was open.
+  // The batch was named before its orders were available.
   if (name === names.last) return { usual: "named" };
   return names.isPast ? names : { ...names, isPast: true };
 }
 
 /**
- * An answer without orders was read. The same object where nothing is new.
- * @param isConfirmed its name was confirmed as that of a batch, and it is served all the same
+ * Learns from an answer without orders. Returns the same object where nothing is new.
+ * @param isConfirmed its name was confirmed as that of a batch, and it is still served
  */
 export function learnEmptyName(names: EmptyNames, name: string | undefined, isConfirmed: boolean): EmptyNames {
   const { usual, last, isPast = false, isReturned, first } = names;
@@ -44,12 +47,12 @@ export function learnEmptyName(names: EmptyNames, name: string | undefined, isCo
   if (isConfirmed) return { usual: "named" };
   if (isReturned && !isPast) return names.unnamed === undefined ? names : { last: name, isReturned };
   if (last !== undefined && (last === name) === isPast)
-    // The same again and again, or a new one each time.
+    // Always the same name, or a new one each time.
     return isPast ? { usual: "named" } : { usual: "named", first: [last, name] };
   return last === name && names.unnamed === undefined ? names : { last: name };
 }
 
-/** What is new each time does not come again: two batches that have lost their orders are served by turns. */
+/** A name that is new each time does not return. Where one returns, two batches without orders are served in turn. */
 function learnFirst(names: EmptyNames, first: readonly string[], name: string): EmptyNames {
   if (first.at(-1) === name) return names;
   if (first.includes(name)) return { last: name, isReturned: true };

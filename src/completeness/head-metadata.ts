@@ -1,6 +1,6 @@
 /*
- * What the head of an answer says of its list: that it is a part, goes on elsewhere, or how many records there are. It is read
- * like what stands beside the list (`list-metadata.ts`). Pure.
+ * What the status and headers of an answer state about its list: that it is a part, that it continues elsewhere, or how
+ * many records there are. Treated like fields beside the list (`list-metadata.ts`). Pure.
  */
 
 import type { ServiceAnswer } from "../service/client.ts";
@@ -8,17 +8,17 @@ import type { MetadataField } from "./list-metadata.ts";
 
 export type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
 
-/** What is kept of the head of an answer whose body is kept; null where it says nothing of a list. */
+/** The head of an answer, as stored beside its body; null where it states nothing about a list. */
 export function headText({ status, listHeaders = {} }: AnswerHead): string | null {
   return status === 200 && Object.keys(listHeaders).length === 0 ? null : JSON.stringify({ status, listHeaders });
 }
 
-/** The head of a kept body; one of an earlier version was not kept. */
+/** The stored head of an answer. Earlier versions did not store it. */
 export function headOfText(text: string | null): AnswerHead {
   return text === null ? { status: 200 } : (JSON.parse(text) as AnswerHead);
 }
 
-/** The target of the first link that is one to the next page. */
+/** The target of the first link to a next page. */
 function linkIn(header: string): Pick<MetadataField, "link"> {
   const [, link] = /<([^>]*)>\s*(?:;[^,<]*)?;\s*rel="?[^";,]*\bnext\b/i.exec(header) ?? [];
   return link === undefined ? {} : { link };
@@ -26,12 +26,13 @@ function linkIn(header: string): Pick<MetadataField, "link"> {
 
 const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
 
-/** The last name of each place says what it is, as for a member of the body. */
+/** The last name of each place states the meaning, as for a member of the body. */
 export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): MetadataField[] {
   const fields: MetadataField[] = [];
   const add = (kind: MetadataField["kind"], place: string, says: boolean, isClear = true) =>
     fields.push({ kind, place, says, isClear });
-  // Accepted, a part, or not authoritative: of an empty list none says that there is nothing.
+  // 202, 203 or 206: accepted, not authoritative, or a part. With an empty list none of them means that there is
+  // nothing.
   if (status !== 200 && status !== 204) add("records", `HTTP.${status}`, true);
   if (status === 206 || listHeaders["content-range"] !== undefined) add("part", `${status}.partial`, true);
   for (const [name, value] of Object.entries(listHeaders)) {

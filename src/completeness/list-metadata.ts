@@ -1,4 +1,6 @@
-/* What an answer says beside its list of records: other records, counts, pages, and that there is more. Pure. */
+/*
+ * The fields beside the list of records in an answer: other records, counts, pages, and flags that there is more. Pure.
+ */
 
 import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import {
@@ -17,41 +19,43 @@ import { type OrderMapping, readRecordId, VALUE_FIELDS } from "../records/order-
 import { type BesideEmpty, readBesideEmpty } from "./empty-form.ts";
 import { placeIn, totalsOf } from "./list-totals.ts";
 
-/** `number`: of a name that says nothing; `ids`: a list of ids alone. */
+/** `number`: its name has no known meaning; `ids`: a list of ids only. */
 type FieldKind = "records" | "count" | "pages" | "more" | "part" | "omitted" | "number" | "ids";
 
-/** One thing beside the list. */
+/** One field beside the list. */
 export interface MetadataField {
   kind: FieldKind;
-  /** The names that lead to it: `meta.total`. */
+  /** The names that lead to it, such as `meta.total`. */
   place: string;
-  /** Whether it says that there is something; false where it says that there is nothing. */
+  /** Whether it states that there is something; false where it states that there is nothing. */
   says: boolean;
-  /** Of a count, or of pages. */
+  /** The value of a count or of a number of pages. */
   count?: number;
-  /** Its name and value mean nothing else, whatever the service. */
+  /** Its name and value are unambiguous for any service. */
   isClear: boolean;
-  /** Of records, a list of ids, and records that were left out: their ids. */
+  /** The ids in records, a list of ids, or records that were left out. */
   ids?: readonly string[];
-  /** So many elements of the list itself hold nothing. */
+  /** The number of elements of the list itself that have no content. */
   empty?: number;
-  /** Where it is the way to the next page, and a text. */
+  /** The link to the next page, where that is a text. */
   link?: string;
-  /** Of a page number before the last: what asks for the next page where no link does. */
+  /** For a page number before the last: the parameter that requests the next page where there is no link. */
   turn?: readonly [name: string, value: string];
-  /** The page that it speaks of is there, and could not be read. */
+  /** The page that it refers to exists, and could not be read. */
   isMissing?: true;
-  /** Of a number, or a count of items: the records themselves explain it. It is how many lines they have, or the sum of their quantities. */
+  /**
+   * For a number or a count of items: it equals the number of all lines of the records, or the sum of their quantities.
+   */
   isExplained?: true;
 }
 
 export interface ListMetadata {
   fields: readonly MetadataField[];
-  /** How many records the list holds. */
+  /** The number of records in the list. */
   size: number;
-  /** Ids in the list, where something beside it holds records too. */
+  /** The ids in the list, where a field beside it contains records too. */
   ids: ReadonlySet<string>;
-  /** What stands beside it where it is empty. */
+  /** The fields beside it where it is empty. */
   besideEmpty?: readonly BesideEmpty[];
 }
 
@@ -60,63 +64,63 @@ export const NO_METADATA: ListMetadata = { fields: [], size: 0, ids: new Set() }
 const FIELDS_MAX = 60;
 const DEPTH_MAX = 8;
 const PLACES_MAX = 5_000;
-/** The elements of a list that are looked at: records are alike. */
+/** The elements of a list that are examined: records are alike. */
 const ELEMENTS_MAX = 5;
 const IDS_MAX = 50;
-/** Orders that are named beside the list: more than a batch has. */
+/** The most orders named beside the list; more than a batch has. */
 const NAMED_MAX = 10_000;
-/** Of numbers without a known name. */
+/** The most numbers without a known name. */
 const NUMBERS_MAX = 30;
 const NAME_MAX = 60;
-/** In larger batches a number that counts lines has shown itself long before. */
+/** The largest batch that is examined for numbers of lines: such a number is known from smaller batches before. */
 const EXPLAINED_MAX = 1_000;
-/** Characters of a number and its quotes. */
+/** The most characters of a number, with its quotes. */
 const NUMBER_MAX = 9;
 const LINK_MAX = 4_000;
-/** Places that a message names. */
+/** The most places that a message names. */
 const TOLD_MAX = 3;
 
 /** Counts of what is in the answer. */
 const COUNT_NAME =
   /^(?:odata)?(?:num|number|n)?(?:of)?(?:orders?|updates?|changes?|records?|items?|rows?|results?)?(?:count|size|length|returned|found|waiting|pending|remaining|left|количество|найдено|осталось)(?:of)?(?:orders|updates|changes|records|items|rows|results)?$/;
-/** They may as well count everything that there is. */
+/** They may also count everything that exists. */
 const TOTAL_NAME =
   /^(?:(?:grand|overall)?total|totals?(?:count|size|records|items|rows|results|orders|updates|elements|pages)|(?:record|row|item|order|element)s?total|всего|итого)$/;
-/** They count the list that they stand beside, and not what waits. */
+/** They count the list beside them, not the waiting records. */
 const SIZE_NAME =
   /^(?:odata)?(?:num|number|n)?(?:of)?(?:orders?|records?|items?|rows?)?(?:count|size|length|returned|количество)$/;
-/** They count what does not stand in the list. */
+/** They count records that are not in the list. */
 const REST_NAME = /waiting|pending|remaining|left|осталось/;
-/** They may as well count the lines of the records. */
+/** They may also count the lines of the records. */
 const LINES_NAME = /items?|rows?/;
-/** They count the pages that all records would make, or name the last of them. */
+/** They count all pages, or name the last one. */
 const PAGES_NAME =
   /^(?:(?:num|number(?:of)?|count|total(?:of)?)?pages(?:count|total)?|(?:page|pages)count|lastpage|of|(?:всего)?страниц)$/;
-/** They say of themselves that the list is not whole. */
+/** They state that the list is incomplete. */
 const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|complete|whole|неполный|полный)$/;
-/** Where `false` says so. */
+/** For these, `false` does. */
 const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
-/** Beside the number of pages: which of them this is. */
+/** Beside the number of pages: the number of this page. */
 const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
-/** Of these names none asks for a page. */
+/** Those of them that are not parameters of a request. */
 const SHOWN_PAGE_NAME = /^(?:currentpage|pageindex)$/;
-/** They say what became of records that are not in the list. */
+/** They describe records that are not in the list. */
 const LEFT_OUT_NAME =
   /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|deferred|postponed|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено|отложено)$/;
-/** The way to the rest of this very list, in the standards that have one: OData, HAL, and what Google's interfaces made usual. */
+/** The link to the rest of the same list, in OData, HAL and Google's APIs. */
 const REST_PLACE = /(?:^|\.)(?:@?odata\.nextLink|_links\.next|nextPageToken)$/;
-/** They may as well speak of anything. */
+/** They may refer to anything. */
 const WARNING_NAME = /^(?:warnings?|notices?|предупреждения)$/;
-/** They say of themselves that something follows. */
+/** They state that more follows. */
 const MORE_FLAG =
   /^(?:(?:has|is|there(?:is|are)?)?(?:more|next)(?:page|pages|data|items|results|records|orders)?|truncated|istruncated|incomplete|естьеще|ещё|еще)$/;
-/** The way on, which some services always name. */
+/** The link to the next page, which some services always include. */
 const NEXT_NAME =
   /^(?:next(?:page|url|uri|link|href|cursor|token|offset|pagetoken|pageurl)?|(?:continuation|page)token|следующая(?:страница)?)$/;
 
 /**
- * @param ignored paths that the configuration reads: a position that is followed says nothing
- * @param head what the head of the answer says
+ * @param ignored paths that the configuration reads, such as a position that is followed
+ * @param head the fields of the answer's head
  */
 export function* readMetadataInSlices(
   bytes: Buffer,
@@ -198,11 +202,11 @@ interface Place {
   span: Span;
   place: string;
   depth: number;
-  /** It stands in a list, so that its numbers speak of one element. */
+  /** It is in a list, so that its numbers refer to one element. */
   isElement: boolean;
 }
 
-/** The ids of a list that holds ids alone, or records; undefined of any other list. */
+/** The ids of a list that contains only ids, or records; undefined for any other list. */
 function readIds(bytes: Buffer, elements: readonly Span[], mapping: OrderMapping): string[] | undefined {
   const [first] = elements;
   if (first === undefined) return undefined;
@@ -219,7 +223,7 @@ function readIds(bytes: Buffer, elements: readonly Span[], mapping: OrderMapping
   });
 }
 
-/** To what says by its name what they are, or to a field of their own. */
+/** Adds the ids to the field whose name states what they are, or else as a field of their own. */
 function addIds(fields: MetadataField[], place: string, ids: readonly string[]): void {
   const at = fields.findIndex((field) => field.place === place && (field.kind === "omitted" || field.kind === "ids"));
   const before = fields[at];
@@ -227,7 +231,7 @@ function addIds(fields: MetadataField[], place: string, ids: readonly string[]):
   else if (fields.length < FIELDS_MAX) fields.push({ kind: "ids", place, says: true, isClear: false, ids });
 }
 
-/** An element that holds nothing, `null`, `{}`, `[]` or `""`: perhaps an order that the service could not write. */
+/** An element without content, `null`, `{}`, `[]` or `""`: possibly an order that the service could not write. */
 export function isEmptyRecord(bytes: Buffer, element: Span): boolean {
   const { start, end } = element;
   const kind = kindOf(bytes, element);
@@ -256,7 +260,7 @@ function plainOf(key: string): string {
   return key.replace(/[_\- .$@]/g, "").toLowerCase();
 }
 
-/** The id of what looks like a record of the list, `""` where it has most of its fields and no id. */
+/** The id of a value that looks like a record of the list; `""` where it has most of the fields and no id. */
 function readAsRecord(bytes: Buffer, span: Span, mapping: OrderMapping): { id: string; isClear: boolean } | undefined {
   const id = readRecordId(bytes, span, mapping);
   const fields = VALUE_FIELDS.filter((field) => resolvePath(bytes, span, mapping.paths[field]).state !== "absent");
@@ -311,11 +315,11 @@ function readField(
     return { kind: "more", place, says: text === "true", isClear: text === "true" };
   if (!NEXT_NAME.test(name) && !MORE_FLAG.test(name)) return undefined;
   const isNothing = ["", "0", "null", "false", "none"].includes(text.toLowerCase());
-  // An object or a number may be anything; that it says nothing is worth knowing.
+  // An object or a number may mean anything; that it states nothing is used.
   return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false, ...linkOf(bytes, value) };
 }
 
-/** A link, or an object that holds one as `href` or `url`. */
+/** The link, or that in an object with `href` or `url`. */
 function linkOf(bytes: Buffer, value: Span): Pick<MetadataField, "link"> {
   if (kindOf(bytes, value) === "string") return { link: headOf(bytes, value, LINK_MAX) };
   let link: string | undefined;
@@ -328,7 +332,7 @@ function linkOf(bytes: Buffer, value: Span): Pick<MetadataField, "link"> {
   return link === undefined ? {} : { link };
 }
 
-/** May be the number of the records, whatever its name. */
+/** A number that may be that of the records, whatever its name. */
 function readNumber(bytes: Buffer, value: Span, place: string): MetadataField | undefined {
   if (kindOf(bytes, value) !== "number" && kindOf(bytes, value) !== "string") return undefined;
   if (value.end - value.start > NUMBER_MAX) return undefined;
@@ -337,7 +341,7 @@ function readNumber(bytes: Buffer, value: Span, place: string): MetadataField | 
   return { kind: "number", place, says: false, count: Number(text), isClear: false };
 }
 
-/** `page` 1 of `pages` 3. Where pages are counted from 0, the first of one is the last. */
+/** `page` 1 of `pages` 3. Where pages are counted from 0, this also fits page 0 of 1, which is the last. */
 function readPages(bytes: Buffer, object: Span, place: string): MetadataField | undefined {
   const found: { page?: number; turn?: string; number?: number; pages?: number; at?: string } = {};
   someMember(bytes, object, ({ key, value }) => {
@@ -352,7 +356,7 @@ function readPages(bytes: Buffer, object: Span, place: string): MetadataField | 
     return found.page !== undefined && found.pages !== undefined;
   });
   const { pages, at, turn = "page" } = found;
-  // Much else has a number.
+  // `number` has other meanings elsewhere.
   const page = found.page ?? (at?.endsWith("totalPages") ? found.number : undefined);
   if (page === undefined || pages === undefined || at === undefined) return undefined;
   const says = page === 0 ? pages > 1 : page < pages;
@@ -360,7 +364,7 @@ function readPages(bytes: Buffer, object: Span, place: string): MetadataField | 
   return { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks };
 }
 
-/** What says that records were left out of a batch: a list or an object that holds something, a number, a text. */
+/** Fields which state that records were left out of a batch: a list or an object with content, a number, a text. */
 function readLeftOut(
   bytes: Buffer,
   value: Span,
@@ -373,12 +377,12 @@ function readLeftOut(
   return { kind: "omitted", place, says, isClear, ...(REST_PLACE.test(place) && linkOf(bytes, value)) };
 }
 
-/** What identifies it in each answer. */
+/** Identifies the field in all answers of an endpoint. */
 export function keyOf({ kind, place }: MetadataField): string {
   return `${kind} ${place}`;
 }
 
-/** For a message, in no language: `data (records), meta.count = 2, has_more`. */
+/** For a message, independent of language: `data (records), meta.count = 2, has_more`. */
 export function describeFields(fields: readonly MetadataField[]): string {
   return fields
     .slice(0, TOLD_MAX)
@@ -390,7 +394,7 @@ export function describeFields(fields: readonly MetadataField[]): string {
     .join(", ");
 }
 
-/** Where the way on is followed, that there is one contradicts nothing. */
+/** Where the link to the next page is followed, it contradicts nothing. */
 export function withoutMore(answer: ListMetadata): ListMetadata {
   return { ...answer, fields: answer.fields.filter(({ kind }) => kind !== "more") };
 }
@@ -412,12 +416,12 @@ export function isSize({ kind, place }: MetadataField): boolean {
   return kind === "count" && SIZE_NAME.test(lastName(place));
 }
 
-/** Which of how many pages this is. */
+/** The number of this page and of all pages. */
 export function isPageNumber(field: MetadataField): boolean {
   return field.kind === "omitted" && isPages(field);
 }
 
-/** The way to the rest of the list, by a name that has no other meaning. */
+/** The link to the rest of the list, by an unambiguous name. */
 export function isRestLink({ kind, place }: MetadataField): boolean {
   return kind === "omitted" && REST_PLACE.test(place);
 }

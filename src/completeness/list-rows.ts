@@ -1,4 +1,4 @@
-/* What stands beside the lists of answers as a rule, by endpoint. */
+/* The stored usual fields beside the lists of answers, by endpoint. */
 
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
@@ -8,7 +8,9 @@ export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
 
 export const LISTS = new LearnedTopic<LearnedMetadata>("list", NOTHING_LEARNED);
 
-/** Inside a transaction: a batch was confirmed beside what may say that more was confirmed than was served. A person is told. */
+/**
+ * Call inside a transaction: a batch was confirmed although it may contain more than was served. A person is notified.
+ */
 export function saveShortBatch(store: Store, short: { at: string; what: string }): void {
   const learned = LISTS.load(store, "orders");
   LISTS.save(store, "orders", withShortBatch(learned, short));

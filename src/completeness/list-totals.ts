@@ -1,4 +1,7 @@
-/* What the records of a list have in all: a number beside the list that is one of these totals counts them, and not the records. Pure. */
+/*
+ * Totals over the records of a list. A number beside the list that is equal to one of these counts them, not the
+ * records. Pure.
+ */
 
 import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsInSlices, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
@@ -7,17 +10,17 @@ import { readOrderId } from "../answers/uuid.ts";
 
 const DEPTH_MAX = 8;
 const TOTALED_MAX = 200_000;
-/** Characters of a number and its quotes. */
+/** The most characters of a number, with its quotes. */
 const NUMBER_MAX = 13;
 const PLACE_MAX = 120;
 
-/** The name of a member. A key that is an id is another one in each answer. */
+/** The path of a member. A key that is an id differs in each answer, so it is generalized. */
 export function placeIn(place: string, key: string): string {
   const name = readOrderId(key) === undefined ? key : "*";
   return (place === "" ? name : `${place}.${name}`).slice(0, PLACE_MAX);
 }
 
-/** By the names that lead to it: elements of lists in the records, and numbers that are added up. */
+/** Totals by the names that lead to them: elements of nested lists, and sums of numbers. */
 export function* totalsOf(bytes: Buffer, root: Span, list: JsonPath): Slices<ReadonlySet<number>> {
   const found = resolvePath(bytes, root, list);
   const totals = new Map<string, number>();

@@ -1,7 +1,8 @@
 /*
- * What nearly every former order has and this record has not: where a table of the service does not answer, it gives `null`, `[]`, lines
- * without an article or fewer lines than it counts for every order. That is no statement about an order, until it was read so twice, ten minutes apart, while another one
- * was answered with it (`updates/lost-looks.ts`), or the service has said it for a day. SQL counts lines and names an index.
+ * Values that nearly every former order has and this record lacks. Where a table of the service is unavailable, it may
+ * send `null`, `[]`, lines without an article or fewer lines than it counts for every order. Such a record is held
+ * until it was read so twice, ten minutes apart, while another order had the value (`updates/lost-looks.ts`), or until
+ * the service has sent it for a day. SQL, because it counts lines and names an index.
  */
 import { onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
@@ -12,33 +13,37 @@ import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../reco
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 
 /**
- * The newest orders that are looked at, and how many of them in a hundred may be without what is to be missed. Where
- * many lack it, a few are enough. One that has lost it for good must not hide that all others lose it later.
+ * How many of the newest orders are compared, and the percentage of them that may lack a value that is expected. Where
+ * many lack it, few orders are enough; and one order that has lost it for good must not hide that all others lose it
+ * later.
  */
 const FORMER = [
   { limit: 10, withoutMax: 50 },
   { limit: 100, withoutMax: 10 },
 ] as const;
-/** The same of a single value, which some orders may lack in any shop. */
+/** The percentage for a single value, which some orders of any shop may lack. */
 const SINGLE_WITHOUT_MAX = 2;
-/** Fewer former orders say nothing of a single value. */
+/** With fewer former orders, a single value is not judged. */
 const SINGLE_FORMER_MIN = 5;
-/** So long a record without is held; then it counts. */
+/** How long a record without the value is held before it is accepted. */
 export const HELD_MS = 24 * 3_600_000;
-/** One without a single value: answers of another kind than the former ones may never have it. */
+/** The same for a single value: answers of another kind than the former ones may never have it. */
 const SINGLE_HELD_MS = 3_600_000;
 
 const MAIN_PARTS = ["status", "lines"] as const;
-/** Of lines with an article. */
+/** Values of lines with an article. */
 const LINE_VALUES = ["quantity", "price"] as const;
 const SINGLE_PARTS = ["number", "total", "currency", ...LINE_VALUES] as const;
 type ValuePart = (typeof MAIN_PARTS)[number] | (typeof SINGLE_PARTS)[number];
-/** `count`: the record counts more lines than it has. */
+/** `count`: the record counts more lines than it contains. */
 export type LostPart = ValuePart | "count";
 
 interface Former extends Record<ValuePart, number> {
   isOwn: number;
-  /** It was cancelled once, and a read of it is queued: it may be stored with the status alone of a change, and lack what it lacked when it was cancelled. */
+  /**
+   * It was cancelled, and a read of it is queued: it may have been stored from a change with the status alone, and lack
+   * what it lacked when it was cancelled.
+   */
   isOpened: number;
   source: OrderSource;
 }
@@ -46,9 +51,9 @@ interface Former extends Record<ValuePart, number> {
 export interface JudgedOrder {
   values: OrderValues;
   isCancelled: boolean;
-  /** The status is a number where those of the configuration are words, or the other way round: an enumeration that is written otherwise. */
+  /** The status is a number where the configured ones are words, or the reverse: an enumeration in another encoding. */
   isOddStatus: boolean;
-  /** Its JSON text and the paths in it. */
+  /** The record's JSON text, with the paths below. */
   text: string;
   mapping: Pick<OrderMapping, "paths">;
 }
@@ -61,17 +66,17 @@ const LACKS_SINGLE = [
   ...LINE_VALUES.map(LACKS_LINE_VALUE),
 ].join(", ");
 
-/** As {@link isNumber} has it. */
+/** The same as {@link isNumber}. */
 const IS_NUMBER = "(trim(status) NOT GLOB '*[^0-9.+-]*' OR lower(trim(status)) IN ('true', 'false'))";
 
-/** Whether a status is no word: a number, or a truth value. */
+/** Whether a status is a number, a boolean or empty. */
 export function isNumber(status: string): boolean {
   return /^([\d.+-]*|true|false)$/i.test(status.trim());
 }
 
 /**
- * What the newest orders and this one lack although they should have it.
- * @param areNumbers what their statuses should be; null: anything
+ * Loads which expected values the newest orders and this one lack, as 0 or 1.
+ * @param areNumbers the expected kind of their statuses; null: any
  */
 function loadFormer(store: Store, order: { orderId: string; limit: number; areNumbers: 0 | 1 | null }): Former[] {
   return store
@@ -99,15 +104,15 @@ function hasValue(values: PartValues, part: ValuePart): boolean {
   return part === "status" ? (values.status ?? "").trim() !== "" : values[part] !== null;
 }
 
-/** Whether a record has what another one lacks. */
+/** Whether a record has a value that another one lacks. */
 export function hasPart(order: Omit<JudgedOrder, "isCancelled">, part: LostPart): boolean {
   if (part === "status" && order.isOddStatus) return false;
   return part === "count" ? countsLines(order) : hasValue(order.values, part);
 }
 
-/** What the record lacks that an order has as a rule. */
+/** The values that the record lacks although orders usually have them. */
 export function findLacking({ isCancelled, ...record }: JudgedOrder): LostPart[] {
-  // Of a cancelled order, and of one that costs nothing, there may be nothing left.
+  // A cancelled order, or one without a total, may have no lines left.
   const mayLackLines = isCancelled || isNothing(record.values.total);
   const main: readonly ValuePart[] = mayLackLines ? ["status"] : MAIN_PARTS;
   const parts: readonly ValuePart[] = isCancelled ? main : [...main, ...SINGLE_PARTS];
@@ -115,13 +120,19 @@ export function findLacking({ isCancelled, ...record }: JudgedOrder): LostPart[]
   return isCancelled || !lacksCounted(record) ? lacking : [...lacking, "count"];
 }
 
-/** Whether an order loses something that it had, or lines without another total: the service may have to take that back. */
+/**
+ * Whether an order loses values that it had, or lines without a change of its total: possibly a temporary fault of the
+ * service.
+ */
 export function losesValues(stored: PartValues, values: PartValues): boolean {
   const isFewer = stored.lines.length > values.lines.length && stored.total === values.total;
   return isFewer || [...MAIN_PARTS, ...SINGLE_PARTS].some((part) => hasValue(stored, part) && !hasValue(values, part));
 }
 
-/** What the record lacks although nearly every former order has it, and this one had. Asks the database only where something is missing. */
+/**
+ * A value that the record lacks although it had it before or nearly every former order has it. Queries the database
+ * only where a value is missing.
+ */
 export function findLost(
   store: Store,
   order: JudgedOrder & { orderId: string; source: OrderSource },
@@ -145,7 +156,7 @@ function isUsual(
   if (part === "count") return false;
   if (former.some((each) => each.isOwn && each[part])) return true;
   if (part === "status" || part === "lines") return isIn(former, part, withoutMax);
-  // Answers of one kind may hold less than those of another.
+  // Answers of one kind may contain less than those of another.
   const alike = former.filter((each) => each.source === source);
   if (former.length < SINGLE_FORMER_MIN || isIn(alike, part, SINGLE_WITHOUT_MAX)) return true;
   return alike.length < SINGLE_FORMER_MIN && isIn(former, part, SINGLE_WITHOUT_MAX);
@@ -166,12 +177,12 @@ function wasCounted(store: Store, order: JudgedOrder & { orderId: string }): boo
   return isCounted(order, former);
 }
 
-/** A total of zero, or none. */
+/** Whether a total is zero or missing. */
 function isNothing(total: string | null): boolean {
   return total === null || Number(total.replace(",", ".")) === 0;
 }
 
-/** Whether records of the order have been held for so long that what one lacks counts. */
+/** Whether records of the order have been held long enough to be accepted without the value. */
 export function isHeldForLong(
   store: Store,
   { kind, part, orderId }: { kind: string; part: LostPart; orderId: string },
@@ -184,28 +195,31 @@ export function isHeldForLong(
   return since !== null && Date.parse(at) - Date.parse(since) >= heldMs;
 }
 
-/** When the order was first read without, beside another one with it, by the service's clock. */
+/** When the order was first read without the value while another one had it, by the service's clock. */
 export function loadFirstLook(store: Store, orderId: string): Moment | undefined {
   const row = findRow(store, lostValues, { orderId });
   return row === undefined ? undefined : momentOf(row.serviceDate);
 }
 
-/** A look of more than a day ago was of another trouble: this one takes its place. */
+/** Replaces the time of a read more than a day ago, which belongs to another fault. */
 export function saveFirstLook(store: Store, orderId: string, serviceDate: string): void {
   upsertRow(store, lostValues, { orderId, serviceDate }, { key: ["orderId"], set: ["serviceDate"] });
 }
 
-/** The order was answered otherwise, or what it lacks counts. */
+/** Call where the order has the value again, or was accepted without it. */
 export function deleteFirstLook(store: Store, orderId: string): void {
-  // Asked for every record, and nearly always in vain.
+  // Called for every record, and the table is nearly always empty.
   if (store.prepare("SELECT 1 FROM lost_values LIMIT 1").get() === undefined) return;
   deleteRows(store, lostValues, { orderId });
 }
 
-/** So long lies between the two looks that make a lack the order's own. */
+/** The minimum time between the two reads after which a missing value is accepted. */
 const LOOKS_APART_MS = 10 * 60_000;
 
-/** What a look at the service's time would be: it is in vain where the first was minutes ago, or no clock shows it. */
+/**
+ * Classifies a read at the service's time: `vain` where the first was less than ten minutes ago, or the time is
+ * unknown.
+ */
 export function judgeLook(first: Moment | undefined, serviceDate: string | undefined): "first" | "second" | "vain" {
   if (serviceDate === undefined) return "vain";
   const now = momentOf(serviceDate);

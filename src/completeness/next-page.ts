@@ -1,6 +1,6 @@
 /*
- * The next page of a batch, where an answer names one by a link: what a batch holds may go on there, and a confirm of it would cover that
- * unseen. Pure.
+ * The next page of a batch, where an answer links to one. The batch may continue there, and a confirm would cover
+ * records that were not read. Pure.
  */
 import {
   isPageNumber,
@@ -15,45 +15,47 @@ import {
 export type Query = readonly (readonly [string, string])[];
 
 export interface NextPage {
-  /** Undefined where its link leads elsewhere, and is not followed. */
+  /** Undefined where its link leads to another address, and is not followed. */
   query: Query | undefined;
-  /** Asks for the first page once more, where the link counts pages or records: whatever leaves one page moves up the next ones. */
+  /**
+   * Requests the first page again, where the link counts pages or records: when a record leaves a page, those of the
+   * next pages move forward.
+   */
   first: Query | undefined;
-  /** What names it. */
+  /** The fields that name it. */
   fields: readonly MetadataField[];
-  /** No link leads there, and the last page has this number, where the first one has 1. */
+  /** Without a link: the number of the last page, counted from 1. */
   last?: number | undefined;
 }
 
 /** All pages of a batch, once they are stored. */
 export interface BatchPages {
-  /** Records of them. */
+  /** The number of their records. */
   size: number;
-  /** How many pages they are. */
+  /** The number of pages. */
   count: number;
-  /** Literals of the ids of their records. */
+  /** The literals of their records' ids. */
   ids: ReadonlySet<string>;
-  /** What stands beside the lists of those that follow the first one, and how many of their records hold nothing. */
+  /** The fields beside the lists of all pages after the first, and the number of their records without content. */
   beside: readonly MetadataField[];
   empty: number;
   /** The page that follows is a batch of its own: numbers count more than this one. */
   isFollowed: boolean;
 }
 
-/** The next page of a batch could not be read. */
 export interface UnreadPage {
-  /** It is known to be there: a page was read before it, a link names it, or the service could not answer. */
+  /** It is known to exist: a page was read before it, a link names it, or the service could not answer. */
   isMissing: boolean;
 }
 
-/** @param queryOf what a link asks of the same address of the same service; undefined of what is no link */
+/** @param queryOf the query of a link to the same endpoint; undefined where it is no link */
 export function findNextPage(
   { fields, size }: ListMetadata,
   { asked, queryOf }: { asked: Query; queryOf: (link: string) => Query | "elsewhere" | undefined },
 ): NextPage | undefined {
   const pages = fields.flatMap(({ link, says }): NextPage[] => {
     const query = link === undefined || !says ? undefined : queryOf(link);
-    // The same request again brings the next batch, if anything.
+    // The same request again delivers the next batch, if any.
     if (query === undefined || (query !== "elsewhere" && isSame(query, asked))) return [];
     const named = fields.filter((field) => field.link === link || field.place === "link.next");
     if (query === "elsewhere") return [{ query: undefined, first: undefined, fields: named }];
@@ -62,7 +64,7 @@ export function findNextPage(
   return pages.find(({ query }) => query !== undefined) ?? turnPage({ fields, size }, asked) ?? pages[0];
 }
 
-/** Many services that number their pages name no link, and take the number of a page. */
+/** Many services that number their pages have no links, and accept a page number as a parameter. */
 function turnPage({ fields, size }: Pick<ListMetadata, "fields" | "size">, asked: Query): NextPage | undefined {
   const field = fields.find(({ says, turn }) => says && turn !== undefined);
   if (field?.turn === undefined) return undefined;
@@ -73,10 +75,13 @@ function turnPage({ fields, size }: Pick<ListMetadata, "fields" | "size">, asked
 
 const PAGE = /page|^pg?$/i;
 const OFFSET = /offset|skip|start|from/i;
-/** Names of how many there are on a page, and of the batch. */
+/** Parameters for the number of records on a page, and for the batch. */
 const OTHER = /size|limit|count|per_?page|top|take|batch/i;
 
-/** Where a number leads to the next page by an unknown name, the first one is what was asked at first. A cursor that is none leads to records. */
+/**
+ * Where a number under an unknown name leads to the next page, the first page is the original request. If it is in fact
+ * a cursor, that request still returns records.
+ */
 function queryOfFirst(next: Query, { asked, size }: { asked: Query; size: number }): Query | undefined {
   const numbers = next.filter(
     ([name, value]) =>
@@ -97,7 +102,7 @@ function isSame(one: Query, other: Query): boolean {
   return text(one) === text(other);
 }
 
-/** The answer as one of a batch that is not whole. */
+/** Marks the answer as one of an incomplete batch. */
 export function withNextPage(answer: ListMetadata, { fields }: NextPage, unread?: UnreadPage): ListMetadata {
   const own = fields.find(({ kind }) => kind === "omitted") ?? fields[0];
   const others = answer.fields.filter((field) => field !== own);
@@ -106,7 +111,10 @@ export function withNextPage(answer: ListMetadata, { fields }: NextPage, unread?
   return { ...answer, fields: [...others, ...named] };
 }
 
-/** The answer as the first one of a batch whose pages were all read: what stands beside their lists counts against all of them. */
+/**
+ * The answer as the first page of a batch whose pages were all read: the fields beside their lists apply to all of
+ * them.
+ */
 export function withPages(answer: ListMetadata, { fields }: NextPage, pages: BatchPages): ListMetadata {
   const { size, count, isFollowed } = pages;
   const beside = pages.beside.filter((field) => isPartFlag(field) || namesOrders(field) || isLeftOut(field));
@@ -115,7 +123,7 @@ export function withPages(answer: ListMetadata, { fields }: NextPage, pages: Bat
   const isRead = (field: MetadataField) =>
     fields.includes(field) ||
     (isPageNumber(field) && (field.count ?? 0) <= count) ||
-    // The head of each page says that it is one of several.
+    // The status of each page states that it is one of several.
     (isTotal && /^20\d\.partial$/.test(field.place));
   const judged = all.map((field) => (isRead(field) ? { ...field, says: false } : field));
   return { ...answer, size, fields: isFollowed ? judged.filter(({ count: number }) => number === undefined) : judged };

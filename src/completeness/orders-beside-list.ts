@@ -1,7 +1,7 @@
 /*
- * Orders that an answer names beside its list, in lists of ids or as records of another name. Those that are not known are read one by
- * one: whatever the service meant by naming them, a confirm covers nothing then that is not stored. Ids of which the service has no
- * order are something else. What was asked for is kept in memory alone; the reads themselves outlive a restart.
+ * Orders that an answer names beside its list, in lists of ids or as records under another name. Unknown ones are read
+ * one by one, so that a confirm covers nothing that is not stored, whatever their meaning. Ids that are no orders at
+ * the service have another meaning. The requested ids are kept in memory only; the queued reads survive a restart.
  */
 import { readOrderId } from "../answers/uuid.ts";
 import { commit } from "../pass/commit.ts";
@@ -12,10 +12,10 @@ import { isoTime } from "../platform/ports.ts";
 import { keyOf, type ListMetadata, type MetadataField, namesOrders } from "./list-metadata.ts";
 import { type LearnedMetadata, learnNaming } from "./plan-completeness.ts";
 
-/** In one answer; the rest with the next one. */
+/** Per answer; the rest is requested with the next one. */
 const ASKED_PER_ANSWER = 200;
 const ASKED_MAX = 20_000;
-/** An order whose change was left out is not read again before. */
+/** The minimum interval between reads of an order whose change was left out. */
 const AGAIN_MS = 3_600_000;
 
 interface NamedOrder {
@@ -25,15 +25,15 @@ interface NamedOrder {
 
 export interface Naming {
   learned: LearnedMetadata;
-  /** The answer, in which nothing counts as left out whose orders are stored. */
+  /** The answer, in which fields are settled whose orders are all stored. */
   answer: ListMetadata;
-  /** Lists of ids of which some are not known yet. */
+  /** Lists of ids of which some are unknown. */
   missing: readonly MetadataField[];
 }
 
 export class OrdersBesideList {
   readonly #context: JobContext;
-  /** Monotonic. */
+  /** By order id, on the monotonic clock. */
   readonly #asked = new Map<string, number>();
 
   constructor(context: JobContext) {
@@ -41,8 +41,8 @@ export class OrdersBesideList {
   }
 
   /**
-   * @param listed ids of the records of the list itself
-   * @param isChange the list holds changes: what was left out of it is read although its orders are stored
+   * @param listed the ids of the records in the list itself
+   * @param isChange the list contains changes: orders left out of it are read although they are stored
    */
   async find(
     { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
@@ -64,7 +64,7 @@ export class OrdersBesideList {
       const others = [...named.values()].filter(({ orderId }) => !own.has(orderId));
       const fresh = others.filter(({ orderId }) => !known.has(orderId));
       const areOrders = state !== undefined || fresh.length < named.size;
-      // What names no order from the first answer on names something else.
+      // A list in which none of the ids is an order in the first answer has another meaning.
       if (field.kind === "ids" && !areOrders && learned.sizeMax === undefined) {
         next = learnNaming(next, field, "free");
         continue;
@@ -81,13 +81,13 @@ export class OrdersBesideList {
     return { learned: next, answer: { ...answer, fields: judged }, missing: missing.filter(isIds) };
   }
 
-  /** Whether the service has been asked for each of these and has none. */
+  /** Whether each of these was requested from the service, and does not exist there. */
   #isSettled(unknown: readonly NamedOrder[]): boolean {
     const ids = unknown.map(({ orderId }) => orderId);
     return ids.every((id) => this.#asked.has(id)) && !(ids.length > 0 && loadAwaited(this.#context.store, ids));
   }
 
-  /** @param left orders that are stored, of which a change was left out */
+  /** @param left stored orders of which a change was left out */
   async #ask(unknown: readonly NamedOrder[], left: readonly NamedOrder[], signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const nowMs = clock.monotonicMs();

@@ -1,7 +1,7 @@
 /*
- * Whether an answer's list is complete, from what stands beside it ({@link ListMetadata}). Where the list is empty, or no page follows,
- * that may contradict it, and "nothing new" is then not what the service says. Some services always count the whole shop or always
- * name a next page: what is usual is learned. Pure.
+ * Decides whether an answer's list is complete, from the fields beside it ({@link ListMetadata}). Where the list is
+ * empty, or no page follows, a field may contradict that. Some services always count the whole shop or always link to a
+ * next page, so usual values are learned. Pure.
  */
 import { adoptUnusual, type UsualEmpty } from "./empty-form.ts";
 import type { EmptyNames } from "./empty-names.ts";
@@ -18,66 +18,84 @@ import {
 } from "./list-metadata.ts";
 
 interface KnownField {
-  /** `seen`: beside records. `falls`: it says "nothing" where there is nothing. `free`: it says something whatever the list holds. */
+  /**
+   * `seen`: beside records. `falls`: it states "nothing" where there is nothing. `free`: its value does not depend on
+   * the list.
+   */
   state: "new" | "seen" | "falls" | "free";
-  /** It contradicts an answer: a person may say that it means nothing. */
+  /** It contradicts an answer: a person may confirm that it has no meaning. */
   isDoubted?: true;
-  /** Of a count: in how many batches it was the number of the records, three at most; 0: in one it was another number. */
+  /**
+   * For a count: the number of batches in which it was equal to the number of records, up to three; 0: in one batch it
+   * was not.
+   */
   equal?: number;
-  /** It says that a batch is not whole: likewise. */
+  /** It states that a batch is incomplete: a person may confirm that it has no meaning. */
   isShort?: true;
-  /** Of a number without a known name: two different ones that it was, each that of the records. */
+  /** For a number without a known name: up to two different values at which it was equal to the number of records. */
   sizes?: readonly number[];
-  /** Of a count that was larger than the batch that came last. */
+  /** For a count that was larger than the last batch. */
   short?: ShortCount;
 }
 
-/** A count of records, or of all that waits: what becomes of it decides which. */
+/** A count of the batch's records or of all waiting records: how it changes shows which. */
 interface ShortCount {
   batch: string;
   count: number;
   size: number;
-  /** The batch was as large as any: the service may deliver no more at once. */
+  /** The batch was as large as any before: the service may have a limit. */
   isFull: boolean;
-  /** How often the number was another one while the batch was the same. */
+  /** How often the number changed while the batch was the same. */
   changes: number;
 }
 
-/** What is known of the answers of one endpoint. */
+/** What was learned about the answers of one endpoint. */
 export interface LearnedMetadata {
-  /** An empty list has been read. */
+  /** An empty list was received. */
   hasEmpty: boolean;
   known: Record<string, KnownField>;
-  /** Since when batches with empty records are served, by this machine's clock: by batch, and all of them without a whole one in between. */
+  /**
+   * Since when incomplete batches are served, by this machine's clock: by batch, and for all of them without a complete
+   * one in between.
+   */
   emptySince?: Readonly<Record<string, string>>;
-  /** Records of the largest batch. */
+  /** The number of records of the largest batch. */
   sizeMax?: number;
-  /** How empty answers usually look, and whether they name a batch. */
+  /** The usual form of empty answers, and whether they name a batch. */
   empty?: UsualEmpty;
   names?: EmptyNames;
-  /** Batches that were confirmed beside what may say that they held more, since a person was told: how many, and the last of them. */
+  /**
+   * Batches that were confirmed although they may contain more, since a person was last notified: their number, and the
+   * last one.
+   */
   short?: { batches: number; at: string; what: string };
 }
 
-/** The key of {@link LearnedMetadata.emptySince} for whatever batch it is. */
+/** The key of {@link LearnedMetadata.emptySince} for all batches. */
 export const ANY_BATCH = "any";
 const EMPTY_SINCE_MAX = 20;
 const KNOWN_MAX = 60;
 /** After so many batches a count is known to be that of the records. */
 const EQUAL_TIMES = 3;
-/** Before the first of them, one that is so much larger than the list counts something else: all orders, or the pages of a backlog. */
+/**
+ * Before the first such batch, a count larger than the list by this factor has another meaning: all orders, or the
+ * pages of a backlog.
+ */
 const FAR_LARGER_TIMES = 10;
 const FAR_LARGER_MIN = 100;
-/** One whose name says nothing, after so many, and two sizes of them. */
+/** The same for a number without a known name, which must also have had two different values. */
 const UNNAMED_EQUAL_TIMES = 5;
-/** No service is known that delivers no more than so many orders at once. */
+/** No service is known with a smaller limit of orders per answer. */
 const LIMIT_MIN = 10;
-/** A number that was another one so often beside the same batch is not that of its records, however small the batch. */
+/** A number that changed so often beside the same batch is not that of its records, however small the batch. */
 const CHANGES_MAX = 3;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A batch was served. One without empty records ends the time of those that had some. The same object where nothing is new. */
+/**
+ * Call for each batch; `hasEmpty`: it is incomplete. A complete batch ends the time of incomplete ones. Returns the
+ * same object where nothing is new.
+ */
 export function noteEmptyRecords(
   learned: LearnedMetadata,
   { batch, hasEmpty, at }: { batch: string; hasEmpty: boolean; at: string },
@@ -89,22 +107,23 @@ export function noteEmptyRecords(
   return { ...learned, emptySince: { ...Object.fromEntries(kept), [batch]: own ?? at, [ANY_BATCH]: any ?? at } };
 }
 
-/** What contradicts an empty list: the service has something, and it is not there. Empty where nothing does. */
+/** The fields that contradict an empty list. */
 export function findContradictions(learned: LearnedMetadata, { fields }: ListMetadata): readonly MetadataField[] {
   return fields.filter((field) => {
     if (!field.says) return false;
     const { state } = learned.known[keyOf(field)] ?? { state: "new" };
-    // Of an empty list no part is missing.
+    // These refer to a part of a list; an empty list has none.
     if (state === "free" || field.kind === "part" || field.kind === "omitted" || field.kind === "ids") return false;
-    // A name that no empty answer had before is another shape; at first sight only what is clear is one.
+    // A name that no empty answer had before contradicts the list; before any empty answer was received, only an
+    // unambiguous field does.
     return state === "falls" || field.isClear || (learned.hasEmpty && state === "new");
   });
 }
 
 /**
- * What says that a batch holds more records than its list shows, which a confirm of the whole batch would cover unseen: a flag, or a
- * count. Of a number without a known name that needs batches of which it was the size; of a count only that there was none of which it
- * was not.
+ * The fields which state that a batch contains more records than its list, so that a confirm of the batch would cover
+ * records that were not served: flags and counts. A number without a known name must have been equal to the size of
+ * batches before; a count must never have differed from it.
  */
 export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly MetadataField[] {
   if (size === 0) return [];
@@ -118,7 +137,7 @@ export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMe
   });
 }
 
-/** Whether a number that is larger than a list may be that of the records which the list should have. */
+/** Whether a number larger than the list may be the number of records that the list should have. */
 function countsRecords(field: MetadataField, known: KnownField | undefined, size: number): boolean {
   const { equal } = known ?? {};
   if (field.kind === "number")
@@ -130,21 +149,25 @@ function countsRecords(field: MetadataField, known: KnownField | undefined, size
   return equal !== undefined || count < FAR_LARGER_MIN || count < FAR_LARGER_TIMES * size;
 }
 
-/** Whether a count was the number of the records in so many batches, and in all of them. */
+/** Whether a count was equal to the number of records in enough batches, and in all of them. */
 function isLearned(known: KnownField | undefined): boolean {
   return (known?.equal ?? 0) >= EQUAL_TIMES;
 }
 
-/** Whether a field of {@link findShortfall} may as well count all that waits, of which the service delivers a part at a time. */
+/**
+ * Whether a field of {@link findShortfall} may also count all waiting records, of which the service delivers a part at
+ * a time.
+ */
 export function mayCountWaiting({ known }: LearnedMetadata, field: MetadataField): boolean {
   if (isPageNumber(field)) return field.isMissing !== true;
   return field.kind === "number" || (field.kind === "count" && !(isSize(field) && isLearned(known[keyOf(field)])));
 }
 
 /**
- * For how long, in milliseconds, a batch beside such a field, or only such batches, must have been served before they count as whole all the
- * same. The service may be one that counts all that waits and delivers no more at once, or one that cannot write all its records.
- * `Infinity` where the batch is known to hold more: a confirm would lose what did not come, so only a person may say that it does not.
+ * How long, in milliseconds, a batch beside such a field, or only such batches, must have been served before they are
+ * treated as complete. The service may count all waiting records and have a limit, or may be unable to write some of
+ * its records. `Infinity` where the batch is known to contain more: a confirm would lose the rest, so only a person may
+ * accept it.
  */
 export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, field: MetadataField): number {
   if (field.empty !== undefined || field.kind === "number") return HOUR_MS;
@@ -153,12 +176,15 @@ export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, fiel
   return mayBeLimit(learned, answer) ? HOUR_MS : DAY_MS;
 }
 
-/** Whether the batch of such fields may be all that the service delivers at once. */
+/** Whether a batch of this size may be the most that the service delivers at once. */
 function mayBeLimit({ sizeMax = 0 }: LearnedMetadata, { size }: Pick<ListMetadata, "size">): boolean {
   return size >= Math.max(sizeMax, LIMIT_MIN);
 }
 
-/** Compares counts that were larger than their batch with what came of them: one that moves meanwhile, or goes on, counts what waits. */
+/**
+ * Follows counts that were larger than their batch: one that changes while the batch stays, or continues with the next
+ * batch, counts waiting records.
+ */
 export function learnShort(learned: LearnedMetadata, answer: ListMetadata, batch: string): LearnedMetadata {
   let next = learned;
   const shortfall = findShortfall(learned, answer);
@@ -189,16 +215,19 @@ function continueShort(
   return { ...before, count, changes: before.changes + Number(count !== before.count) };
 }
 
-/** What says that more records are due than an answer holds. */
+/** A field which states that more records are due than an answer contains. */
 export interface Lack {
   key: string;
-  /** So many there are at least. */
+  /** The minimum number of records that are due. */
   atLeast: number;
-  /** It was the number of the records of a page that held all of them. */
+  /** The field was equal to the number of records of a complete page, or is unambiguous. */
   isTrusted: boolean;
 }
 
-/** Counts, flags of a part, and links to a next page that say that a page of changes does not hold all that are due. Without those known to mean else. */
+/**
+ * Counts, flags and links to a next page which state that a page of changes lacks changes that are due. Fields known to
+ * have another meaning are left out.
+ */
 export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly Lack[] {
   return fields.flatMap((field) => {
     const key = keyOf(field);
@@ -213,11 +242,11 @@ export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetada
   });
 }
 
-/** A page that held all that was due: counts of something else show themselves. */
+/** Learns from a page with all changes that were due: a count that differs has another meaning. */
 export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetadata): LearnedMetadata {
   let next = learned;
   for (const field of fields) {
-    // One that names a next page behind the last one always does.
+    // A link to a next page on the last page has no meaning.
     const isLink = field.kind === "more" && field.says;
     if (size === 0 || !(isLink || (field.count !== undefined && (field.kind === "count" || field.kind === "pages"))))
       continue;
@@ -230,15 +259,15 @@ export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetad
   return next;
 }
 
-/** These say something whatever there is. */
+/** Marks these fields as independent of the list. */
 export function ignoreFields(learned: LearnedMetadata, keys: readonly string[]): LearnedMetadata {
   const ignored = keys.map((key) => [key, { ...learned.known[key], state: "free" as const, equal: 0 }] as const);
   return { ...learned, known: { ...learned.known, ...Object.fromEntries(ignored) } };
 }
 
 /**
- * Nothing was missing although they said so, and they mean nothing from now on. What was left out may have been known by other ways: a count that was
- * that of a whole page goes on counting.
+ * Marks these fields as independent of the list, because nothing was missing. A count that was equal to the number of
+ * records of a complete page is kept: its missing records may have been received in other ways.
  */
 export function ignoreLacks(learned: LearnedMetadata, keys: readonly string[]): LearnedMetadata {
   return ignoreFields(
@@ -247,12 +276,15 @@ export function ignoreLacks(learned: LearnedMetadata, keys: readonly string[]): 
   );
 }
 
-/** What is known of a place whose ids are, or are not, those of orders. */
+/** Records whether the ids at a place are those of orders. */
 export function learnNaming(learned: LearnedMetadata, field: MetadataField, state: "seen" | "free"): LearnedMetadata {
   return field.kind === "ids" ? withState(learned, field, state) : learned;
 }
 
-/** A batch was read. What contradicts it is kept for a person's word, and teaches nothing. */
+/**
+ * Learns from a batch. Fields that contradict it are kept until a person accepts them, and nothing is learned from
+ * them.
+ */
 export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): LearnedMetadata {
   if (answer.size === 0) return learned;
   const short = findShortfall(learned, answer);
@@ -264,7 +296,7 @@ export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): Lear
       continue;
     }
     if (field.kind === "omitted" && !short.includes(field)) {
-      // What warns from the first answer on says nothing of a batch. What was found to mean nothing stays so.
+      // A warning in the very first batch has no meaning for batches. A field found to have no meaning stays so.
       if (next.known[keyOf(field)]?.equal !== 0) next = withState(next, field, field.says ? "free" : "falls");
       continue;
     }
@@ -283,7 +315,7 @@ function isCount(field: MetadataField): boolean {
   return field.kind === "count" && !isPages(field);
 }
 
-/** Of most numbers nothing is kept: they never were that of the records. */
+/** Nothing is stored for most numbers: they were never equal to the number of records. */
 function learnNumber(
   learned: LearnedMetadata,
   field: MetadataField,
@@ -311,21 +343,21 @@ function withKnown(learned: LearnedMetadata, field: MetadataField, known: KnownF
   return { ...learned, known: { ...learned.known, [keyOf(field)]: known } };
 }
 
-/** Whether a page says clearly that another one follows, and not whatever there is. */
+/** Whether a page states clearly that another one follows. */
 export function saysMore({ known }: LearnedMetadata, { fields }: ListMetadata): boolean {
   return fields.some(
     (field) => field.kind === "more" && field.says && field.isClear && known[keyOf(field)]?.state !== "free",
   );
 }
 
-/** What says on the last page that there is more, and said that there is none on former last pages. */
+/** The fields which state on the last page that there is more, and did not on former last pages. */
 export function findMoreAfterEnd(learned: LearnedMetadata, { fields }: ListMetadata): readonly MetadataField[] {
   return fields.filter(
     (field) => field.kind === "more" && field.says && learned.known[keyOf(field)]?.state === "falls",
   );
 }
 
-/** An answer was read. The same object where nothing is new. */
+/** Learns from an answer. Returns the same object where nothing is new. */
 export function learnMetadata(
   learned: LearnedMetadata,
   answer: ListMetadata,
@@ -349,7 +381,7 @@ function learnBesideRecords(learned: LearnedMetadata, { fields, size, ids }: Lis
   for (const field of fields) {
     const { state, isDoubted } = learned.known[keyOf(field)] ?? { state: "new" };
     if (!field.says || state === "free" || field.kind === "omitted" || field.kind === "ids") continue;
-    // The same records in two lists are one list that moves to another name; others are something else.
+    // The same records in two lists are one list that is being renamed; other records have another meaning.
     const isElse =
       field.kind === "records"
         ? !field.ids?.some((id) => ids.has(id))
@@ -360,10 +392,11 @@ function learnBesideRecords(learned: LearnedMetadata, { fields, size, ids }: Lis
   return next;
 }
 
-/** After this answer nothing follows. */
+/** Learns from an answer after which nothing follows. */
 function learnEnd(learned: LearnedMetadata, { fields, size }: ListMetadata): LearnedMetadata {
   let next = learned;
-  // A flag that says "no" means what it says. A count of 0 does so only after it was more: a new shop has no orders at all.
+  // A flag that is false is reliable. A count of 0 is reliable only after it was larger: a new shop has no orders at
+  // all.
   for (const field of fields) {
     if (field.kind === "omitted") continue;
     if (field.says || (size > 0 && field.kind !== "more")) continue;
@@ -395,7 +428,7 @@ function withState(learned: LearnedMetadata, field: MetadataField, state: KnownF
   return { ...learned, known: { ...learned.known, [key]: { state, ...(isDoubted ? { isDoubted } : {}), ...kept } } };
 }
 
-/** These contradict an answer. */
+/** Marks these fields as contradicting an answer. */
 export function doubtFields(learned: LearnedMetadata, fields: readonly MetadataField[]): LearnedMetadata {
   let next = learned;
   for (const field of fields) {
@@ -406,7 +439,7 @@ export function doubtFields(learned: LearnedMetadata, fields: readonly MetadataF
   return next;
 }
 
-/** A person says that what contradicted the answers means nothing. */
+/** A person has confirmed that the fields which contradicted the answers have no meaning. */
 export function acceptDoubted(learned: LearnedMetadata): LearnedMetadata {
   const { empty } = learned;
   const adopted = empty === undefined ? empty : adoptUnusual(empty);
