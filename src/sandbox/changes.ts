@@ -12,7 +12,7 @@ interface Change {
   readonly version: OrderVersion;
 }
 
-/** From where the feed is asked: a moment, or the place that an earlier answer named. */
+/** The start of the requested changes: a time, or a cursor from an earlier answer. */
 type Since = { readonly us: number } | { readonly seq: number };
 
 const CURSOR = /^cursor-(\d+)$/;
@@ -29,7 +29,7 @@ function usesCursor(options: SandboxOptions): boolean {
   return options.updates.next !== null && options.updates.nextForm === "cursor";
 }
 
-/** Every change that the feed could list, before `since` is applied. */
+/** All changes that the feed can list, before `since` is applied. */
 function* allChanges(site: Site): Generator<Change> {
   const { scope, history, created } = site.options.updates;
   for (const order of site.book.all()) {
@@ -40,7 +40,7 @@ function* allChanges(site: Site): Generator<Change> {
   }
 }
 
-/** What a list shows that is written later than the orders themselves. */
+/** The versions to list, where the feed lags behind the orders. */
 function listed(versions: readonly OrderVersion[], { options, now }: Site): readonly OrderVersion[] {
   const { lagMs, lagStamp } = options.updates;
   if (lagMs === 0) return versions;
@@ -50,14 +50,14 @@ function listed(versions: readonly OrderVersion[], { options, now }: Site): read
   return shown.map((version) => ({ ...version, timestampUs: later(version.timestampUs) }));
 }
 
-/** Whether a change is due. A change that appears late has an old timestamp, so only a cursor is sure to find it. */
+/** Whether a change is due. A change that is listed late has an old timestamp, so only a cursor finds it reliably. */
 function isDue({ version }: Change, since: Since, options: SandboxOptions): boolean {
   if (options.updates.stuck === "same-page") return true;
   if ("seq" in since) return version.seq > since.seq;
   return options.updates.boundary === "inclusive" ? version.timestampUs >= since.us : version.timestampUs > since.us;
 }
 
-/** The oldest due changes, or the newest: by timestamp, or by the order in which they were made where cursors are handed out. */
+/** The oldest or newest due changes: by timestamp, or by sequence where the service issues cursors. */
 function duePage(since: Since, site: Site): { page: Change[]; total: number } {
   const { options } = site;
   if (options.updates.stuck === "empty") return { page: [], total: 0 };
@@ -73,7 +73,7 @@ function byId(a: Change, b: Change): number {
   return a.order.id < b.order.id ? -1 : a.order.id > b.order.id ? 1 : a.version.seq - b.version.seq;
 }
 
-/** What stands beside the list. */
+/** The counts beside the list. */
 function countsOf(total: number, { options, book }: Site): Property[] {
   const { pageLimit, counts } = options.updates;
   if (counts === "none") return [];
@@ -100,14 +100,14 @@ function sorted(page: readonly Change[], site: Site): readonly Change[] {
   }
 }
 
-/** The JSON text of the next `since`: past the page, or what was asked where the page is empty. */
+/** The JSON text of the next `since`: after the page, or the requested one where the page is empty. */
 function nextText(page: readonly Change[], asked: string, options: SandboxOptions): string {
   const last = page.at(-1)?.version;
   if (last === undefined) return JSON.stringify(asked);
   return usesCursor(options) ? `"cursor-${last.seq}"` : writeTimestamp(last.timestampUs, options);
 }
 
-/** GET /orders/updates: the changes since a moment, at most a page of them. */
+/** GET /orders/updates: the changes since a time, at most one page. */
 export function planUpdates(query: string, site: Site): Plan {
   const { options } = site;
   const asked = new URLSearchParams(query).get("since");

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** A value of unknown origin as its schema has it. Throws TypeError that names what does not fit, and where. */
+/** Parses a value with its schema. Throws TypeError with the place and cause of the first mismatch. */
 export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

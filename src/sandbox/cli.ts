@@ -5,15 +5,15 @@ import { defaultOptions, mergeOptions, type SandboxOptionsPatch } from "./option
 import { seededRandom } from "./random.ts";
 import { startSandbox } from "./start-sandbox.ts";
 
-/** Entries that `/_sandbox/ledger` shows at least; one that runs for weeks must not grow for ever. */
+/** The minimum number of entries kept for `/_sandbox/ledger`; without a limit, memory would grow for weeks. */
 const LEDGER_ENTRIES = 10_000;
 
 export interface RunSandboxOptions {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** The same seed makes the same orders. */
+  /** The same seed generates the same orders. */
   readonly seed: number;
-  /** 0 for none but those made through `/_sandbox/orders`. */
+  /** 0: only orders created through `/_sandbox/orders`. */
   readonly ordersPerMinute: number;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -39,7 +39,7 @@ function effectText(entry: LedgerEntry): string {
   }
 }
 
-/** Control characters in a hostile path or status must not reach the terminal. */
+/** Escapes control characters in paths and statuses for the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{C}/gu, "?");
 }
@@ -62,7 +62,7 @@ async function readSwitches(file: string | undefined): Promise<SandboxOptionsPat
   }
 }
 
-/** Serves until the signal; orders come in by themselves. Rejects on a taken port or wrong switches. */
+/** Serves until the signal and generates orders meanwhile. Rejects where the port is in use or a switch is invalid. */
 export async function runSandbox(run: RunSandboxOptions): Promise<void> {
   const random = seededRandom(run.seed);
   const sandbox = await startSandbox({

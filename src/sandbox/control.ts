@@ -71,8 +71,8 @@ function route(service: SandboxService, request: SandboxRequest): SandboxRespons
 }
 
 /**
- * The control endpoint, for curl and for tests of the whole program: it changes the model, never the ledger. Requests
- * that a web page makes are refused, since any page open on the same machine could send them.
+ * The control endpoint, for curl and for tests of the whole program. It changes the model, never the ledger. Requests
+ * from web pages are refused, because any page open on the same machine could send them.
  */
 export function controlOf(service: SandboxService): (request: SandboxRequest) => SandboxResponse | undefined {
   return (request) => {

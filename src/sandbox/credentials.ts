@@ -2,7 +2,7 @@ import { answerText, type Plan, refuse, type SandboxRequest } from "./messages.t
 import type { SandboxOptions } from "./options.ts";
 import type { Area } from "./routes.ts";
 
-/** The one pair that both areas accept. */
+/** The credentials that both areas accept. */
 export interface Credentials {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -14,8 +14,8 @@ function basicPair(header: string | undefined): string | undefined {
 }
 
 /**
- * The refusal that a request without the right credentials gets, or undefined. Imports go by X-Client-ID and
- * X-Client-Secret alone, the 1C endpoints by HTTP Basic alone.
+ * The refusal of a request without valid credentials, or undefined. Imports accept only X-Client-ID and
+ * X-Client-Secret, the 1C endpoints only HTTP Basic.
  */
 export function refuseCredentials(
   area: Area,

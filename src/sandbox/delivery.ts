@@ -2,7 +2,7 @@ import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Delivery, SandboxResponse } from "./messages.ts";
 
-/** How often dripped bytes are written at most; a slower drip writes one byte at a time. */
+/** The minimum interval between writes of a dripped answer; a slower drip writes one byte at a time. */
 const DRIP_INTERVAL_MS = 50;
 const ENDLESS_PIECE = Buffer.alloc(16 * 1024, " ");
 
@@ -11,7 +11,7 @@ function headersOf(response: SandboxResponse): Record<string, string> {
   return bodyless ? { ...response.headers } : { ...response.headers, "content-length": String(response.body.length) };
 }
 
-/** The whole answer as bytes, for faults that fall into its head. */
+/** The whole answer as bytes, for faults that affect its head. */
 function answerBytes(response: SandboxResponse): Buffer {
   const headers = Object.entries({ ...headersOf(response), connection: "close" });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -19,7 +19,7 @@ function answerBytes(response: SandboxResponse): Buffer {
   return Buffer.concat([Buffer.from(head, "latin1"), response.body]);
 }
 
-/** Sends answers, with their faults, and keeps its timers so that closing leaves nothing behind. */
+/** Sends answers with their faults, and tracks its timers so that closing stops them. */
 export class Deliverer {
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -27,7 +27,7 @@ export class Deliverer {
     const { delivery } = response;
     const { socket } = out;
     if (delivery.kind === "later") {
-      // A late effect happens whether or not its client still waits.
+      // A late effect happens whether or not the client still waits.
       this.after(delivery.ms, () => this.deliver(out, delivery.complete()));
     } else if (socket !== null && !socket.destroyed) {
       this.transmit(out, socket, response, delivery);
@@ -64,7 +64,7 @@ export class Deliverer {
     }
   }
 
-  /** Forgets everything that was still to be sent. */
+  /** Cancels everything that was still to be sent. */
   stop(): void {
     for (const timer of this.timers) clearTimeout(timer);
     this.timers.clear();
@@ -127,7 +127,7 @@ export class Deliverer {
     step(0);
   }
 
-  /** The body and then white space, as fast as the client reads, until it goes away. */
+  /** Sends the body and then white space, as fast as the client reads, until it disconnects. */
   private endless(out: ServerResponse, response: SandboxResponse): void {
     out.writeHead(response.status, { ...response.headers });
     out.write(response.body);

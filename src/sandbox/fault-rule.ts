@@ -7,9 +7,9 @@ const status = z.int().min(200).max(599);
 /** Of the body, or of the whole answer, head included. */
 const part = z.enum(["body", "answer"]).optional();
 
-/** What a fault does to an answer. */
+/** The effect of a fault on an answer. */
 const ACTIONS = [
-  /** Another status; the body is `{"error": …}` unless given. */
+  /** Another status; the body is `{"error": …}` by default. */
   z.strictObject({
     kind: z.literal("status"),
     status,
@@ -18,16 +18,19 @@ const ACTIONS = [
   }),
   z.strictObject({ kind: z.literal("reset") }),
   z.strictObject({ kind: z.literal("hang") }),
-  /** `before`: the effect itself comes late, also when the client has given up; `after`: only the answer does. */
+  /**
+   * `before`: the effect itself is late, and happens even if the client has disconnected; `after`: only the answer is
+   * late.
+   */
   z.strictObject({ kind: z.literal("delay"), ms: count }),
-  /** So many bytes, then the connection is closed. */
+  /** Closes the connection after so many bytes. */
   z.strictObject({ kind: z.literal("cut"), bytes: count, of: part }),
   z.strictObject({ kind: z.literal("drip"), bytesPerSecond: z.number().positive(), of: part }),
-  /** 200 with a page of a captive portal. */
+  /** 200 with the page of a captive portal. */
   z.strictObject({ kind: z.literal("html") }),
-  /** The answer, then white space for ever. */
+  /** The answer, then endless white space. */
   z.strictObject({ kind: z.literal("endless") }),
-  /** The answer compressed though nobody asked; with `bombBytes`, so many spaces instead. */
+  /** The answer compressed without being requested; with `bombBytes`, so many spaces instead. */
   z.strictObject({ kind: z.literal("gzip"), bombBytes: count.optional() }),
   z.strictObject({ kind: z.literal("redirect"), to: z.string(), status: status.optional() }),
   z.strictObject({ kind: z.literal("raw"), body: z.string(), contentType: z.string(), status: status.optional() }),
@@ -41,14 +44,13 @@ const MATCH = z.strictObject({
   method: z.string().optional(),
   path: z.enum(REQUEST_KINDS).optional(),
   feed: z.enum(FEEDS).optional(),
-  /** The id of one order, for requests that name it in their path. */
+  /** The id of an order, for requests with it in their path. */
   order: z.string().optional(),
 });
 
 /**
- * One rule. Of the rules that match a request, the first that was added applies, so many `times` (1 unless said), after
- * letting `skip` matching requests pass. `before` (unless said): the effect does not happen; `after`: it does, and the
- * answer is lost or changed.
+ * One rule. The first matching rule applies to a request, `times` times (1 by default), after `skip` matching requests.
+ * `before` (default): the effect does not happen; `after`: it does, and the answer is lost or changed.
  */
 const RULE = z.strictObject({
   match: MATCH.optional(),
@@ -61,7 +63,7 @@ const RULE = z.strictObject({
 export type FaultAction = z.infer<typeof ACTION>;
 export type FaultRule = z.infer<typeof RULE>;
 
-/** A rule of unknown origin, checked. Throws TypeError that names the property. */
+/** Parses a rule. Throws TypeError that names the invalid property. */
 export function readFaultRule(value: unknown): FaultRule {
   return checked(RULE, value);
 }

@@ -3,7 +3,7 @@ import { type FaultAction, type FaultRule, readFaultRule } from "./fault-rule.ts
 import type { Delivery, SandboxResponse } from "./messages.ts";
 import type { Route } from "./routes.ts";
 
-/** A fault that was chosen for one request. */
+/** The fault selected for one request. */
 export interface TakenFault {
   readonly ruleId: number;
   readonly when: "before" | "after";
@@ -17,12 +17,12 @@ interface StoredRule {
   skip: number;
 }
 
-/** The rules by which requests go wrong. */
+/** The fault rules in force. */
 export class Faults {
   private rules: StoredRule[] = [];
   private lastId = 0;
 
-  /** Adds a rule at the end and returns its number. Throws TypeError on one that makes no sense. */
+  /** Adds a rule at the end and returns its number. Throws TypeError where it is invalid. */
   add(described: FaultRule): number {
     const rule = readFaultRule(described);
     const left = rule.times === "forever" ? Number.POSITIVE_INFINITY : (rule.times ?? 1);
@@ -43,7 +43,7 @@ export class Faults {
     return this.rules.map(({ id, rule, left }) => ({ ...rule, id, times: Number.isFinite(left) ? left : "forever" }));
   }
 
-  /** The fault for a request, if any; counts it as used. */
+  /** The fault for a request, if any. Counts as one use of its rule. */
   take(method: string, route: Route): TakenFault | undefined {
     for (const stored of this.rules) {
       const { match = {} } = stored.rule;
@@ -67,7 +67,7 @@ const HEADER_BYTES = 100_000;
 const HEADER_PIECE = 7000;
 const BOMB_PIECE = 16 * 1024 * 1024;
 
-/** A gzip stream of so many spaces; members may follow one another, so the memory stays small. */
+/** A gzip stream of so many spaces, built from repeated members so that it needs little memory. */
 function gzipBomb(bytes: number): Buffer {
   const pieces: Buffer[] = [];
   const piece = gzipSync(Buffer.alloc(Math.min(bytes, BOMB_PIECE), " "));
@@ -99,7 +99,7 @@ function deliveryOf(action: FaultAction): Delivery {
   }
 }
 
-/** The answer as a fault leaves it: other content, or the same content that travels badly. */
+/** The answer with a fault applied: other content, or another delivery. */
 export function distort(response: SandboxResponse, action: FaultAction): SandboxResponse {
   const { date } = response.headers;
   const kept = date === undefined ? {} : { date };
@@ -132,14 +132,14 @@ export function distort(response: SandboxResponse, action: FaultAction): Sandbox
   }
 }
 
-/** Whether a client may have read the true answer in full under this fault. */
+/** Whether a client may have received the true answer in full under this fault. */
 export function arrivesWhole(action: FaultAction | undefined): boolean {
   if (action === undefined) return true;
   if (action.kind === "gzip") return action.bombBytes === undefined;
   return action.kind === "delay" || action.kind === "drip" || action.kind === "big-headers";
 }
 
-/** Whether a fault puts another body in the place of the true one. */
+/** Whether a fault replaces the true body. */
 export function replacesBody(action: FaultAction | undefined): boolean {
   return action !== undefined && ["status", "html", "redirect", "raw"].includes(action.kind);
 }

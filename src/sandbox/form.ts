@@ -8,7 +8,7 @@ export interface FormPart {
   readonly body: Buffer;
 }
 
-/** The parts of a `multipart/form-data` body, or what is wrong with it in words. */
+/** The parts of a `multipart/form-data` body, or an error text. */
 export function readForm(contentType: string, body: Buffer): readonly FormPart[] | string {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
@@ -53,13 +53,13 @@ function unescaped(text: string): string {
   return text.replaceAll("%22", '"').replaceAll("%0D", "\r").replaceAll("%0A", "\n");
 }
 
-/** How the ledger and the site keep a file: what it was, not its bytes. */
+/** How the ledger and the site store a file: its description, not its bytes. */
 export function fileText(bytes: Buffer, more: { name?: string | undefined; type?: string } = {}): string {
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return JSON.stringify({ ...more, size: bytes.length, sha256 });
 }
 
-/** A form as the JSON text of a record: fields as texts, the file by what it was. */
+/** A form as the JSON text of a record: fields as texts, the file as its description. */
 export function recordOfForm(parts: readonly FormPart[]): string {
   const members = parts.map(({ name, fileName, type, body }) => {
     const text =
@@ -69,7 +69,7 @@ export function recordOfForm(parts: readonly FormPart[]): string {
   return `{${members.join(",")}}`;
 }
 
-/** The bytes of a base64 text, with or without `data:…;base64,` before it; undefined for anything else. */
+/** The bytes of a base64 text, with or without the prefix `data:…;base64,`; undefined for anything else. */
 export function bytesOfBase64(text: string): Buffer | undefined {
   const plain = text.replace(/^data:[^,]*;base64,/, "");
   const bytes = Buffer.from(plain, "base64");

@@ -6,23 +6,23 @@ import { orderText, pathOf, writtenId } from "./order-text.ts";
 import { emptyAnswer, readBody, type Site, shuffleOf } from "./site.ts";
 
 interface Batch {
-  /** The JSON literal of its id; null where batches have none. */
+  /** The JSON literal of its id; null where batches have no ids. */
   id: string | null;
   orders: StoredOrder[];
-  /** Those that have left it since its first page was served. */
+  /** Orders that have left the batch since its first page was served. */
   readonly left: StoredOrder[];
   handedOutAtMs: number;
-  /** When it was handed out first, and how many names had been given by then. */
+  /** When it was first delivered, and how many names had been given by then. */
   readonly begunAtMs: number;
   readonly namesBefore: number;
-  /** By the service's clock; undefined: it has its orders as they are now. */
+  /** On the service's clock; undefined: it contains the current versions of its orders. */
   readonly formedAtMs: number | undefined;
   confirmed: boolean;
-  /** It holds no orders, and is a batch all the same. */
+  /** A batch without orders. */
   readonly isEmpty: boolean;
 }
 
-/** Odd numbers above 2 to the 53rd, which no JavaScript number can hold. */
+/** Odd numbers above 2^53, which a JavaScript number cannot represent. */
 const FIRST_HUGE_ID = 9_007_199_254_740_993n;
 
 function batchIdLiteral(index: number, kind: SandboxOptions["batchIdKind"]): string | null {
@@ -38,7 +38,7 @@ function batchIdLiteral(index: number, kind: SandboxOptions["batchIdKind"]): str
   }
 }
 
-/** Two spellings of the same string are one id; a number is its literal. */
+/** A string id in normal form, so that different escapes are equal; a number keeps its literal. */
 function literalOf(node: JsonNode): string {
   return node.kind === "string" ? JSON.stringify(node.value) : node.text;
 }
@@ -55,14 +55,14 @@ function idLiteral(order: StoredOrder, options: SandboxOptions): string | undefi
   }
 }
 
-/** An order as a batch has it that was formed then: at least its first version. */
+/** The order with its versions up to that time; at least the first one. */
 function orderAt(order: StoredOrder, formedAtMs: number | undefined): StoredOrder {
   if (formedAtMs === undefined) return order;
   const last = order.versions.findLastIndex(({ madeAtMs }) => madeAtMs <= formedAtMs);
   return { ...order, versions: order.versions.slice(0, Math.max(last, 0) + 1) };
 }
 
-/** What stands where the list does, about its records. */
+/** The properties about the records, beside the list. */
 function besideList(orders: readonly StoredOrder[], size: number, options: SandboxOptions): Property[] {
   const at = (name: string, value: unknown): Property[] => [
     { path: [...options.shape.batch.slice(0, -1), name], text: JSON.stringify(value) },
@@ -87,7 +87,7 @@ function besideList(orders: readonly StoredOrder[], size: number, options: Sandb
   }
 }
 
-/** What leads to the next page of the batch that was handed out as that one; null on its last page. And its numbers. */
+/** The link to the next page of the batch with index `place`, null on its last page; and the page numbers. */
 function nextPage(
   { place, page, orders }: { place: number; page: number; orders: number },
   { batchPages: { size, link, numbers }, shape }: SandboxOptions,
@@ -99,37 +99,43 @@ function nextPage(
   return [at("next", next), ...(numbers ? counts.map(([name, number]) => at(name, String(number))) : [])];
 }
 
-/** What a confirm names, after its form has been read. */
+/** What a confirm names, once its form has been checked. */
 type Named = { readonly batches: readonly Batch[]; readonly orders: readonly StoredOrder[]; readonly known: boolean };
 
-/** GET /orders and POST /orders/confirm: which orders are handed out when, and what is confirmed. */
+/** GET /orders and POST /orders/confirm: the delivery and confirmation of batches. */
 export class HandOuts {
   private readonly site: Site;
   private batches: Batch[] = [];
-  /** A queue: what is handed out goes to its end, so that its turn comes again also where the service's clock is set back. */
+  /**
+   * A queue: a delivered batch moves to the end, so that every batch is delivered again even if the service's clock is
+   * set back.
+   */
   private open: Batch[] = [];
   private readonly byId = new Map<string, Batch>();
   private names = 0;
-  /** Batches without orders that were not handed out yet. */
+  /** The number of batches without orders that were not delivered yet. */
   private emptyOnes = 0;
-  /** Orders by the id as it stood in a served record, which in an invalid record may be anything. */
+  /** Orders by the id in a served record; in an invalid record it may be any value. */
   private readonly byWrittenId = new Map<string, StoredOrder>();
 
   constructor(site: Site) {
     this.site = site;
   }
 
-  /** Before the next new orders a batch comes that has none. */
+  /** Adds a batch without orders, delivered before the next new orders. */
   addEmpty(): void {
     this.emptyOnes += 1;
   }
 
-  /** Whether a batch without orders waits to be handed out or confirmed. */
+  /** Whether a batch without orders waits to be delivered or confirmed. */
   get hasEmpty(): boolean {
     return this.emptyOnes > 0 || this.open.some(({ isEmpty }) => isEmpty);
   }
 
-  /** Batches of after that moment were never formed: their names are given again, and what was not confirmed waits. */
+  /**
+   * Removes the batches delivered after that time: their names are given again, and their unconfirmed orders wait
+   * again.
+   */
   restore(atMs: number): void {
     const lost = this.batches.filter(({ begunAtMs }) => begunAtMs > atMs);
     if (lost.length === 0) return;
@@ -173,7 +179,7 @@ export class HandOuts {
     };
   }
 
-  /** A later page of a batch that was handed out. */
+  /** A page after the first of a delivered batch. */
   private planPage(batch: Batch, { size, page }: { size: number; page: number }): Plan {
     const { options } = this.site;
     if (page === 2 && batch.left.length < options.batchPages.leaves) batch.left.push(...batch.orders.splice(0, 1));
@@ -223,7 +229,7 @@ export class HandOuts {
     return this.oldestOpen(this.site.now() - wait) ?? this.newBatch();
   }
 
-  /** The open batch that stands first in the queue, with what of it is still to be confirmed; of those handed out no later than `untilMs`. */
+  /** The first open batch in the queue that was delivered no later than `untilMs`, with its unconfirmed orders. */
   private oldestOpen(untilMs = Number.POSITIVE_INFINITY): { batch: Batch; orders: StoredOrder[] } | undefined {
     const waits = (order: StoredOrder) => !order.deleted && !order.confirmed;
     const batch = this.open.find(
@@ -283,7 +289,7 @@ export class HandOuts {
     this.site.book.dropWaiting();
   }
 
-  /** What the body names, by the form that is switched on; a plan when the body has another form. */
+  /** What the body names in the configured form; a refusal where it has another form. */
   private named(body: JsonNode): Named | Plan {
     const { options } = this.site;
     const noIds = options.batchIdKind === "none" || options.shape.batch.length === 0;

@@ -3,27 +3,27 @@ import type { AddressInfo } from "node:net";
 import { Deliverer } from "./delivery.ts";
 import type { SandboxRequest, SandboxResponse } from "./messages.ts";
 
-/** More than any sane request; a larger one is refused before the model gets it. */
+/** Larger requests are refused before the model receives them. */
 const BODY_BYTES_MAX = 512 * 1024 * 1024;
 const CONNECTIONS_MAX = 256;
-/** Longer than any client keeps an idle connection, so that a reused one is never closed under a request. */
+/** Longer than any client keeps an idle connection, so that a reused one is never closed during a request. */
 const KEEP_ALIVE_MS = 120_000;
 
 export interface HttpServerOptions {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Answers what is not the service's own, such as the control endpoint; undefined passes the request on. */
+  /** Answers requests that are not for the service, such as the control endpoint; undefined passes the request on. */
   readonly control?: ((request: SandboxRequest) => SandboxResponse | undefined) | undefined;
   readonly handle: (request: SandboxRequest) => SandboxResponse;
-  /** Called when a request has arrived, before it has any effect, and awaited. */
+  /** Called and awaited for each request, before its effect. */
   readonly onRequest?: ((request: SandboxRequest) => void | Promise<void>) | undefined;
-  /** Called after the effect (before it where a fault makes it late), before anything is sent, and awaited. */
+  /** Called and awaited after the effect (before it where a fault delays it), before anything is sent. */
   readonly onAnswer?: ((request: SandboxRequest, response: SandboxResponse) => void | Promise<void>) | undefined;
 }
 
 export interface RunningServer {
   readonly port: number;
-  /** Ends all connections and everything that was still to be sent. */
+  /** Closes all connections and cancels everything that was still to be sent. */
   readonly close: () => Promise<void>;
 }
 
@@ -70,11 +70,11 @@ function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-/** Serves on loopback only. An exception in the model or in a hook is answered as 500 with its message. */
+/** Serves on loopback only. An exception in the model or in a hook is answered with 500 and its message. */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningServer> {
   const deliverer = new Deliverer();
   const server = createServer((message, out) => {
-    // The service's own clock writes the Date header, or leaves it out.
+    // The model sets the Date header, or omits it.
     out.sendDate = false;
     answer(message, out, options, deliverer).catch((error: unknown) => {
       const text = error instanceof Error ? error.message : String(error);

@@ -6,7 +6,7 @@ import { readBody, type Site } from "./site.ts";
 
 type ImportEffect = Effect & { kind: "import" };
 
-/** The key under which the site holds a record: its key properties as a JSON array; numbers keep their literal. */
+/** The key of a record on the site: its key properties as a JSON array; numbers keep their literals. */
 export function importKey(...parts: readonly (string | number)[]): string {
   return JSON.stringify(parts);
 }
@@ -15,7 +15,7 @@ interface ImportRecord {
   readonly key: string;
   readonly sku: string;
   readonly text: string;
-  /** The key properties with their JSON text, for the answer. */
+  /** The key properties as JSON text, for the answer. */
   readonly named: string;
   readonly problem: string | undefined;
 }
@@ -26,7 +26,7 @@ function keyPart(record: JsonNode, property: string): string {
   return node.kind === "string" ? JSON.stringify(node.value) : node.text;
 }
 
-/** The record's text with its file as size and SHA-256; undefined where what stands for the file is no base64. */
+/** The record's text with its file replaced by size and SHA-256; undefined where the file is not base64. */
 function textWithoutFile(record: JsonNode, property: string | null): string | undefined {
   const node = property === null ? undefined : nodeAt(record, [property]);
   if (node?.kind !== "string" || record.kind !== "object") return record.text;
@@ -58,7 +58,7 @@ function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportReco
   return { key: `[${parts.join(",")}]`, sku, text: text ?? record.text, named, problem };
 }
 
-/** Answers that count inside an object. */
+/** Answers with counts inside an object. */
 const COUNTED: Partial<Record<SandboxOptions["importAnswer"], (all: number, good: number) => object>> = {
   stats: (total, success) => ({ ok: true, stats: { total, success, error: total - success } }),
   summary: (received, imported) => ({ success: true, summary: { received, imported, failed: received - imported } }),
@@ -75,7 +75,7 @@ const COUNTED: Partial<Record<SandboxOptions["importAnswer"], (all: number, good
 
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
 
-/** What is on the site: the newest accepted record of each key, by feed. */
+/** The content of the site: the newest accepted record of each key, by feed. */
 export class ImportedFeeds {
   private readonly site: Site;
   private readonly records = new Map<Feed, Map<string, string>>(FEEDS.map((feed) => [feed, new Map()]));
@@ -84,17 +84,17 @@ export class ImportedFeeds {
     this.site = site;
   }
 
-  /** The record texts as they were accepted, by `importKey`. */
+  /** The accepted record texts by `importKey`. */
   of(feed: Feed): Map<string, string> {
     return this.records.get(feed) ?? new Map();
   }
 
-  /** The site holds these again, and nothing else. */
+  /** Replaces the site's records of a feed with these. */
   restore(feed: Feed, records: ReadonlyMap<string, string>): void {
     this.records.set(feed, new Map(records));
   }
 
-  /** POST of a feed, with the subscription and the credentials already checked. */
+  /** POST of a feed, after the subscription and the credentials were checked. */
   plan(request: SandboxRequest, feed: Feed): Plan {
     const { limits, imports } = this.site.options;
     const feedOptions = imports[feed];
@@ -127,7 +127,7 @@ export class ImportedFeeds {
     return this.judge([readRecord(readJson(recordOfForm(parts)), feed, this.site)], feed, imports[feed]);
   }
 
-  /** Refuses the request or its bad records, as `reject.how` says, and plans to accept the rest. */
+  /** Refuses the request or its bad records, as configured in `reject.how`, and plans to accept the rest. */
   private judge(records: readonly ImportRecord[], feed: Feed, feedOptions: ImportOptions): Plan {
     const { how } = this.site.options.reject;
     const bad = records.filter((each) => each.problem !== undefined && !this.isEchoed(each, feed));
@@ -151,7 +151,7 @@ export class ImportedFeeds {
     return { ...answer, effect, commit: () => this.accept(effect, feedOptions) };
   }
 
-  /** Undefined where the answer says something of each record. */
+  /** Undefined where the answer reports each record. */
   private acceptance(accepted: number, changed: number, bad: readonly ImportRecord[]): Plan | undefined {
     if (bad.length > 0 && this.site.options.reject.how !== "said") {
       const errors = bad.map(({ named, problem }) => `{${named},"message":${JSON.stringify(problem)}}`);
@@ -221,13 +221,13 @@ export class ImportedFeeds {
     }
   }
 
-  /** It is there already, as it was sent. */
+  /** The record is already stored unchanged. */
   private isEchoed(record: ImportRecord, feed: Feed): boolean {
     const { reject, importAnswer } = this.site.options;
     return reject.how === "said" && importAnswer === "echo" && this.echoOf(record, feed) === record.text;
   }
 
-  /** A record as it is now: one that was not taken as it was before, or with nothing of it. */
+  /** The record as stored now: a refused one in its former version, or without values. */
   private echoOf({ key, text, problem }: ImportRecord, feed: Feed): string {
     if (problem === undefined) return text;
     return this.of(feed).get(key) ?? text.replace(/:\d[\d.]*(?=[,}])/g, ":0");

@@ -1,6 +1,6 @@
 /**
- * JSON that keeps its literals. `JSON.parse` turns `9007199254740993` into another number and `0.250` into `0.25`;
- * the sandbox judges whether such text survived, so it reads spans of the text and writes text.
+ * JSON nodes that keep their literals. `JSON.parse` would round `9007199254740993` and turn `0.250` into `0.25`, and
+ * the sandbox checks whether such text was preserved.
  */
 export type JsonNode =
   | { readonly kind: "object"; readonly text: string; readonly entries: readonly (readonly [string, JsonNode])[] }
@@ -11,10 +11,10 @@ export type JsonNode =
 const DEPTH_MAX = 200;
 const SPACE = /[ \t\n\r]*/y;
 const LITERAL = /[^,\]}\s]+/y;
-/** Long plain runs without a branch: a base64 image is one string of megabytes. */
+/** Matches long plain runs without a branch: a base64 image is one string of megabytes. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
 
-/** Walks text that `JSON.parse` has already accepted, so it needs no errors of its own but depth. */
+/** Scans text that `JSON.parse` has accepted, so its only error is excessive depth. */
 class Scanner {
   private at = 0;
   private readonly text: string;
@@ -58,14 +58,14 @@ class Scanner {
     this.members("}", () => {
       const key = this.string().value;
       this.take(SPACE);
-      this.at++; // the colon
+      this.at++;
       entries.push([key, this.node(depth + 1)]);
     });
     return { kind: "object", text: this.text.slice(start, this.at), entries };
   }
 
   private members(close: string, member: () => void): void {
-    this.at++; // the opening bracket
+    this.at++;
     this.take(SPACE);
     while (this.text[this.at] !== close) {
       if (this.text[this.at] === ",") this.at++;
@@ -77,13 +77,13 @@ class Scanner {
   }
 }
 
-/** Reads JSON text into nodes that keep their own text. Throws SyntaxError. */
+/** Parses JSON text into nodes that keep their own text. Throws SyntaxError. */
 export function readJson(text: string): JsonNode {
   JSON.parse(text);
   return new Scanner(text).node(0);
 }
 
-/** The node at a path of object keys (the last of equal keys, as JSON.parse has it), or undefined. */
+/** The node at a path of object keys (the last of equal keys, as in JSON.parse), or undefined. */
 export function nodeAt(node: JsonNode, path: readonly string[]): JsonNode | undefined {
   let found: JsonNode | undefined = node;
   for (const key of path) {
@@ -93,7 +93,7 @@ export function nodeAt(node: JsonNode, path: readonly string[]): JsonNode | unde
   return found;
 }
 
-/** One property to write: where it stands and its JSON text. */
+/** A property to write: its path and its JSON text. */
 export interface Property {
   readonly path: readonly string[];
   readonly text: string;
@@ -108,7 +108,7 @@ function writeBranch(branch: Branch): string {
   return `{${members.join(",")}}`;
 }
 
-/** Writes an object out of properties at paths; those with a common beginning share their objects. */
+/** Writes an object with properties at paths; properties with a common prefix share their objects. */
 export function writeObject(properties: readonly Property[]): string {
   const root: Branch = new Map();
   for (const { path, text } of properties) {

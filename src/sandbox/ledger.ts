@@ -1,14 +1,14 @@
 import type { Effect, Feed, RequestKind, ServedRecord } from "./messages.ts";
 
-/** One request and what came of it. Headers and credentials are never kept. */
+/** One request and its result. Headers and credentials are not stored. */
 export interface LedgerEntry {
-  /** From 1, in the order in which effects happened. */
+  /** From 1, in the order of the effects. */
   readonly seq: number;
-  /** The service's clock when the effect happened, in milliseconds; under a late effect this is after `arrivedAt`. */
+  /** The service's clock at the time of the effect, in milliseconds; after `arrivedAt` where the effect was late. */
   readonly at: number;
   readonly arrivedAt: number;
   readonly method: string;
-  /** The path as it was sent, without the query. */
+  /** The path as sent, without the query. */
   readonly path: string;
   readonly query: string;
   readonly kind: RequestKind;
@@ -17,23 +17,23 @@ export interface LedgerEntry {
   readonly status: number | null;
   /** Null where the text is over 1 MB. */
   readonly requestBody: string | null;
-  /** As it was sent, a fault's own body included; null where nothing was sent or the text is over 1 MB. */
+  /** As sent, including a body replaced by a fault; null where nothing was sent or the text is over 1 MB. */
   readonly responseBody: string | null;
-  /** Ids of the orders whose records the client may have read in full, in their order. */
+  /** The ids of the orders whose records the client may have received in full, in their order. */
   readonly servedIds: readonly string[];
-  /** What the request did; null where it did nothing or a fault kept it from doing it. */
+  /** The effect of the request; null where it had none or a fault prevented it. */
   readonly effect: Effect | null;
-  /** The kind of the fault, and whether it came before or after the effect. */
+  /** The kind of the fault, and whether it was applied before or after the effect. */
   readonly faultApplied: string | null;
 }
 
-/** What the service has of a request when it records it. */
+/** An entry before the ledger adds its number. */
 export interface LedgerDraft extends Omit<LedgerEntry, "seq" | "servedIds"> {
   readonly served: readonly ServedRecord[];
 }
 
 export interface LedgerOptions {
-  /** How many entries are kept; the oldest are dropped beyond it. Without it all are, with every version served. */
+  /** The number of entries to keep; without it, all entries and all served versions are kept. */
   readonly limit?: number;
   readonly onEntry?: (entry: LedgerEntry) => void;
 }
@@ -50,7 +50,7 @@ function addVersion(versions: Map<string, string[]>, record: ServedRecord, keep:
   versions.set(record.orderId, texts.slice(-keep));
 }
 
-/** Everything that was asked and answered. It only grows; tests and simulations judge the bridge by it. */
+/** All requests and answers, append-only. Tests and simulations check the bridge against it. */
 export class Ledger {
   private readonly options: LedgerOptions;
   private kept: LedgerEntry[] = [];
@@ -80,7 +80,7 @@ export class Ledger {
       responseBody: bounded(draft.responseBody),
     };
     this.kept.push(entry);
-    // Dropping in large pieces keeps the cost of each request constant.
+    // Entries are dropped in large pieces, so that the cost of each request stays constant.
     if (this.kept.length > limit * 2) this.kept = this.kept.slice(-limit);
     this.options.onEntry?.(entry);
     return entry;
@@ -94,24 +94,26 @@ export class Ledger {
     return this.kept.filter((entry) => entry.kind === kind);
   }
 
-  /** The effects of one kind, in the order in which they happened. */
+  /** The effects of one kind, in order. */
   effects<K extends Effect["kind"]>(kind: K): Extract<Effect, { kind: K }>[] {
     return this.kept
       .map(({ effect }) => effect)
       .filter((effect): effect is Extract<Effect, { kind: K }> => effect?.kind === kind);
   }
 
-  /** Ids of all orders that an accepted confirm covered. */
+  /** The ids of all orders covered by an accepted confirm. */
   confirmedOrderIds(): ReadonlySet<string> {
     return this.confirmed;
   }
 
-  /** Ids of all orders that were ever in a batch that counts as handed out, its answer lost or not. */
+  /** The ids of all orders in a delivered batch, even where its answer was lost. */
   handedOutOrderIds(): ReadonlySet<string> {
     return this.handedOut;
   }
 
-  /** Every text of the whole order that was served (batches, snapshots, whole updates), repeats in a row once. */
+  /**
+   * All served texts of the whole order (batches, snapshots, whole updates); consecutive equal texts are listed once.
+   */
   servedVersions(orderId: string): readonly string[] {
     return this.orders.get(orderId.toLowerCase()) ?? [];
   }
@@ -121,12 +123,12 @@ export class Ledger {
     return this.changes.get(orderId.toLowerCase()) ?? [];
   }
 
-  /** The text of the whole order that was served last. */
+  /** The last served text of the whole order. */
   newest(orderId: string): string | undefined {
     return this.servedVersions(orderId).at(-1);
   }
 
-  /** Every acceptance of a record, in order: what the site held under the key, one after the other. */
+  /** All accepted texts of a record, in order. */
   acceptedValues(feed: Feed, key: string): string[] {
     const imports = this.effects("import").filter((effect) => effect.feed === feed);
     return imports.flatMap(({ accepted }) => accepted.filter((each) => each.key === key).map(({ record }) => record));

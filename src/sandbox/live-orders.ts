@@ -4,7 +4,7 @@ import type { SandboxService } from "./service.ts";
 
 const TICK_MS = 250;
 const MINUTE_MS = 60_000;
-/** Orders that still move; older ones rest, so that a long run does not look through all of them. */
+/** The number of orders that still change; without a limit, a long run would search all of them. */
 const ACTIVE_MAX = 200;
 const CANCEL_SHARE = 0.1;
 
@@ -20,7 +20,7 @@ function nextStatus(current: string, random: Random): string | undefined {
   return random() < CANCEL_SHARE ? "cancelled" : STATUS_FLOW[place + 1];
 }
 
-/** Moves one of the given orders on by a status. */
+/** Advances one of the given orders by a status. */
 function changeOne(active: string[], { service, random }: LiveOrdersOptions): void {
   const index = integerBetween(random, 0, active.length - 1);
   const id = active[index];
@@ -31,8 +31,8 @@ function changeOne(active: string[], { service, random }: LiveOrdersOptions): vo
 }
 
 /**
- * Lets orders come in at an even rate, and moves an earlier one on for about every second new one.
- * Returns how to stop it.
+ * Creates orders at an even rate, and advances an earlier one for about every second new one. Returns a function that
+ * stops it.
  */
 export function startLiveOrders(options: LiveOrdersOptions): () => void {
   const { service, random, perMinute } = options;

@@ -1,4 +1,4 @@
-/** What the transport hands to the model. Header names are in lower case; `path` carries the query as it was sent. */
+/** A request as passed to the model. Header names are in lower case; `path` includes the query as sent. */
 export interface SandboxRequest {
   readonly method: string;
   readonly path: string;
@@ -7,12 +7,12 @@ export interface SandboxRequest {
 }
 
 /**
- * How the answer travels. All but `plain` are the transport's duty:
- * - `reset` the connection is torn down without an answer; `hang` nothing is ever sent;
- * - `delay` the effect has happened, the answer waits; `later` the effect itself waits: after `ms` the transport calls
- *   `complete` (also when the client has gone) and delivers what it returns;
- * - `cut` so many bytes are sent, then the connection is closed; `drip` the bytes come slowly (`answer`: head included);
- * - `endless` the body is followed by white space for ever.
+ * How the transport sends the answer:
+ * - `reset` closes the connection without an answer; `hang` sends nothing;
+ * - `delay` sends the answer later, after the effect; `later` delays the effect too: after `ms` the transport calls
+ * `complete` (even if the client has disconnected) and sends the result;
+ * - `cut` closes the connection after so many bytes; `drip` sends the bytes slowly (`answer`: including the head);
+ * - `endless` sends white space after the body without end.
  */
 export type Delivery =
   | { readonly kind: "plain" }
@@ -31,7 +31,7 @@ export interface SandboxResponse {
   readonly delivery: Delivery;
 }
 
-/** What a request asks for; also the names by which a fault rule chooses requests. */
+/** The purpose of a request; fault rules select requests by these names. */
 export const REQUEST_KINDS = ["orders", "confirm", "updates", "snapshot", "status", "import", "unknown"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
@@ -39,8 +39,8 @@ export const FEEDS = ["stocks", "prices", "catalog", "images"] as const;
 export type Feed = (typeof FEEDS)[number];
 
 /**
- * What a request did to the service, as the ledger keeps it. Batch ids are JSON literals (a string id with its quotes),
- * null where batches have none; order ids are in lower case.
+ * The effect of a request, as stored in the ledger. Batch ids are JSON literals (a string id with its quotes), null
+ * where batches have no ids; order ids are in lower case.
  */
 export type Effect =
   | { readonly kind: "handed-out"; readonly batchId: string | null; readonly orderIds: readonly string[] }
@@ -53,7 +53,7 @@ export type Effect =
       readonly rejected: readonly { readonly key: string; readonly message: string }[];
     };
 
-/** One record of an answer: a whole order, or a change that names only what moved. */
+/** One record of an answer: a whole order, or a change with only the changed properties. */
 export interface ServedRecord {
   readonly orderId: string;
   readonly text: string;
@@ -61,8 +61,8 @@ export interface ServedRecord {
 }
 
 /**
- * An answer that has been worked out but has had no effect yet. Keeping the two apart is what lets a fault take away
- * the answer, the effect or both.
+ * An answer whose effect has not happened yet. Because both are separate, a fault can suppress the answer, the effect
+ * or both.
  */
 export interface Plan {
   readonly status: number;
@@ -75,13 +75,13 @@ export interface Plan {
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
-/** A plan without effect that answers with JSON text. */
+/** A plan without an effect that answers with JSON text. */
 export function answerText(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Plan {
   const noEffect = { served: [], effect: null, commit: () => {} };
   return { status, headers: { ...JSON_TYPE, ...headers }, body, ...noEffect };
 }
 
-/** A refusal in words, `{"error": …}`. */
+/** A refusal, `{"error": …}`. */
 export function refuse(status: number, error: string, headers: Readonly<Record<string, string>> = {}): Plan {
   return answerText(status, JSON.stringify({ error }), headers);
 }

@@ -6,7 +6,7 @@ const text = z.string().min(1);
 const texts = z.array(text).readonly();
 const whole = (least: number) => z.int().min(least);
 
-/** Switches under one name. Absent ones stand for their defaults; an unknown one is answered with those that there are. */
+/** A group of switches. Absent ones have their defaults; the error for an unknown one lists the known ones. */
 function group<S extends z.ZodRawShape>(shape: S) {
   const known = `no such switch; known here: ${Object.keys(shape).join(", ")}`;
   return z
@@ -14,11 +14,11 @@ function group<S extends z.ZodRawShape>(shape: S) {
     .prefault({} as never);
 }
 
-/** A property's place: keys separated by dots, an array of keys where a key holds a dot, or null to leave it out. */
+/** The place of a property: keys separated by dots, an array of keys where a key contains a dot, or null to omit it. */
 const NAME = z.union([text, texts, z.null()], { error: "expected text, a list of texts or null" });
 export type Name = z.infer<typeof NAME>;
 
-/** The confirm of what was confirmed before, or of what was never delivered. */
+/** The answer to a confirm of something already confirmed, or never delivered. */
 const CONFIRM_ANSWER = z.literal([200, 404, 409, 410]);
 
 /** The answer to an import. */
@@ -49,17 +49,17 @@ const IMPORT_ANSWER = z.enum([
   "rows",
 ]);
 
-/** How the records of orders look. */
+/** The shape of order records. */
 const SHAPE = group({
-  /** Where the answer of GET /orders keeps its list; an empty path is a bare array, which has no batch id. */
+  /** The path of the list in the answer of GET /orders; an empty path is a bare array, which has no batch id. */
   batch: texts.default(["orders"]),
-  /** Where it keeps the id of the batch. */
+  /** The path of the batch id. */
   batchId: texts.default(["batch_id"]),
-  /** Where the answer of GET /orders/updates keeps its list. */
+  /** The path of the list in the answer of GET /orders/updates. */
   updates: texts.default(["updates"]),
-  /** Where the answer of GET /orders/{order_id} keeps the order; an empty path is the order itself. */
+  /** The path of the order in the answer of GET /orders/{order_id}; an empty path is the order itself. */
   snapshot: texts.default([]),
-  /** Where an order keeps what. */
+  /** The paths of an order's properties. */
   order: group({
     order_id: NAME.default("order_id"),
     number: NAME.default("number"),
@@ -70,7 +70,7 @@ const SHAPE = group({
     total: NAME.default("total"),
     items: NAME.default("items"),
   }),
-  /** Where a line keeps what. */
+  /** The paths of a line's properties. */
   line: group({
     id: NAME.default("line_id"),
     sku: NAME.default("sku"),
@@ -78,7 +78,7 @@ const SHAPE = group({
     quantity: NAME.default("quantity"),
     price: NAME.default("price"),
   }),
-  /** Names in a change that differ from those of an order; null: the same. */
+  /** Paths in a change that differ from those of an order; null: the same. */
   change: group({
     order_id: NAME.default(null),
     status: NAME.default(null),
@@ -91,46 +91,49 @@ const SHAPE = group({
   amounts: z.enum(["number", "string"]).default("number"),
   /** Properties such as `customer` and `comment`: in every record, or only in the snapshot. */
   extra: z.enum(["everywhere", "snapshot"]).default("everywhere"),
-  /** Serve the properties of each record in another order every time. */
+  /** Writes the properties of each record in a different order every time. */
   shuffleKeys: z.boolean().default(false),
 });
 
 const UPDATES = group({
-  /** Whether a change at `since` itself is in the answer. */
+  /** Whether a change at exactly `since` is in the answer. */
   boundary: z.enum(["inclusive", "exclusive"]).default("inclusive"),
-  /** How many changes an answer holds at most. */
+  /** The most changes in one answer. */
   pageLimit: whole(1).default(100),
-  /** Whether an answer holds what changed, or whole orders. */
+  /** Whether an answer contains changed properties, or whole orders. */
   carry: z.enum(["changes", "whole"]).default("changes"),
-  /** Whether a change carries the composition. */
+  /** Whether a change includes the lines. */
   lines: z.boolean().default(true),
-  /** Which of the changes that are due a page holds where they are more than `pageLimit`. */
+  /** Which of the due changes are on a page where there are more than `pageLimit`. */
   keeps: z.enum(["oldest", "newest", "first-ids"]).default("oldest"),
-  /** How a page is sorted. */
+  /** The sort order of a page. */
   order: z.enum(["ascending", "descending", "shuffled", "ids"]).default("ascending"),
-  /** Whose changes are listed: of orders that were delivered, of those whose confirm was accepted, or of all. */
+  /** Whose changes are listed: those of delivered orders, of orders whose confirm was accepted, or of all. */
   scope: z.enum(["handed-out", "confirmed", "all"]).default("handed-out"),
   /** The newest change of each order, or every change. */
   history: z.enum(["latest", "log"]).default("latest"),
   /** Whether the creation of an order is a change. */
   created: z.boolean().default(false),
-  /** Where an answer names the next `since`: null for nowhere. */
+  /** The path of the next `since` in an answer: null for none. */
   next: texts.nullable().default(null),
-  /** What it names: the timestamp of the page's newest change, or a cursor that only the service understands. */
+  /** Its form: the timestamp of the page's newest change, or an opaque cursor. */
   nextForm: z.enum(["timestamp", "cursor"]).default("timestamp"),
-  /** Which forms of `since` are understood; others answer 400. */
+  /** Which forms of `since` are accepted; others are answered with 400. */
   since: z.enum(["any", "iso", "dotted", "unix", "unix_ms"]).default("any"),
-  /** What an empty `since` is: refused with 400, or the beginning. */
+  /** An empty `since`: refused with 400, or the beginning. */
   emptySince: z.enum(["refused", "beginning"]).default("refused"),
-  /** How old `since` may be; an older one answers 400. null: as old as it likes. */
+  /** The maximum age of `since`; an older one is answered with 400. null: no limit. */
   sinceAgeMax: whole(0).nullable().default(null),
-  /** What stands beside the list: the number of changes that are due, of the pages that they would make, or of all orders, or a link to the next page. */
+  /**
+   * A count or link beside the list: the number of due changes, of their pages, or of all orders, or a link to the next
+   * page.
+   */
   counts: z.enum(["none", "total", "pages", "orders", "link"]).default("none"),
-  /** How long after it was made a change is listed. */
+  /** The delay before a change is listed. */
   lagMs: whole(0).default(0),
-  /** What timestamp it bears then: that of the order, or that of its own entry in the list. */
+  /** The timestamp of a delayed change: that of the order, or that of its entry in the list. */
   lagStamp: z.enum(["order", "entry"]).default("order"),
-  /** A broken feed: the first page whatever `since` says, or nothing at all. */
+  /** A broken feed: always the first page, whatever `since`, or always an empty one. */
   stuck: z.enum(["none", "same-page", "empty"]).default("none"),
 });
 
@@ -147,14 +150,14 @@ function importOf({ path, property, key, file }: ImportDefaults) {
     path: text.default(path),
     /** The name of the array in its body. */
     property: text.default(property),
-    /** The properties that identify a record; the first must be there, the others count as "" when absent. */
+    /** The properties that identify a record; the first is required, the others are "" where absent. */
     key: texts.default([...key]),
     /**
-     * The property that holds a file in base64; it is kept as its size and SHA-256. A form (`multipart/form-data`) is taken
-     * as one record whatever this says. null: no files, and no forms.
+     * The property with a file in base64, stored as its size and SHA-256. A form (`multipart/form-data`) is accepted as
+     * one record regardless of this. null: no files, and no forms.
      */
     file: text.nullable().default(file ?? null),
-    /** Each request replaces everything that the site holds. */
+    /** Each request replaces all records of the site. */
     replace: z.boolean().default(false),
   });
 }
@@ -166,133 +169,149 @@ const IMPORTS = {
   images: importOf({ path: "/api/v1/import/images", property: "images", key: ["sku", "position"], file: "content" }),
 } satisfies Record<Feed, z.ZodType>;
 
-/** Every switch of the sandbox, its values safe to write as JSON. The defaults fit the default configuration of the bridge. */
+/**
+ * All switches of the sandbox; their values can be written as JSON. The defaults fit the bridge's default
+ * configuration.
+ */
 const OPTIONS = group({
-  /** `repeat`: the same batch until it is confirmed; `next`: each GET delivers the following one. */
+  /** `repeat`: the same batch until it is confirmed; `next`: each GET delivers the next one. */
   handOut: z.enum(["repeat", "next"]).default("repeat"),
-  /** With `next`: when an unconfirmed batch is served again; null never, `cycle` when nothing new is left. */
+  /**
+   * With `next`: the delay before an unconfirmed batch is served again; null: never, `cycle`: when there are no new
+   * orders.
+   */
   redeliverAfterMs: z
     .union([whole(0), z.literal("cycle"), z.null()], { error: 'expected a whole number, at least 0, "cycle" or null' })
     .default(60_000),
-  /** How many orders a batch holds at most. */
+  /** The most orders in a batch. */
   batchSize: whole(1).default(100),
-  /** How a batch is named. */
+  /** The form of batch ids. */
   batchIdKind: z.enum(["string", "number", "huge-number", "none"]).default("string"),
-  /** How many orders of the batch before are delivered again with each new batch. */
+  /** The number of orders of the previous batch that each new batch repeats. */
   batchOverlap: whole(0).default(0),
-  /** Whether a batch names its first order twice, the second time as it was one version ago. */
+  /** Whether a batch contains its first order twice, the second time in its former version. */
   batchTwice: z.enum(["no", "equal", "older"]).default("no"),
   /**
-   * What stands beside the list of a batch: how many records it holds, as `total` or under a name that says nothing; how many lines they
-   * have; their ids; that nothing is missing; that nothing was left out.
+   * The property beside the list of a batch: the number of its records, as `total` or under a name without a meaning;
+   * the number of their lines; their ids; a flag that nothing is missing; a list of records left out, empty.
    */
   batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
-  /** Each delivery of a batch names it anew; every name of it is good for a confirm. */
+  /** Each delivery of a batch has a new name; all its names can be confirmed. */
   batchLeases: z.boolean().default(false),
   /**
-   * How long before its first delivery a batch was formed: it holds its records as they were then, however often it is delivered. null:
-   * as they are.
+   * How long before its first delivery a batch was formed: its records keep the versions of that time in all
+   * deliveries. null: the current versions.
    */
   batchFormedMs: whole(0).nullable().default(null),
   batchPages: group({
-    /** How many orders one page of a batch holds; null: a batch has no pages. */
+    /** The most orders on one page of a batch; null: batches have no pages. */
     size: whole(1).nullable().default(null),
-    /** The address that a link to the next page names; what it asks for stands behind it. */
+    /** The address in a link to the next page, without the query. */
     link: text.default("/api/v1/1c/orders"),
-    /** How many orders leave each batch: the first one, each time that its second page is asked for. Its confirm covers them all the same. */
+    /**
+     * How many orders leave each batch: the first one, each time that its second page is requested. The confirm still
+     * covers them.
+     */
     leaves: whole(0).default(0),
-    /** Beside each page stands its number (`page`), that of the last one (`pages`), and how many orders the batch holds (`total`). */
+    /**
+     * Each page has its number (`page`), the number of pages (`pages`), and the number of orders in the batch
+     * (`total`).
+     */
     numbers: z.boolean().default(false),
   }),
-  /** What is said of a request, accepted or refused, repeats the Client Secret. */
+  /** Error texts and acceptances repeat the Client Secret. */
   repeatsSecret: z.boolean().default(false),
-  /** Confirms are answered well, and forgotten. */
+  /** Confirms are accepted, and ignored. */
   confirmsForgotten: z.boolean().default(false),
   /**
-   * `batch_id` becomes `order_ids` where batches have no id; `all` confirms whatever was delivered so far; `everything`
-   * also what no batch has held yet, which is then never delivered.
+   * `batch_id` becomes `order_ids` where batches have no id; `all` confirms everything delivered so far; `everything`
+   * also confirms orders that were in no batch yet, and these are then never delivered.
    */
   confirmForm: z.enum(["batch_id", "order_ids", "all", "everything"]).default("batch_id"),
-  /** Where the confirm's body names them; null: at the form's own name. */
+  /** The path of the ids in the confirm's body; null: the form's own name. */
   confirmKey: texts.nullable().default(null),
-  /** The answer to a confirm of what was confirmed before: 200, 404, 409 or 410. */
+  /** The answer to a confirm of something already confirmed. */
   confirmRepeated: CONFIRM_ANSWER.default(200),
-  /** The answer to a confirm of what was never delivered: 200, 404, 409 or 410. */
+  /** The answer to a confirm of something never delivered. */
   confirmUnknown: CONFIRM_ANSWER.default(404),
-  /** How `no orders` and `no changes` look. */
+  /** The form of answers without orders or changes. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
   shape: SHAPE,
-  /** How times are written; `dotted`: DD.MM.YYYY. */
+  /** The form of timestamps; `dotted`: DD.MM.YYYY. */
   timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "dotted", "unix", "unix_ms"]).default("iso-z"),
-  /** Days, written as dates alone; two minutes or one, written with 00 seconds; seconds, milliseconds or microseconds. */
+  /** `day`: dates alone; `2min`, `min`: truncated, with 00 seconds; else seconds, milliseconds or microseconds. */
   precision: z.enum(["day", "2min", "min", "s", "ms", "us"]).default("ms"),
-  /** The zone that `iso-offset` writes. */
+  /** The offset in `iso-offset`. */
   timestampOffsetMinutes: whole(-840).default(180),
-  /** The zone that `iso-naive` and `dotted` mean without saying so. */
+  /** The zone of `iso-naive` and `dotted`, which have no offset. */
   naiveOffsetMinutes: whole(-840).default(0),
   /** Whether answers have the header `Date`. */
   dateHeader: z.boolean().default(true),
-  /** How far the service's clock is from the injected one. */
+  /** The difference between the service's clock and the injected one. */
   clockOffsetMs: z.int().default(0),
   updates: UPDATES,
-  /** How long after its last change an order can still be read and have its status set; null for ever. */
+  /** How long after its last change an order can be read and its status set; null: always. */
   orderRetentionMs: whole(0).nullable().default(null),
-  /** The answer for an order that is gone. */
+  /** The answer for an order that was removed or is too old. */
   goneStatus: z.literal([404, 410]).default(404),
   status: group({
-    /** Holds `{order_id}`; null: there is no such endpoint. */
+    /** Contains `{order_id}`; null: no such endpoint. */
     path: text.nullable().default("/api/v1/1c/orders/{order_id}/status"),
     /** The method of a status change. */
     method: z.enum(["POST", "PUT", "PATCH"]).default("POST"),
-    /** Where the body has the status. */
+    /** The path of the status in the body. */
     key: texts.default(["status"]),
-    /** From each status to those it may become; null: any to any. */
+    /** The allowed next statuses by status; null: any. */
     transitions: z.record(z.string(), texts).nullable().default(null),
-    /** The answer to a status that the order may not take. */
+    /** The answer to a transition that is not allowed. */
     refusal: z.literal([409, 422]).default(422),
-    /** Whether an order whose confirm was never answered well takes none: 409. */
+    /** Whether a status is refused with 409 until a confirm of the order was accepted. */
     confirmedOnly: z.boolean().default(false),
-    /** From a status that was set to the one that the order moves on to at once; the answer names the order as it is then. */
+    /**
+     * Statuses to which an order moves immediately after a status was set; the answer contains the order in that state.
+     */
     movesOn: z.record(z.string(), text).default({}),
-    /** Whether an order has the time of each status that was set: `packed_at`. */
+    /** Whether an order contains the time of each status that was set, such as `packed_at`. */
     timed: z.boolean().default(false),
   }),
   imports: group(IMPORTS),
   /**
-   * `counts`: how many were taken; `changes`: how many of them differ from what it had; `success`, `empty`, `text`: nothing of records;
-   * `missing`: a list of those that it does not have; `each`: a list of all, with a status; `by-key`: the same as an object; `note`: a
-   * sentence; `echo`: the records as they are now; `progress`: how many of them were taken, as a fraction; `of`: the same as a text;
-   * `lacking`: how many were taken and how many it does not have, as a text; `stats`, `summary`, `report`, `import`, `data.stats`: how
-   * many came, were taken and were not, as counts inside an object of that name; `taken`: how many came and were taken; `ignored`: how
-   * many were not; `all or none`: as `taken`, of a request that is taken as a whole or not at all; `number`, `words`, `rows`: how many were
-   * taken, as a number alone, at the end of a text, and under a name that does not say what it counts.
+   * `counts`: how many were accepted; `changes`: how many of them differ from the stored ones; `success`, `empty`,
+   * `text`: nothing about records; `missing`: a list of unknown ones; `each`: a list of all, with a status; `by-key`:
+   * the same as an object; `note`: a sentence; `echo`: the stored records; `progress`: how many were accepted, as a
+   * fraction; `of`: the same as a text; `lacking`: how many were accepted and how many are unknown, as a text; `stats`,
+   * `summary`, `report`, `import`, `data.stats`: how many were received, accepted and refused, in an object of that
+   * name; `taken`: how many were received and accepted; `ignored`: how many were not accepted; `all or none`: as
+   * `taken`, for a request that is accepted as a whole or not at all; `number`, `words`, `rows`: how many were
+   * accepted, as a number alone, at the end of a text, and under a name without a meaning.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**
-   * Records to refuse: by sku, or all; and whether one refuses its request, itself, or only says so in a 200, or makes the service fail.
-   * `said`: itself, in the usual form of the answers, where that says something of records.
+   * Records to refuse: by sku, or all; and whether a bad record refuses its request or itself, is only reported in a
+   * 200, or causes an error of the service. `said`: refuses itself, in the usual form of the answers, where that
+   * reports single records.
    */
   reject: group({
     skus: z.union([texts, z.literal("all")], { error: 'expected a list of texts or "all"' }).default([]),
     how: z.enum(["422", "500", "per-record", "success-false", "said"]).default("422"),
-    /** The feed whose records they are; null: any. */
+    /** The feed of these records; null: any. */
     feed: z.enum(FEEDS).nullable().default(null),
   }),
   limits: group({
-    /** A larger body is answered with 413; null: none is. */
+    /** A larger body is answered with 413; null: no limit. */
     maxBodyBytes: whole(0).nullable().default(null),
-    /** More records in an import are answered with 413; null: none are. */
+    /** An import with more records is answered with 413; null: no limit. */
     maxRecords: whole(0).nullable().default(null),
-    /** A confirm that names more orders is answered with 413; null: none is. */
+    /** A confirm with more orders is answered with 413; null: no limit. */
     confirmIds: whole(0).nullable().default(null),
-    /** The first so many of a request are taken; only the counts of its answer say so. */
+    /** Only the first so many records of a request are accepted, and only the counts of its answer show it. */
     takenRecords: whole(1).nullable().default(null),
-    /** More are answered with 429; null: none are. */
+    /** More requests are answered with 429; null: no limit. */
     requestsPerMinute: whole(0).nullable().default(null),
   }),
   /** Whether the import subscription is paid. */
   paid: z.boolean().default(true),
-  /** Areas that refuse even the right credentials: `1c`, `import`, or both. */
+  /** Areas that refuse even valid credentials: `1c`, `import`, or both. */
   refuse: z
     .array(z.enum(["import", "1c"]))
     .readonly()
@@ -301,14 +320,14 @@ const OPTIONS = group({
 
 export type SandboxOptions = z.output<typeof OPTIONS>;
 export type ImportOptions = SandboxOptions["imports"][Feed];
-/** Switches of which each may be absent; lists and free maps are replaced as a whole. */
+/** Switches to change; lists and free maps are replaced as a whole. */
 export type SandboxOptionsPatch = NonNullable<z.input<typeof OPTIONS>>;
 
 export function defaultOptions(): SandboxOptions {
   return OPTIONS.parse({});
 }
 
-/** Options with a patch of any origin laid over them. Throws TypeError that names the switch and what it takes. */
+/** Applies a patch to the options. Throws TypeError that names the switch and its values. */
 export function mergeOptions(base: SandboxOptions, patch: unknown): SandboxOptions {
   return checked(OPTIONS, laidOver(OPTIONS, base, patch));
 }

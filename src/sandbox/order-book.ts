@@ -5,7 +5,7 @@ import { generateContent } from "./order-generator.ts";
 import { type Random, randomUuid } from "./random.ts";
 import { truncateUs } from "./timestamps.ts";
 
-/** One version of an order. `seq` grows over all orders, so the newest version is that of the greatest `seq`. */
+/** One version of an order. `seq` increases over all orders; the newest version has the greatest `seq`. */
 export interface OrderVersion {
   readonly seq: number;
   readonly timestampUs: number;
@@ -20,7 +20,7 @@ export interface StoredOrder {
   readonly versions: OrderVersion[];
   handedOut: boolean;
   confirmed: boolean;
-  /** A confirm of it was answered well, and forgotten. */
+  /** A confirm of it was accepted, and ignored. */
   wasForgotten?: true;
   deleted: boolean;
 }
@@ -43,7 +43,7 @@ function isWaiting(order: StoredOrder): boolean {
   return !order.handedOut && !order.confirmed && !order.deleted;
 }
 
-/** All orders of the service with every version they ever had. Ids are in lower case. */
+/** All orders of the service with all their versions. Ids are in lower case. */
 export class OrderBook {
   private readonly sources: BookSources;
   private readonly byId = new Map<string, StoredOrder>();
@@ -68,7 +68,7 @@ export class OrderBook {
     return order;
   }
 
-  /** Adds a version. A patch without content moves only the timestamp. Throws on an unknown or deleted order. */
+  /** Adds a version. A patch without content changes only the timestamp. Throws on an unknown or deleted order. */
   change(id: string, patch: ChangePatch): StoredOrder {
     const order = this.find(id);
     if (order === undefined) throw new Error(`there is no order ${id}`);
@@ -83,18 +83,18 @@ export class OrderBook {
     order.deleted = true;
   }
 
-  /** An order that is not deleted, by its id in any case. */
+  /** An order that is not deleted; the case of the id is ignored. */
   find(id: string): StoredOrder | undefined {
     const order = this.byId.get(id.toLowerCase());
     return order?.deleted === true ? undefined : order;
   }
 
-  /** Every order ever created, deleted ones included, in the order of creation. */
+  /** All orders, including deleted ones, in order of creation. */
   all(): IterableIterator<StoredOrder> {
     return this.byId.values();
   }
 
-  /** The orders as they were at that moment of the service's clock, to be read only: a replica that lags behind. */
+  /** The orders at that time of the service's clock, read-only: a replica that lags behind. */
   asOf(atMs: number): OrderBook {
     const past = new OrderBook(this.sources);
     for (const order of this.byId.values()) {
@@ -104,7 +104,7 @@ export class OrderBook {
     return past;
   }
 
-  /** The orders are again as they were at that moment, and what came later counts on from there. */
+  /** Restores the orders to that time; sequence numbers continue from there. */
   restore(atMs: number): void {
     for (const order of this.byId.values()) {
       const versions = order.versions.filter(({ madeAtMs }) => madeAtMs <= atMs);
@@ -115,7 +115,7 @@ export class OrderBook {
     this.seq = Math.max(0, ...living.flatMap(({ versions }) => versions.map(({ seq }) => seq)));
   }
 
-  /** The oldest orders that were neither handed out nor confirmed unseen, at most `limit`. */
+  /** The oldest orders that were neither delivered nor confirmed without delivery, at most `limit`. */
   waiting(limit: number): StoredOrder[] {
     const found: StoredOrder[] = [];
     for (const order of this.queue) {
@@ -125,14 +125,14 @@ export class OrderBook {
     return found;
   }
 
-  /** Orders that were handed out wait again, unless they are confirmed. */
+  /** Makes delivered orders wait again, unless they are confirmed. */
   requeue(orders: readonly StoredOrder[]): void {
     const again = new Set(orders.filter(({ confirmed, deleted }) => !confirmed && !deleted));
     for (const order of again) order.handedOut = false;
     this.queue = [...again, ...this.queue.filter((order) => !again.has(order))];
   }
 
-  /** Forgets in the queue what waits no more. */
+  /** Removes orders that no longer wait from the queue. */
   dropWaiting(): void {
     this.queue = this.queue.filter(isWaiting);
   }
@@ -148,7 +148,7 @@ export class OrderBook {
     return truncateUs(us, this.sources.precision());
   }
 
-  /** The clock in microseconds; those of one millisecond are distinguished by counting. */
+  /** The clock in microseconds; calls in the same millisecond return increasing values. */
   private nowUs(): number {
     const ms = Math.floor(this.sources.now());
     this.timestampsInMs = ms === this.lastTimestampMs ? Math.min(this.timestampsInMs + 1, 999) : 0;

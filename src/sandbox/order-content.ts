@@ -1,8 +1,8 @@
 import type { ContentPatch, LineDraft } from "./order-draft.ts";
 
 /**
- * One line of an order. Numbers are JSON literals as text (`0.250`, `9007199254740993`): a JavaScript number would lose
- * digits before the answer is even written.
+ * One line of an order. Numbers are JSON literals as text (`0.250`, `9007199254740993`), because a JavaScript number
+ * would lose digits.
  */
 export interface OrderLine {
   readonly id: string;
@@ -12,7 +12,7 @@ export interface OrderLine {
   readonly price: string;
 }
 
-/** What an order holds in one version. */
+/** The content of one version of an order. */
 export interface OrderContent {
   readonly number: string;
   readonly status: string;
@@ -21,7 +21,7 @@ export interface OrderContent {
   readonly lines: readonly OrderLine[];
   /** Further properties: their names and JSON text. */
   readonly extra: Readonly<Record<string, string>>;
-  /** A record's text served as it is in place of everything else, such as an invalid one; null for a usual order. */
+  /** The text of a record served instead of everything else, for example an invalid one; null for a usual order. */
   readonly raw: string | null;
 }
 
@@ -34,7 +34,10 @@ function scaled(literal: string): bigint {
   return units === undefined ? 0n : BigInt(`${sign}${units}${fraction.padEnd(SCALE, "0")}`);
 }
 
-/** The exact sum of quantity times price, rounded half up to two decimals; what is no plain number counts as 0. */
+/**
+ * The exact sum of quantity times price, rounded half up to two decimals; a value that is not a plain number counts as
+ * 0.
+ */
 export function sumOfLines(lines: readonly OrderLine[]): string {
   const sum = lines.reduce((total, line) => total + scaled(line.quantity) * scaled(line.price), 0n);
   const cents = (sum + CENT / 2n) / CENT;
@@ -52,7 +55,7 @@ function completeLine(draft: LineDraft, index: number): OrderLine {
   };
 }
 
-/** Content with a patch laid over it. */
+/** Applies a patch to the content. */
 export function patchContent(base: OrderContent, patch: ContentPatch): OrderContent {
   const lines = patch.lines?.map(completeLine) ?? base.lines;
   const total = patch.total ?? (patch.lines === undefined ? base.total : sumOfLines(lines));

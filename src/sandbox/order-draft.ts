@@ -3,11 +3,11 @@ import { checked } from "./checked.ts";
 
 const NUMBER_LITERAL = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** A number, or its literal where digits matter: `"0.250"`. */
+/** A number, or its literal where all digits matter: `"0.250"`. */
 const amount = z.union([z.number(), z.string().regex(NUMBER_LITERAL)], { error: "expected a number or its digits" });
 const json = z.string().refine(isJson, "expected JSON text");
 
-/** A line as a caller describes it; what is absent gets a plain value. */
+/** A line; absent properties have simple defaults. */
 const LINE = z.strictObject({
   id: json.optional(),
   sku: z.string(),
@@ -16,7 +16,7 @@ const LINE = z.strictObject({
   price: amount.optional(),
 });
 
-/** Which content to change. A total that is not given follows the lines. */
+/** The content to change. An absent total is computed from the lines. */
 const CONTENT = z.strictObject({
   number: z.string().optional(),
   status: z.string().optional(),
@@ -25,27 +25,27 @@ const CONTENT = z.strictObject({
   lines: z.array(LINE).readonly().optional(),
   /** Further properties: their names and JSON text. */
   extra: z.record(z.string(), json).readonly().optional(),
-  /** A record's text served as it is in place of everything else; null for a usual order. */
+  /** The text of a record served instead of everything else; null for a usual order. */
   raw: z.string().nullable().optional(),
 });
 
-/** A new version of an order. Without a timestamp of its own it is made now. */
+/** A new version of an order. Its timestamp is the current time by default. */
 const CHANGE = CONTENT.extend({
-  /** Milliseconds since 1970, of any time. */
+  /** Milliseconds since 1970, any time. */
   timestamp: z.number().optional(),
-  /** The timestamp that now gets if it comes so late. */
+  /** How much earlier than now its timestamp is: a change that is listed late. */
   lateByMs: z.number().optional(),
-  /** The timestamp of the version before. */
+  /** Keeps the timestamp of the former version. */
   keepTimestamp: z.boolean().optional(),
-  /** JSON text to show in place of the timestamp; null leaves the property out. The feed still goes by the true timestamp. */
+  /** JSON text written instead of the timestamp; null omits it. The feed still uses the true timestamp. */
   timestampText: json.nullable().optional(),
 });
 
-/** `id`: a UUID; given to the client as `shape.upperCaseIds` says. */
+/** `id`: a UUID; written as configured in `shape.upperCaseIds`. */
 const DRAFT = CHANGE.extend({ id: z.string().optional() });
 
 const ORDERS_AT_ONCE_MAX = 100_000;
-/** Several orders share what the draft says. */
+/** Several orders with the same draft. */
 const NEW_ORDERS = z.strictObject({
   count: z.int().min(1).max(ORDERS_AT_ONCE_MAX).default(1),
   order: DRAFT.default({}),
@@ -56,7 +56,7 @@ export type ContentPatch = Readonly<z.infer<typeof CONTENT>>;
 export type ChangePatch = Readonly<z.infer<typeof CHANGE>>;
 export type OrderDraft = Readonly<z.infer<typeof DRAFT>>;
 
-/** Orders to make, described from outside, checked. Throws TypeError that names the property. */
+/** Parses the orders to create. Throws TypeError that names the invalid property. */
 export function readNewOrders(value: unknown): { count: number; order: OrderDraft } {
   return checked(NEW_ORDERS, value);
 }

@@ -15,10 +15,10 @@ const GOODS = [
 const NAMES = ["Иванова Мария", "Пётр Ёлкин", "Øystein Ås", "李雷", "O'Brien, Ann"] as const;
 const COMMENTS = ["", "позвоните за час", "оставить у двери 🚪", 'код домофона "12"', "без звонка\nспасибо"] as const;
 
-/** The first status of a generated order and the order in which live orders move on. */
+/** The statuses of generated orders, in the order in which live orders advance. */
 export const STATUS_FLOW: readonly string[] = ["new", "paid", "assembling", "shipped", "delivered"];
 
-/** Line ids that no JavaScript number can hold: odd numbers above 2 to the 53rd. */
+/** Line ids that a JavaScript number cannot represent: odd numbers above 2^53. */
 const FIRST_LINE_ID = 9_007_199_254_740_993n;
 
 function generateLine(random: Random, good: (typeof GOODS)[number], id: bigint): OrderLine {
@@ -30,7 +30,7 @@ function generateLine(random: Random, good: (typeof GOODS)[number], id: bigint):
   return { id: id.toString(), sku, name, quantity, price };
 }
 
-/** Some lines of different goods; weighed ones have quantities such as `0.250`. */
+/** Some lines of different goods; goods sold by weight have quantities such as `0.250`. */
 export function generateLines(random: Random, orderIndex: number): OrderLine[] {
   const count = integerBetween(random, 1, 5);
   return shuffled(random, GOODS)
@@ -38,7 +38,7 @@ export function generateLines(random: Random, orderIndex: number): OrderLine[] {
     .map((good, index) => generateLine(random, good, FIRST_LINE_ID + BigInt(2 * (orderIndex * 16 + index))));
 }
 
-/** A plausible order. `index` numbers the orders of one service. */
+/** A realistic order. `index` numbers the orders of one service. */
 export function generateContent(random: Random, index: number): OrderContent {
   const lines = generateLines(random, index);
   const phone = `+7 900 ${integerBetween(random, 100, 999)}-${integerBetween(random, 10, 99)}-00`;

@@ -5,13 +5,13 @@ import type { OrderLine } from "./order-content.ts";
 import { type Random, shuffled } from "./random.ts";
 import { writeTimestamp } from "./timestamps.ts";
 
-/** The keys of a name that is written with dots or as a list; undefined where it is switched off. */
+/** The keys of a name written with dots or as a list; undefined where the property is omitted. */
 export function pathOf(name: Name): readonly string[] | undefined {
   if (name === null) return undefined;
   return typeof name === "string" ? name.split(".") : name;
 }
 
-/** An order's id as the service writes it. */
+/** An order's id in the service's form. */
 export function writtenId(id: string, options: SandboxOptions): string {
   return options.shape.upperCaseIds ? id.toUpperCase() : id;
 }
@@ -50,15 +50,15 @@ function timestampText(version: OrderVersion, options: SandboxOptions): string |
 
 export interface OrderTextOptions {
   readonly options: SandboxOptions;
-  /** The version to write; without it the newest. */
+  /** The version to write; by default the newest. */
   readonly version?: OrderVersion;
-  /** Whether `extra` properties are written where only the snapshot has them. */
+  /** Whether this is a snapshot, which always includes `extra` properties. */
   readonly snapshot?: boolean;
   /** Shuffles the properties. */
   readonly shuffle?: Random;
 }
 
-/** A whole order as the service's record. */
+/** A whole order as a record of the service. */
 export function orderText(order: StoredOrder, settings: OrderTextOptions): string {
   const { options, version = newestVersion(order) } = settings;
   const { content } = version;
@@ -82,7 +82,7 @@ export function orderText(order: StoredOrder, settings: OrderTextOptions): strin
   );
 }
 
-/** A change: id, status, timestamp and, where the service says so, the composition. */
+/** A change: id, status, timestamp and, where configured, the lines. */
 export function changeText(order: StoredOrder, version: OrderVersion, settings: OrderTextOptions): string {
   const { options } = settings;
   const { change, order: names } = options.shape;

@@ -1,7 +1,7 @@
-/** A source of numbers in [0, 1). Handed in everywhere, so that the same seed gives the same run. */
+/** Returns numbers in [0, 1). Always passed as a parameter, so that the same seed gives the same run. */
 export type Random = () => number;
 
-/** Mulberry32: small, fast, good enough to choose test data; never for secrets. */
+/** Mulberry32: small, fast, sufficient for test data; not for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -12,7 +12,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A whole number from `low` to `high`, both included. */
+/** An integer from `low` to `high`, both inclusive. */
 export function integerBetween(random: Random, low: number, high: number): number {
   return low + Math.floor(random() * (high - low + 1));
 }
@@ -23,7 +23,7 @@ export function pickOne<T>(random: Random, choices: readonly T[]): T {
   return choice;
 }
 
-/** A new array in another order (Fisher-Yates). */
+/** A shuffled copy (Fisher-Yates). */
 export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   const result = [...items];
   for (let last = result.length - 1; last > 0; last--) {

@@ -6,19 +6,19 @@ export type Area = "import" | "1c";
 const ORDERS = "/api/v1/1c/orders";
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What a path names, before its method and its credentials are looked at. */
+/** The resource that a path names, before its method and credentials are checked. */
 export interface Route {
   readonly kind: RequestKind;
   readonly pathname: string;
-  /** The query as it was sent, without the question mark. */
+  /** The query as sent, without the question mark. */
   readonly query: string;
-  /** Methods that the path takes. */
+  /** The methods that the path accepts. */
   readonly methods: readonly string[];
   readonly orderId?: string;
   readonly feed?: Feed;
 }
 
-/** The order id in a path that a template such as `/…/{order_id}/status` describes. */
+/** The order id in a path, by a template such as `/…/{order_id}/status`. */
 function idIn(pathname: string, template: string): string | undefined {
   const [before = "", after = ""] = template.split("{order_id}");
   if (!pathname.startsWith(before) || !pathname.endsWith(after)) return undefined;
@@ -35,7 +35,7 @@ export function isUuid(value: string): boolean {
   return UUID.test(value);
 }
 
-/** Finds out what a request is for. The path is taken literally: dots and doubled slashes are not resolved. */
+/** Determines the route of a request. The path is used literally: dots and double slashes are not resolved. */
 export function routeOf(verb: string, path: string, options: SandboxOptions): Route {
   const mark = path.indexOf("?");
   const pathname = mark === -1 ? path : path.slice(0, mark);
@@ -48,14 +48,14 @@ export function routeOf(verb: string, path: string, options: SandboxOptions): Ro
   const { path: statusPath, method } = options.status;
   const statusId = statusPath === null ? undefined : idIn(pathname, statusPath);
   const snapshotId = idIn(pathname, `${ORDERS}/{order_id}`);
-  // A status path without a suffix is the snapshot's own path, distinguished by the method.
+  // A status path without a suffix is also the snapshot's path, distinguished by the method.
   const readsIt = verb === "GET" && statusId === snapshotId;
   if (statusId !== undefined && !readsIt) return { ...base, kind: "status", methods: [method], orderId: statusId };
   if (snapshotId !== undefined) return { ...base, kind: "snapshot", methods: ["GET"], orderId: snapshotId };
   return { ...base, kind: "unknown", methods: [] };
 }
 
-/** The area of a route: it decides which authentication counts and which body a refusal has. */
+/** The area of a route: it determines the authentication and the form of refusals. */
 export function areaOf(route: Route): Area | undefined {
   if (route.kind === "import" || route.pathname.startsWith("/api/v1/import/")) return "import";
   return route.kind !== "unknown" || route.pathname.startsWith("/api/v1/1c/") ? "1c" : undefined;

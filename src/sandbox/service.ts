@@ -22,7 +22,7 @@ export interface ServiceSources extends LedgerOptions {
   readonly options?: SandboxOptionsPatch;
 }
 
-/** An order as the service holds it; `id` in lower case, `text` its newest record in the snapshot's shape. */
+/** An order at the service; `id` in lower case, `text` its newest record in the snapshot's shape. */
 export interface OrderView {
   readonly id: string;
   readonly status: string;
@@ -35,7 +35,7 @@ export interface OrderView {
 
 const MINUTE_MS = 60_000;
 
-/** What a request was understood to be, before a fault changes anything. */
+/** A parsed request, before a fault changes anything. */
 interface Arrival {
   readonly request: SandboxRequest;
   readonly route: Route;
@@ -44,8 +44,8 @@ interface Arrival {
 }
 
 /**
- * The online sales service in memory. `handle` is synchronous and has no other sources than the clock and the random
- * numbers it was given, so that the same requests always get the same answers.
+ * The online sales service, in memory. `handle` is synchronous and deterministic: it uses only the given clock and
+ * random numbers.
  */
 export class SandboxService {
   readonly ledger: Ledger;
@@ -81,7 +81,7 @@ export class SandboxService {
     return this.current;
   }
 
-  /** Lays switches over those in force. Throws TypeError on one that does not exist. */
+  /** Changes switches. Throws TypeError on an unknown one. */
   setOptions(patch: SandboxOptionsPatch): void {
     this.current = mergeOptions(this.current, patch);
   }
@@ -91,51 +91,51 @@ export class SandboxService {
     return this.sources.now() + this.current.clockOffsetMs;
   }
 
-  /** Creates an order; what the draft leaves open is made up. Returns its id. */
+  /** Creates an order with generated values for what the draft omits. Returns its id. */
   createOrder(draft: OrderDraft = {}): string {
     return this.book.create(draft).id;
   }
 
-  /** A batch without orders comes before the next new ones. */
+  /** Adds a batch without orders before the next new ones. */
   createEmptyBatch(): void {
     this.handOuts.addEmpty();
   }
 
-  /** Whether a batch without orders waits to be handed out or confirmed. */
+  /** Whether a batch without orders waits to be delivered or confirmed. */
   get hasEmptyBatch(): boolean {
     return this.handOuts.hasEmpty;
   }
 
-  /** Gives an order a new version. Throws on an unknown id. */
+  /** Adds a version to an order. Throws on an unknown id. */
   changeOrder(orderId: string, patch: ChangePatch): void {
     this.book.change(orderId, patch);
   }
 
-  /** Takes an order away from every endpoint. Throws on an unknown id. */
+  /** Removes an order from all endpoints. Throws on an unknown id. */
   deleteOrder(orderId: string): void {
     this.book.delete(orderId);
   }
 
-  /** The service is restored to a copy of that moment of its clock, in which the site held these records. */
+  /** Restores the service to that time of its clock, with these records on the site. */
   restore(atMs: number, imported: ReadonlyMap<Feed, ReadonlyMap<string, string>>): void {
     this.book.restore(atMs);
     this.handOuts.restore(atMs);
     for (const [feed, records] of imported) this.feeds.restore(feed, records);
   }
 
-  /** The order's newest record in the snapshot's shape, without the nesting; undefined when there is none. */
+  /** The order's newest record in the snapshot's shape, without the nesting; undefined where there is none. */
   newestText(orderId: string): string | undefined {
     const order = this.book.find(orderId);
     return order === undefined ? undefined : orderText(order, { options: this.current, snapshot: true });
   }
 
-  /** The order's status now; undefined when there is no such order. */
+  /** The order's current status; undefined where there is no such order. */
   statusOf(orderId: string): string | undefined {
     const order = this.book.find(orderId);
     return order === undefined ? undefined : newestVersion(order).content.status;
   }
 
-  /** All orders in the order of creation, deleted ones included. */
+  /** All orders in order of creation, including deleted ones. */
   orders(): OrderView[] {
     return [...this.book.all()].map((order) => ({
       id: order.id,
@@ -148,12 +148,12 @@ export class SandboxService {
     }));
   }
 
-  /** What is on the site now: the newest accepted record text of each `importKey`. */
+  /** The content of the site: the newest accepted record text of each `importKey`. */
   imported(feed: Feed): ReadonlyMap<string, string> {
     return this.feeds.of(feed);
   }
 
-  /** Answers one request and records it. A fault may have changed the answer, kept the effect away or put it off. */
+  /** Answers one request and records it. A fault may change the answer, and prevent or delay the effect. */
   handle(request: SandboxRequest): SandboxResponse {
     const route = routeOf(request.method, request.path, this.current);
     const arrival = { request, route, at: this.now(), limited: this.refuseRate() };
@@ -166,7 +166,7 @@ export class SandboxService {
     return this.answer(arrival, fault);
   }
 
-  /** Answers a question for updates or for one order from the state of so long ago, as a replica does that lags behind. */
+  /** Answers a request for updates or one order with an older state, like a replica that lags behind. */
   handleStale(request: SandboxRequest, ageMs: number): SandboxResponse {
     const route = routeOf(request.method, request.path, this.current);
     const arrival = { request, route, at: this.now(), limited: undefined };
@@ -191,7 +191,7 @@ export class SandboxService {
       body: Buffer.from(this.wordsOf(plan, request)),
       delivery: { kind: "plain" },
     };
-    // An effect that came late has been waited for: what is left is the plain answer.
+    // The delay is over: only the plain answer is left.
     const late = fault?.action.kind === "delay" && fault.when === "before";
     const response = fault === undefined || late ? plain : distort(plain, fault.action);
     const takesEffect = plan.effect !== null && (fault === undefined || late || fault.when === "after");
@@ -200,7 +200,7 @@ export class SandboxService {
     return response;
   }
 
-  /** What is said of a request may repeat who has sent it; lists and orders do not. */
+  /** Error texts and acceptances may repeat the secret; lists and orders do not. */
   private wordsOf({ status, body }: Plan, { method }: SandboxRequest): string {
     const isSaid = this.current.repeatsSecret && status !== 401 && (method !== "GET" || status >= 400);
     if (!isSaid || !/^(?:\{\s*"|\p{L})/u.test(body)) return body;
@@ -235,7 +235,7 @@ export class SandboxService {
     });
   }
 
-  /** 401 of the area; only right credentials are answered that the subscription is unpaid. */
+  /** The area's 401; that the subscription is unpaid is answered only with valid credentials. */
   private refuseArea(request: SandboxRequest, route: Route): Plan | undefined {
     const area = areaOf(route);
     return area === undefined ? undefined : refuseCredentials(area, request, this.sources.credentials, this.current);
@@ -275,7 +275,7 @@ export class SandboxService {
     return this.feeds.plan(request, feed);
   }
 
-  /** 429 when the last minute has had its requests. */
+  /** 429 where the limit of requests in the last minute was reached. */
   private refuseRate(): Plan | undefined {
     const { requestsPerMinute } = this.current.limits;
     if (requestsPerMinute === null) return undefined;

@@ -5,7 +5,7 @@ import { orderText, writtenId } from "./order-text.ts";
 import { isUuid } from "./routes.ts";
 import { isRetired, readBody, type Site, shuffleOf } from "./site.ts";
 
-/** The order of a path. Its id counts only as the service writes it: a client may not change its case. */
+/** The order in a path. Its id must have the service's own case. */
 function findOrder(orderId: string, site: Site): StoredOrder | Plan {
   const { options } = site;
   if (!isUuid(orderId)) return refuse(404, "the order id is not a UUID");
@@ -25,7 +25,7 @@ export function planSnapshot(orderId: string, site: Site): Plan {
   return { ...answerText(200, body), served: [{ orderId: order.id, text, whole: true }] };
 }
 
-/** The status change: refused in words where the transition is not allowed, a no-op where the order has it already. */
+/** Sets a status: refused where the transition is not allowed, a no-op where the order already has it. */
 export function planStatus(request: SandboxRequest, orderId: string, site: Site): Plan {
   const { key, transitions, refusal, timed, confirmedOnly, movesOn } = site.options.status;
   const body = readBody(request);

@@ -4,7 +4,7 @@ import type { SandboxOptions } from "./options.ts";
 import type { OrderBook, StoredOrder } from "./order-book.ts";
 import type { Random } from "./random.ts";
 
-/** What the endpoints share: the switches as they are now, the service's clock and its orders. */
+/** State shared by the endpoints: the current switches, the service's clock and its orders. */
 export interface Site {
   readonly options: SandboxOptions;
   readonly now: () => number;
@@ -12,7 +12,7 @@ export interface Site {
   readonly book: OrderBook;
 }
 
-/** Shuffles the properties of records where the shape says so. */
+/** Shuffles the properties of records where configured. */
 export function shuffleOf(site: Site): { shuffle?: Random } {
   return site.options.shape.shuffleKeys ? { shuffle: site.random } : {};
 }
@@ -24,7 +24,7 @@ export function isRetired(order: StoredOrder, site: Site): boolean {
   return orderRetentionMs !== null && site.now() - changedAt >= orderRetentionMs;
 }
 
-/** How an answer without records looks: no body, a bare list, or a list or null where the records would be. */
+/** The form of an answer without records: no body, a bare list, or a list or null in the place of the records. */
 export function emptyAnswer(
   path: readonly string[],
   site: Site,
@@ -43,7 +43,7 @@ export function emptyAnswer(
   }
 }
 
-/** The body of a request as JSON, or the refusal in words that it deserves. An empty body is an empty object. */
+/** The body of a request as JSON, or the refusal. An empty body is an empty object. */
 export function readBody(request: SandboxRequest): { readonly node: JsonNode } | { readonly refusal: Plan } {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(request.body);

@@ -12,23 +12,23 @@ export interface StartOptions extends LedgerOptions {
   readonly options?: SandboxOptionsPatch;
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** 0, the default, takes a free port. */
+  /** 0, the default, selects a free port. */
   readonly port?: number;
   readonly now?: () => number;
-  /** Without it, random numbers of `seed`. */
+  /** By default, random numbers from `seed`. */
   readonly random?: Random;
   readonly seed?: number;
-  /** Whether `/_sandbox/` answers. */
+  /** Whether `/_sandbox/` is available. */
   readonly control?: boolean;
-  /** Called and awaited when a request has arrived, before it has any effect. */
+  /** Called and awaited for each request, before its effect. */
   readonly onRequest?: (request: SandboxRequest) => void | Promise<void>;
-  /** Called and awaited after the effect (before it where a fault makes it late), before anything is sent. */
+  /** Called and awaited after the effect (before it where a fault delays it), before anything is sent. */
   readonly onAnswer?: (request: SandboxRequest, response: SandboxResponse) => void | Promise<void>;
 }
 
 /** A running mock service. */
 export interface Sandbox {
-  /** `http://127.0.0.1:PORT`, without a slash at the end. */
+  /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -38,7 +38,7 @@ export interface Sandbox {
   readonly close: () => Promise<void>;
 }
 
-/** Starts the service on loopback. Rejects when the port is taken or a switch does not exist. */
+/** Starts the service on loopback. Rejects where the port is in use or a switch is unknown. */
 export async function startSandbox(start: StartOptions = {}): Promise<Sandbox> {
   const clientId = start.clientId ?? "sandbox";
   const clientSecret = start.clientSecret ?? "sandbox-secret";

@@ -5,13 +5,13 @@ export type TimestampOptions = Pick<
   "timestamps" | "precision" | "timestampOffsetMinutes" | "naiveOffsetMinutes"
 >;
 
-/** Microseconds in one unit of each precision. */
+/** Microseconds per unit of each precision. */
 const UNIT_US = { day: 86_400_000_000, "2min": 120_000_000, min: 60_000_000, s: 1_000_000, ms: 1000, us: 1 } as const;
 const MINUTE_US = 60_000_000;
-/** Above this a bare number is taken for milliseconds: as seconds it would be the year 5138. */
+/** Larger bare numbers are milliseconds: as seconds this would be the year 5138. */
 const SECONDS_MAX = 1e11;
 
-/** Time rounded down to what the service keeps. */
+/** Time rounded down to the service's precision. */
 export function truncateUs(us: number, precision: SandboxOptions["precision"]): number {
   return Math.floor(us / UNIT_US[precision]) * UNIT_US[precision];
 }
@@ -36,7 +36,7 @@ function zoneText(offsetMinutes: number): string {
   return `${offsetMinutes < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-/** `width`: the digits of the fraction that a unit has in microseconds; `digits`: how many of them are written. */
+/** `width`: the digits of a unit's fraction in microseconds; `digits`: how many of them are written. */
 function decimalText(us: number, width: 3 | 6, digits: number): string {
   const unitUs = 10 ** width;
   const units = Math.floor(us / unitUs);
@@ -85,7 +85,7 @@ function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
   return wholeMs * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6)) - offset * MINUTE_US;
 }
 
-/** Reads a `since` into microseconds; undefined when it is not in a form that the service understands. */
+/** Parses a `since` into microseconds; undefined where the service does not accept its form. */
 export function readTimestamp(
   value: string,
   form: SandboxOptions["updates"]["since"],
@@ -99,7 +99,7 @@ export function readTimestamp(
   if (form === "iso" || form === "dotted") return undefined;
   const own = options.timestamps === "unix" || options.timestamps === "unix_ms" ? options.timestamps : undefined;
   const unit = form === "any" ? (own ?? (Math.abs(Number(value)) > SECONDS_MAX ? "unix_ms" : "unix")) : form;
-  // Shifting the text keeps microseconds that a float of seconds would lose.
+  // Shifting the decimal point in the text keeps microseconds that a float of seconds would lose.
   const [units = "0", fraction = ""] = value.replace("-", "").split(".");
   const digits = unit === "unix" ? 6 : 3;
   const us = Number(units + fraction.padEnd(digits, "0").slice(0, digits));
