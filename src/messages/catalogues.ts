@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { en } from "./en.ts";
 import type { Language } from "./language.ts";
-// The catalogues import it: it is there before the first of them is read.
+// Imported here because the catalogues use it while they are loaded.
 import "./numbers.ts";
 import type { conditionsEn } from "./words/conditions-en.ts";
 import type { pageEn } from "./words/page-en.ts";
@@ -10,7 +10,7 @@ import type { statusEn } from "./words/status-en.ts";
 /** The texts of an area by name; each is fixed or a function of its parameters. */
 export type Texts = Readonly<Record<string, string | ((params: never) => string)>>;
 
-/** The words of what is said in many places. */
+/** Words used in several places. */
 export interface Words {
   conditions: typeof conditionsEn;
   status: typeof statusEn;
@@ -19,7 +19,7 @@ export interface Words {
 
 const WORDS = ["conditions", "status", "page"] as const satisfies readonly (keyof Words)[];
 
-/** In which file an area stands: a file holds those of one room. */
+/** The file of each area: a file has the areas of one room. */
 const FILES = {
   answers: "answers",
   backup: "backup",
@@ -59,8 +59,8 @@ const FILES = {
 export const AREAS = Object.keys(FILES) as (keyof typeof FILES)[];
 
 /*
- * A file is read when the first of its texts is wanted: a command says few of them, and hardly any of the other language. It is
- * read without waiting, because an error may have to be put into words anywhere.
+ * A file is loaded when the first of its texts is used: a command uses few texts, and rarely both languages. Loading is
+ * synchronous, because an error may have to be rendered anywhere.
  */
 const read = createRequire(import.meta.url);
 /** `.ts` in the sources, `.cjs` in the bundle. */
@@ -86,8 +86,9 @@ export function wordsOf<Name extends keyof Words>(language: Language, name: Name
 }
 
 /**
- * Reads all texts of these languages. Whoever works for long or writes does so first: later a file may be gone, of another version, or one
- * too many to be opened, and that is when words are needed.
+ * Loads all texts of these languages. Long-running processes and those that write call this first: later a file may be
+ * missing, of another version, or impossible to open because too many files are open, just when an error must be
+ * rendered.
  */
 export function readAllTexts(...languages: readonly Language[]): void {
   for (const language of languages) {

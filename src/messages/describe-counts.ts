@@ -10,7 +10,7 @@ export function describeCounts(counts: Readonly<Record<string, number>>): Messag
 }
 
 function countOf(name: string, n: number): Message {
-  // A name of another version stays as it is.
+  // A count from another version is shown by its name.
   return Object.hasOwn(m.counts, name)
     ? m.counts[name as keyof typeof m.counts]({ n })
     : m.common.foreign({ text: `${n} ${name}` });

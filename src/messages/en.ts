@@ -20,7 +20,7 @@ import { statuses } from "./en/statuses.ts";
 import { reconcile, updates } from "./en/updates.ts";
 import { web } from "./en/web.ts";
 
-/** Every text that a person reads, by area, in English. A file holds the areas of one room. */
+/** All user-visible texts by area, in English. A file has the areas of one room. */
 export const en = {
   answers,
   backup,

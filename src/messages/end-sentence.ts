@@ -1,4 +1,4 @@
-/** What somebody else has put into words may have its end already. */
+/** Adds a full stop unless the foreign text already ends a sentence. */
 export function ended(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }

@@ -1,15 +1,15 @@
 import { textsOf } from "./catalogues.ts";
 import type { Language } from "./language.ts";
 
-/** What a parameter may be: data is shown as it is, a message in the language of the reader. */
+/** A parameter: data is shown unchanged, a message in the reader's language. */
 export type Value = string | number | boolean | null | undefined | Message | readonly (string | Message)[];
 
-/** In a catalogue, a parameter that is a message itself: plain text cannot stand in its place. */
+/** In a catalogue, a parameter that is a message: plain text is not accepted. */
 export type Said = string & { readonly said: unique symbol };
 
 /**
- * What is to be said, apart from how: `area.name` of the catalogues and the parameters. Made by `m`, put into words by
- * `render` where it reaches a reader. As a string, and in JSON, it is the English text.
+ * A message independent of language: `area.name` of the catalogues and the parameters. Created by `m`, rendered by
+ * `render` where it is shown. As a string, and in JSON, it is the English text.
  */
 export class Message {
   readonly id: string;
@@ -29,7 +29,7 @@ export class Message {
   }
 }
 
-/** A message in the words of a language; messages among the parameters are put into the same words first. */
+/** The text of a message in a language; messages among the parameters are rendered first. */
 export function render(language: Language, { id, params }: Message): string {
   const [area = "", name = ""] = id.split(".");
   const text = textsOf(language, area)?.[name];
@@ -44,10 +44,10 @@ export function render(language: Language, { id, params }: Message): string {
   return text(Object.fromEntries(values) as never);
 }
 
-/** Puts a message into the words of a reader. Plain text is data, or was put into words already. */
+/** Renders a message for a reader. Plain text is data, or was rendered before, and stays unchanged. */
 export type Say = (text: string | Message) => string;
 
-/** The way in which messages are said in a language. */
+/** Returns the function that renders messages in a language. */
 export function speaking(language: Language): Say {
   return (text) => (typeof text === "string" ? text : render(language, text));
 }

@@ -20,10 +20,12 @@ type Maker<Text> = Text extends (params: infer P) => string
 
 type Makers<Texts> = { readonly [A in keyof Texts]: { readonly [N in keyof Texts[A]]: Maker<Texts[A][N]> } };
 
-/** Every message by area and name: `m.config.tooLarge({ bytesMax })`, or `m.config.empty` where it has no parameters. */
+/**
+ * All messages by area and name: `m.config.tooLarge({ bytesMax })`, or `m.config.empty` where there are no parameters.
+ */
 export const m = {} as Makers<typeof en>;
 
-// The texts of an area say which of them have parameters: they are read when its first message is made.
+// The texts of an area determine which of them have parameters, so they are loaded when its first message is created.
 for (const area of AREAS) {
   let made: object | undefined;
   Object.defineProperty(m, area, { enumerable: true, get: () => (made ??= makersOf(area)) });

@@ -1,17 +1,17 @@
 import type { Language } from "./language.ts";
 
-/* Numbers with their words, sizes and spans as people read them, in both languages. */
+/* Numbers with nouns, sizes and durations, in both languages. */
 
-/** The forms of a word beside a number, by the categories of `Intl.PluralRules`. */
+/** The forms of a noun after a number, by the categories of `Intl.PluralRules`. */
 export interface Forms {
   en: { one: string; other: string };
-  /** `other` is the form of a fraction, which is that of `few` where it is left out. */
+  /** `other` is the form after a fraction; by default that of `few`. */
   ru: { one: string; few: string; many: string; other?: string };
 }
 
 const rules = new Map<Language, Intl.PluralRules>();
 
-/** `заказ`, `заказа` or `заказов`: the form that fits the number. */
+/** `заказ`, `заказа` or `заказов`: the form for the number. */
 export function plural<L extends Language>(language: L, n: number, forms: Forms[L]): string {
   const rule = rules.get(language) ?? new Intl.PluralRules(language);
   rules.set(language, rule);
@@ -20,7 +20,7 @@ export function plural<L extends Language>(language: L, n: number, forms: Forms[
   return form ?? other ?? "";
 }
 
-/** `1 order`, `2 orders`: the one place that decides how a counted thing is written in English. */
+/** `1 order`, `2 orders`: all counted nouns in English are formatted here. */
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${n} ${plural("en", n, { one, other: many })}`;
 }

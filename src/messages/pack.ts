@@ -1,7 +1,7 @@
 import { Message, type Value } from "./message.ts";
 import { m } from "./messages.ts";
 
-/** A message as plain data, for another process or a column: it loses its class on the way. */
+/** A message as plain data, for another process or a column. */
 export interface PackedMessage {
   id: string;
   params: Record<string, Exclude<Value, Message | readonly unknown[]> | PackedMessage | (string | PackedMessage)[]>;
@@ -21,18 +21,18 @@ export function unpacked(data: PackedMessage): Message {
   return new Message(data.id, mapValues(data.params, unpack) as Message["params"]);
 }
 
-/** The message that was kept beside its English text; what this version does not say so stays as it is. */
+/** The message stored beside its English text; where this version renders another text, the stored text itself. */
 export function messageBehind(text: string, data: unknown): Message {
   try {
     const message = unpacked(data as PackedMessage);
     if (String(message) === text) return message;
   } catch {
-    // No message, or one of another version.
+    // Not a message, or one of another version.
   }
   return m.common.foreign({ text });
 }
 
-/** The same message with other texts in the place of those among its parameters, however deep. */
+/** The same message with the texts among its parameters changed, at any depth. */
 export function withTexts(message: Message, change: (text: string) => string): Message {
   const changed = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(changed);

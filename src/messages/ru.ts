@@ -21,7 +21,7 @@ import { statuses } from "./ru/statuses.ts";
 import { reconcile, updates } from "./ru/updates.ts";
 import { web } from "./ru/web.ts";
 
-/** The same in Russian: a text that is missing, or that English does not have, is an error of the compiler. */
+/** All texts in Russian. The compiler reports texts that are missing here or in English. */
 export const ru = {
   answers,
   backup,

@@ -179,11 +179,11 @@ export const init = {
   databaseThere: ({ database }: { database: string }) => `Database:      ${database} (it was there already)`,
 };
 
-/** How far a long command is. */
+/** The progress of a long command. */
 export const progress = {
-  /** Before what stops the whole process. */
+  /** Before a step that blocks the whole process. */
   next: ({ what }: { what: string }) => `${what} …`,
-  /** A line of its own where nobody watches. */
+  /** As a line of its own where the output is not a terminal. */
   step: ({ what }: { what: Said }) => `${what}…`,
   working: ({ what, time }: { what: string; time: Said }) => `${what}, ${time} …`,
   far: ({ what, parts }: { what: string; parts: readonly string[] }) => `${what}: ${parts.join(", ")}`,

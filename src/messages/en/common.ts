@@ -1,9 +1,9 @@
 import type { Said } from "../message.ts";
 import { counted, sizeText, spanText } from "../numbers.ts";
 
-/** How texts stand beside each other, and words that are not the program's own. */
+/** Combinations of texts, and foreign texts. */
 export const common = {
-  /** Words of the service, of SQLite or of a library, as they came. */
+  /** A text of the service, of SQLite or of a library, unchanged. */
   foreign: ({ text }: { text: string }) => text,
   sentences: ({ parts }: { parts: readonly string[] }) => parts.join(" "),
   listed: ({ parts }: { parts: readonly string[] }) => parts.join(", "),
@@ -15,12 +15,12 @@ export const common = {
   size: ({ bytes }: { bytes: number }) => sizeText(bytes),
   /** `12 s`, `4 min`, `5 h`, `3 days` */
   span: ({ seconds }: { seconds: number }) => spanText(seconds),
-  /** Without the full stop of a sentence, within another one. */
+  /** Without its full stop, for use inside another sentence. */
   bare: ({ text }: { text: Said }) => text.replace(/\.$/, ""),
   nothingToDo: "nothing to do",
 };
 
-/** What a pass did, by the name of the count. */
+/** The results of a pass, by the name of the count. */
 export const counts = {
   stored: ({ n }: { n: number }) => `${n} stored`,
   batches: ({ n }: { n: number }) => counted(n, "batch", "batches"),

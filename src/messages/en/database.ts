@@ -2,7 +2,7 @@ import type { Said } from "../message.ts";
 import { counted } from "../numbers.ts";
 
 export const database = {
-  /** What was done when a fault was met. */
+  /** The operation during which a fault occurred. */
   puttingInPlace: "Putting the restored database in place",
   opening: "Opening the database",
   takingLock: "Taking the instance lock",

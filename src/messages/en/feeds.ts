@@ -76,7 +76,7 @@ export const feeds = {
   keepTransactionsShort: "The bridge tries again by itself; keep transactions of the ERP short.",
   readingSource: ({ source }: { source: Said }) => `Reading ${source}`,
   writerInterrupted: "the program that wrote it was interrupted in the middle of a change",
-  /** `why` is a sentence of its own. */
+  /** `why` is a sentence. */
   sourceRefused: ({ name, source, why }: { name: string; source: Said; why: Said }) => `${name}: ${source}: ${why}`,
   sourceUnreadable: ({ name, source, why }: { name: string; source: Said; why: Said }) =>
     `${name}: ${source} cannot be read: ${why}.`,

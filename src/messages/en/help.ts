@@ -1,7 +1,7 @@
 import type { Said } from "../message.ts";
 import { counted } from "../numbers.ts";
 
-/** What `--help` says, and what is said of a command line that cannot be read. */
+/** The output of `--help`, and errors of the command line. */
 export const help = {
   program: "Keeps a shop's local SQLite ERP database in step with an online sales service.",
   optionConfig: "configuration file (default: $ERP_BRIDGE_CONFIG or /etc/erp-bridge/config.yaml)",

@@ -1,7 +1,7 @@
 import type { Said } from "../message.ts";
 import { counted } from "../numbers.ts";
 
-/** What became of the orders that this machine took beside the other one. */
+/** The orders that this machine received at the same time as the other one. */
 function straysLeft(strays: number | null): string {
   if (strays === null) return " Orders that were taken here since may be in this database alone.";
   if (strays === 0) return "";

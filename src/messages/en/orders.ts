@@ -149,7 +149,7 @@ export const remap = {
   problem: ({ text }: { text: Said }) => `! ${text}`,
 };
 
-/** The story of one order. */
+/** The history of one order. */
 export const story = {
   inBatch: ({ orders }: { orders: number }) => `in a batch of ${counted(orders, "order")}`,
   inNamedBatch: ({ id, orders }: { id: string; orders: number }) => `in batch ${id} of ${counted(orders, "order")}`,

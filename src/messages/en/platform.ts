@@ -11,14 +11,14 @@ export const platform = {
   runAsUser: "Run the command as the user of erp-bridge: runuser -u USER -- erp-bridge …",
   cannotBecome: ({ user, folder, code }: { user: string; folder: string; code: string }) =>
     `Root cannot become ${user}, who owns ${folder} (${code}).`,
-  /** A step that met a fault of the machine. */
+  /** A step that failed because of the machine. */
   fault: ({ doing, what, where }: { doing: Said; what: Said; where: string }) => `${doing}: ${what} (${where}).`,
   usingDatabase: "Using the database",
   internal: ({ message }: { message: string }) => `An internal error: ${message}`,
   reportIt: "Please report it with the debug log (log.level: debug).",
   outOfReach: "Its disk, or the machine that shares it, is out of reach. The bridge tries again by itself.",
   silent: ({ place }: { place: string }) => `${place} does not answer.`,
-  /** The same within a longer sentence. */
+  /** The same inside a longer sentence. */
   doesNotAnswer: ({ place }: { place: string }) => `${place} does not answer`,
   helperEnded: ({ why }: { why: string }) => `The process that looks at files ended early (${why}).`,
   stoppedLooking: "Stopped while a file was looked at.",

@@ -127,7 +127,7 @@ export const probe = {
   answeredAs: ({ text, status }: { text: Said; status: number }) => `${text} (${status})`,
   object: ({ members }: { members: readonly string[] }) => `an object with ${members.join(", ")}`,
   largeObject: ({ members }: { members: readonly string[] }) => `an object with ${members.join(", ")}, …`,
-  /** The type of a JSON value, as JavaScript calls it. */
+  /** The type of a JSON value, by its JavaScript name. */
   value: ({ type }: { type: string }) => `a ${type}`,
   credentialsAnswer: ({ feed, status, words }: { feed: string; status: number; words: string }) =>
     `${feed}: the answer is ${status}: ${words}`,

@@ -45,7 +45,10 @@ function counts(
   };
 }
 
-/** Of each condition what is wrong, what a person does next (the command, if there is one, comes after it) and what is said when it is over. */
+/**
+ * For each condition: what is wrong, what a person does next (followed by the command, if any), and the text when it is
+ * over.
+ */
 export const conditionsEn = {
   database_trouble: {
     text: ({ sentence }: { sentence: string }) => sentence,

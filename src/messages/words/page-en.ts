@@ -1,6 +1,6 @@
 const DAY = { weekday: "short", day: "numeric", month: "short" } as const;
 
-/** Every word of the status page that the status itself does not say. */
+/** The words of the status page that are not part of the status. */
 export const pageEn = {
   verdicts: {
     well: "All is well",
@@ -45,7 +45,7 @@ export const pageEn = {
     look: "Attention",
   },
   switchedOff: (names: string) => `Switched off: ${names}.`,
-  /** Null: only just. */
+  /** Null: less than a minute ago. */
   succeeded: (ago: string | null) => (ago === null ? "Last success just now." : `Last success ${ago} ago.`),
   neverSucceeded: "No success yet.",
   failing: (why: string) => `Failing: ${why}.`,

@@ -1,14 +1,17 @@
 import { counted, sizeText, spanText } from "../numbers.ts";
 
-/** The sentence of the status beside its conditions, and words for codes. Times come ready to be shown, numbers and spans as they are. */
+/**
+ * The sentence of the status beside its conditions, and words for codes. Times are already formatted; numbers and
+ * durations are not.
+ */
 export const statusEn = {
   upToDate: "Up to date.",
   /** Before a command. */
   next: "Next",
-  /** The parts of the sentence, in small letters. */
+  /** The parts of the sentence, in lower case. */
   asked: (ageS: number | null) => (ageS === null ? "never asked with success" : `asked ${spanText(ageS)} ago`),
   askedAt: (at: string | null) => (at === null ? "never asked with success" : `asked ${at}`),
-  /** What a text says of the time at which it was written. */
+  /** The time at which a text was written. */
   seenAt: (at: string, text: string) => `At ${at}: ${text}`,
   lastOrder: (at: string | null) => (at === null ? "no order yet" : `last order ${at}`),
   waitingForErp: (n: number, oldestS: number | null) =>
