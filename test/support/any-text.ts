@@ -3,8 +3,8 @@ import fc from "fast-check";
 const SURROGATES = { from: 0xd800, count: 0x800 };
 
 /**
- * Any character, for `unit` of a text. The library's own "binary" first makes a table of all that there are, which takes a second of
- * each process.
+ * Any character, for the `unit` of a text. fast-check's own "binary" first builds a table of all characters, which
+ * takes a second in each process.
  */
 export const ANY_CHARACTER = fc.nat(0x10ffff - SURROGATES.count).map(
   (at) => String.fromCodePoint(at < SURROGATES.from ? at : at + SURROGATES.count),

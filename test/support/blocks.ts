@@ -5,11 +5,11 @@ export interface Block {
   line: number;
   /** "" for commands. */
   language: string;
-  /** Without the indent of the list that it stands in. */
+  /** Without the indent of the list around it. */
   text: string;
 }
 
-/** The code blocks of a page, in their order. */
+/** The code blocks of a page, in order. */
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = [];
   let open: { indent: string; language: string; line: number; lines: string[] } | undefined;

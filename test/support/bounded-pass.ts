@@ -6,7 +6,7 @@ import { ReadOrders } from "../../src/updates/read-orders.ts";
 import { configFor } from "./bridge.ts";
 import type { Followed } from "./followed.ts";
 
-/** A pass over changes that reads no more than so many pages. */
+/** A pass over changes that reads at most so many pages. */
 export async function boundedPass({ bridge, sandbox }: Followed, pagesMax = 30): Promise<JobReport> {
   const loaded = configFor(sandbox, "/nowhere");
   const { updates } = loaded.config;

@@ -12,7 +12,7 @@ import type { Clock, Log } from "../../src/platform/ports.ts";
 import { type Sandbox, type StartOptions, startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { memoryFolder } from "./temp.ts";
 
-/** Configuration as it would stand in the file, nested; merged over what a test always needs. */
+/** Nested configuration, as in the file; merged over what every test needs. */
 export type Settings = { [key: string]: unknown };
 
 export interface TestBridge {
@@ -23,7 +23,7 @@ export interface TestBridge {
   run(job: FlowName): Promise<RunResult>;
   /** Rows of a query on the bridge's own connection. */
   rows<T = Record<string, unknown>>(sql: string, ...values: unknown[]): T[];
-  /** Stops and starts again, as a restart of the service would, optionally with another configuration. */
+  /** Restarts the bridge, optionally with another configuration. */
   restart(settings?: Settings): Promise<void>;
 }
 
@@ -33,14 +33,14 @@ export interface LogLine {
   message: string;
 }
 
-/** Wall and monotonic time that only move when told; sleeping moves both. */
+/** Wall and monotonic time that change only when advanced; sleeping advances both. */
 export class FakeClock implements Clock {
   #wallMs = Date.UTC(2026, 2, 1, 12);
   #monotonicMs = 1_000;
   nowMs = () => this.#wallMs;
   monotonicMs = () => this.#monotonicMs;
   random = () => 0.5;
-  /** Called whenever somebody begins to wait. */
+  /** Called whenever a wait begins. */
   onSleep: () => void = () => {};
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -55,7 +55,7 @@ export class FakeClock implements Clock {
     this.#monotonicMs += ms;
   }
 
-  /** The wall clock jumps; the monotonic one does not. */
+  /** Moves the wall clock only; the monotonic one stays. */
   jump(ms: number): void {
     this.#wallMs += ms;
   }
@@ -116,7 +116,7 @@ export async function startTestBridge(
   };
 }
 
-/** A file that an ERP has made in this encoding. */
+/** Creates the file in this encoding, as an ERP may have done. */
 function beginIn(encoding: string, file: string): void {
   const db = new Database(file);
   db.exec(`PRAGMA encoding = '${encoding}'; CREATE TABLE erp_own (name TEXT)`);
@@ -129,7 +129,7 @@ export function collectingLog(logs: LogLine[]): Log {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** `over` laid over `base`, group by group. */
+/** Merges `over` into `base`, group by group. */
 export function mergeSettings(base: Settings, over: Settings): Settings {
   const merged: Settings = { ...base };
   for (const [key, value] of Object.entries(over)) {

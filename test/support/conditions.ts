@@ -33,7 +33,7 @@ export function flowOf(flow: string, over: Partial<FlowFacts> = {}): FlowFacts {
   };
 }
 
-/** Facts of a shop where all is well, and what is different. */
+/** Facts of a shop without problems, with these differences. */
 export function factsOf(over: Partial<Facts> = {}): Facts {
   return {
     flows: [
@@ -60,7 +60,7 @@ const met = (of: "write" | "reload", code: "disk_full" | "config_invalid") => ({
   met: { of, code, sentence: words("It is so."), since: ago(5) },
 });
 
-/** For each code facts of which it comes, and no other. */
+/** For each code, facts that raise it and no other. */
 export const SAMPLES: Record<Code, Partial<Facts>> = {
   database_trouble: met("write", "disk_full"),
   database_damaged: { doubt: { kind: "damage", since: ago(5) } },

@@ -6,18 +6,18 @@ import type { Shop } from "./shop.ts";
 
 export interface Moment {
   kind: RequestKind;
-  /** `request`: it has arrived and will have no effect; `answer`: it has had its effect, and the answer is lost. */
+  /** `request`: before the effect; `answer`: after the effect, and the answer is lost. */
   at: "request" | "answer";
-  /** How many such requests pass before. */
+  /** The number of such requests to let pass first. */
   skip?: number;
 }
 
-/** A confirm that names nothing waits until every batch has come round again, one a start. */
+/** A confirm without a batch name waits until every batch was delivered again, one per start. */
 const STARTS_MAX = 8;
 
 /**
- * Starts the program and kills it at exactly that moment of its talk with the service. `onConfirm` sees every confirm
- * as it arrives. Resolves when the program is dead.
+ * Starts the program and kills it at this point of its communication with the service. `onConfirm` is called for each
+ * confirm when it arrives. Resolves when the program has ended.
  */
 export async function crashOnce(
   shop: Shop,
@@ -35,7 +35,7 @@ export async function crashOnce(
     if (kindOf(request) !== kind || left-- !== 0) return;
     isReached = true;
     await program?.kill();
-    // Nobody reads an answer any more; thrown before the effect, it also keeps the effect away.
+    // No one reads the answer; an error before the effect also prevents the effect.
     throw new Error("the program is dead");
   };
   hooks.onRequest = async (request) => {

@@ -4,21 +4,21 @@ import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 
 export interface Followed extends TestBridge {
-  /** Ids of the orders that were pulled and confirmed at the start. */
+  /** The ids of the orders pulled and confirmed at the start. */
   ids: string[];
-  /** Changes an order on the service `ms` (a second unless said) later. */
+  /** Changes an order on the service, `ms` later (a second by default). */
   change(id: string, patch: ChangePatch, ms?: number): void;
-  /** Lets `ms` (a minute unless said) pass and follows updates once. Throws what the pass failed with. */
+  /** Advances the clock by `ms` (a minute by default) and polls updates once. Throws the error of the pass. */
   poll(ms?: number): Promise<Record<string, number>>;
-  /** The same a day later, when a sweep is due. */
+  /** The same a day later, when a wide re-poll is due. */
   sweep(): Promise<Record<string, number>>;
   watermark(): string | undefined;
-  /** Every `since` that was asked, decoded, oldest first. */
+  /** All requested values of `since`, decoded, oldest first. */
   sinces(): string[];
-  /** How often the order, or any order, was read whole. */
+  /** How often this order, or any order, was read as a snapshot. */
   snapshots(id?: string): number;
   statusOf(id: string): { status: string; revision: number };
-  /** Everything that is stored, but for the bookkeeping of runs, flows, positions and holds. */
+  /** All stored data except runs, flows, positions and holds. */
   dump(): Record<string, unknown[]>;
 }
 
@@ -39,7 +39,7 @@ const BOOKKEEPING = new Set([
 
 const WITHIN_SECOND_MS = 7;
 
-/** A bridge and a service that have `count` orders in common, pulled a minute ago. */
+/** A bridge and a service with `count` orders, pulled a minute ago. */
 export async function startFollowed(
   count: number,
   options: { settings?: Settings; service?: SandboxOptionsPatch; sandbox?: Omit<StartOptions, "options"> } = {},
@@ -48,7 +48,7 @@ export async function startFollowed(
     ...(options.settings === undefined ? {} : { settings: options.settings }),
     sandbox: { ...options.sandbox, options: { batchSize: 1_000, ...options.service } },
   });
-  // A timestamp on the full second may be cut to it, and its order is read once more.
+  // A timestamp at a full second may be truncated, and its order would be read again.
   test.clock.advance(WITHIN_SECOND_MS);
   const ids = Array.from({ length: count }, () => test.sandbox.service.createOrder());
   const pulled = await test.run("orders");
@@ -74,7 +74,7 @@ export async function startFollowed(
       },
       sweep: async () => {
         clock.advance(26 * 3_600_000);
-        // The pull tells what the service's time is.
+        // The pull provides the service's time.
         await test.run("orders");
         const result = await test.run("updates");
         if (result.error !== null) throw result.error;
@@ -97,7 +97,7 @@ export async function startFollowed(
   );
 }
 
-/** What the database holds of an order equals what the service has: content, lines and their order. */
+/** The stored content, lines and line order equal those at the service. */
 export function storedLines(test: TestBridge, id: string): unknown[] {
   return test.rows("SELECT line_no, sku, quantity, price FROM order_lines WHERE order_id = ? ORDER BY line_no", id);
 }

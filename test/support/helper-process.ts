@@ -1,7 +1,7 @@
 /*
- * In the place of src/platform/helper-process.ts. A start of a bridge looks at the folders of copies and of the journal in
- * processes of their own, of which each costs 50 ms of computing. In tests this process looks itself; every other call goes
- * to a process, as in the program, and a start of the program in a process of its own does all of it.
+ * Replaces src/platform/helper-process.ts. A bridge's start inspects the folders of copies and of the journal in helper
+ * processes, each of which costs 50 ms of CPU time. In tests this process inspects them itself; all other calls still
+ * use a helper process, and a program started in its own process uses helpers for everything.
  */
 import * as real from "../../src/platform/helper-process.ts";
 
@@ -9,7 +9,7 @@ export * from "../../src/platform/helper-process.ts";
 
 type Functions = Record<string, (call: real.HelperCall, ...args: never[]) => unknown>;
 
-/** Of src/backup/backup-helper.ts, which vitest.config.ts has loaded before the tests. */
+/** The functions of src/backup/backup-helper.ts, loaded by vitest.config.ts before the tests. */
 const here: Functions = {};
 
 export function serveCalls(functions: Functions): void {
@@ -28,6 +28,6 @@ export function helperFor(...key: Parameters<typeof real.helperFor>): unknown {
 
 function callHere(name: string, _options: unknown, ...args: never[]): unknown {
   const call = { signal: new AbortController().signal, progress: () => {} };
-  // A copy, as through a pipe.
+  // A copy, as if sent through a pipe.
   return structuredClone(here[name]?.(call, ...args));
 }

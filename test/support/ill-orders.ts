@@ -3,13 +3,13 @@ import type { Sandbox } from "../../src/sandbox/start-sandbox.ts";
 import { type Followed, startFollowed } from "./followed.ts";
 
 export interface IllOrders extends Followed {
-  /** What is answered instead of these orders; of all others the truth. */
+  /** The answers instead of these orders; all others are answered correctly. */
   ill: Map<string, FaultAction>;
-  /** Orders that the changes do not list: of a service that was restored they are as they were. */
+  /** Orders that the changes do not list: after a restore of the service they have no change. */
   unlisted: Set<string>;
 }
 
-/** A bridge whose reads of single orders go wrong as told. */
+/** A bridge whose reads of single orders fail as configured. */
 export async function startWithIll(
   count: number,
   options: Parameters<typeof startFollowed>[1] = {},
@@ -18,7 +18,7 @@ export async function startWithIll(
   const holder: { sandbox?: Sandbox } = {};
   const onRequest = ({ method, path }: { method: string; path: string }) => {
     const action = method === "GET" ? ill.get(path.split("/").at(-1)?.toLowerCase() ?? "") : undefined;
-    // A rule that is added now is for this very request.
+    // A rule added now applies to this request.
     if (action !== undefined) holder.sandbox?.faults.add({ match: { path: "snapshot" }, do: action });
   };
   const test = await startFollowed(count, { ...options, sandbox: { ...options.sandbox, onRequest } });

@@ -13,22 +13,22 @@ export const BASE64 = {
 export const FORM = { send: "multipart", record: { sku: "{sku}", position: "{position}", alt: "{alt}" } };
 
 export interface PushedImages extends PushedFeeds {
-  /** The folder that images are read from. */
+  /** The folder with the images. */
   photos: string;
-  /** Writes a file there, with folders as they are needed. */
+  /** Writes a file there, and creates its folders. */
   put(name: string, content: Buffer | string): Buffer;
-  /** Writes a row as the ERP does. */
+  /** Writes a row, as the ERP does. */
   row(sku: string, position: number, source: string | null, alt?: string | null): void;
-  /** SHA-256 of the files that the service was given under a key, in order. */
+  /** SHA-256 of the files that the service received under a key, in order. */
   contents(sku: string, position: number): unknown[];
-  /** How many images the service accepted in all. */
+  /** The number of images that the service accepted. */
   accepted(): number;
   held(): string[];
-  /** The record that the bridge believes the site to show at position 1. */
+  /** The record that the bridge has stored as sent for position 1. */
   sentOf(sku: string): string | undefined;
 }
 
-/** A bridge with a folder of images; the feed has looked once. */
+/** A bridge with a folder of images, after the first pass of the feed. */
 export async function startImages(
   images: Settings,
   options: { sandbox?: StartOptions; settings?: Settings } = {},
@@ -80,7 +80,7 @@ export function shaOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A file that begins as a JPEG does; what follows tells one from another. */
+/** A file that begins like a JPEG; the rest makes it unique. */
 export function jpeg(words: string, size = 0): Buffer {
   const filling = Buffer.alloc(Math.max(0, size - 4 - words.length), 0x2a);
   return Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.from(words), filling]);

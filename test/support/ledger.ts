@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { SandboxRequest } from "../../src/sandbox/messages.ts";
 import type { Shop } from "./shop.ts";
 
-/** What must hold at every moment, also in the middle of a crash: nothing confirmed that is not on disk, nothing twice. */
+/** Holds at any time, even during a crash: all confirmed orders are on disk, and nothing is duplicated. */
 export function expectNothingLost({ sandbox, rows }: Shop): void {
   const stored = rows<{ order_id: string; payload: string }>("SELECT order_id, payload FROM orders");
   const ids = new Set(stored.map(({ order_id }) => order_id));
@@ -17,7 +17,7 @@ export function expectNothingLost({ sandbox, rows }: Shop): void {
   expect(rows("PRAGMA foreign_key_check")).toEqual([]);
 }
 
-/** And at the end: everything that the service has is stored at its newest content, and the service knows it. */
+/** Holds at the end: everything at the service is stored with its newest content, and confirmed. */
 export function expectConverged(shop: Shop): void {
   expectNothingLost(shop);
   const { sandbox, rows } = shop;
@@ -36,7 +36,7 @@ export function expectConverged(shop: Shop): void {
   expect(rows("SELECT * FROM owed_reads")).toEqual([]);
 }
 
-/** To be called when a confirm has arrived: every order that it covers is seen by another program already. */
+/** Call when a confirm has arrived: another process can already read all orders that it covers. */
 export function expectDurable({ sandbox, rows }: Shop, confirm: SandboxRequest): void {
   const body = JSON.parse(confirm.body.toString("utf8")) as { batch_id?: string; order_ids?: string[] };
   const handedOut = sandbox.ledger.effects("handed-out");

@@ -5,7 +5,7 @@ import type { Store } from "../../src/database/store.ts";
 import { saveNewOrder } from "../../src/orders/order-rows.ts";
 import { openNewStore } from "./new-store.ts";
 
-/** An order that the ERP has never seen, and another one beside it. */
+/** An order new to the ERP; a second one is beside it. */
 export const ID = "0f0e0d0c-0b0a-4908-8706-050403020100";
 export const OTHER = "1f0e0d0c-0b0a-4908-8706-050403020100";
 export const UPPER = ID.toUpperCase();
@@ -14,15 +14,15 @@ export const CLI = "/usr/bin/sqlite3";
 
 export interface MarkedShop {
   store: Store;
-  /** Runs SQL as the ERP would; throws what SQLite says. */
+  /** Runs SQL as the ERP would; throws SQLite's error. */
   erp(sql: string): void;
-  /** The order changes once more. */
+  /** Changes the order again. */
   change(id?: string): void;
   pending(): string[];
   blocked(): string[];
 }
 
-/** Two orders that the ERP has never seen. */
+/** Two orders that are new to the ERP. */
 export function openShop(writer: "better-sqlite3" | "sqlite3"): MarkedShop {
   const { file, store } = openNewStore();
   const db = new Database(file);
@@ -79,7 +79,7 @@ function orderOf(orderId: string) {
   };
 }
 
-/** As the README says. */
+/** The statement in the README. */
 export const upsert = (revision: number | string, id = ID) => `
   INSERT INTO erp_orders (order_id, erp_number, seen_revision) VALUES ('${id}', 'E-1', ${revision})
   ON CONFLICT (order_id) DO UPDATE SET erp_number = excluded.erp_number,

@@ -2,12 +2,12 @@ import { expect } from "vitest";
 import type { Message } from "../../src/messages/message.ts";
 import { m } from "../../src/messages/messages.ts";
 
-/** A message whose English text holds these words; for `toMatchObject` and its like. */
+/** Matches a message whose English text contains these words; for `toMatchObject` and similar. */
 export function saying(words: string): unknown {
   return expect.toSatisfy((message) => String(message).includes(words), `says ${words}`);
 }
 
-/** Words that are nobody's message, in the place of one. */
+/** A message with a fixed text. */
 export function words(text: string): Message {
   return m.common.foreign({ text });
 }

@@ -7,9 +7,9 @@ import { type TestDatabase, testDatabase } from "./postgres.ts";
 
 export interface MirroredShop extends TestBridge {
   database: TestDatabase;
-  /** Lines of a query in the mirror's schema, columns parted by |. */
+  /** The lines of a query in the mirror's schema, columns separated by |. */
   there(sql: string): Promise<string[]>;
-  /** Runs the mirror until nothing is left to do. */
+  /** Runs the mirror until it has nothing left to do. */
   mirror(): Promise<Record<string, number>>;
 }
 
@@ -20,7 +20,7 @@ export async function initMirror({ url }: Pick<TestDatabase, "url">, shop = SHOP
   return await initSchema({ link: { target, authorities: [], schema: "erp_bridge", timeoutMs: 30_000 }, shop });
 }
 
-/** A shop with a mirror in a database of its own. `url`: another way there. */
+/** A shop with a mirror in its own database. `url`: another address of that database. */
 export async function startMirroredShop(
   options: { settings?: Settings; sandbox?: StartOptions; url?: (database: TestDatabase) => string } = {},
 ): Promise<MirroredShop> {
@@ -46,7 +46,7 @@ export async function startMirroredShop(
   });
 }
 
-/** What both sides have of every order, in one form. */
+/** All orders are equal on both sides, in normal form. */
 export async function expectMirrored(shop: MirroredShop): Promise<void> {
   const own = shop.rows<{ line: string }>(
     `SELECT concat_ws('|', order_id, number, status, is_cancelled, is_open, total, revision, erp_revision, removed_at IS NULL,

@@ -6,7 +6,7 @@ import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
 import { memoryFolder } from "./temp.ts";
 
-/** A new database as the daemon opens it, until the test is over. */
+/** A new database, opened as the daemon does, for the running test. */
 export function openNewStore(folder = memoryFolder()): { file: string; store: Store } {
   const file = path.join(folder, "bridge.db");
   copyFileSync(inject("emptyDatabase"), file);

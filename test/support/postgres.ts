@@ -3,10 +3,10 @@ import { CuttingProxy } from "../../scripts/mirror/cutting-proxy.ts";
 import { findPostgres, HOW_TO_INSTALL, PostgresCluster } from "../../scripts/mirror/postgres-cluster.ts";
 import { tempFolder } from "./temp.ts";
 
-/** Set where PostgreSQL must be there: then its tests fail without it, where they are skipped elsewhere. */
+/** Where set, the tests of PostgreSQL fail without it, instead of being skipped. */
 const isRequired = process.env["TEST_POSTGRES"] === "required";
 
-/** Tests that need a PostgreSQL. Where it is missing they are skipped, and their name says how to install it. */
+/** Tests that need PostgreSQL. Without it they are skipped, and their name says how to install it. */
 export function describeWithPostgres(name: string, tests: () => void): void {
   if (findPostgres() !== undefined) describe(name, tests);
   else if (isRequired) describe(name, () => it("finds PostgreSQL", () => expect.fail(HOW_TO_INSTALL)));
@@ -16,7 +16,7 @@ export function describeWithPostgres(name: string, tests: () => void): void {
   }
 }
 
-/** One for each worker, which ends with it: starting one takes a second. */
+/** One per worker, stopped with it: starting one takes a second. */
 let cluster: Promise<PostgresCluster> | undefined;
 let databases = 0;
 
@@ -28,7 +28,7 @@ export function sharedCluster(): Promise<PostgresCluster> {
 export interface TestDatabase {
   cluster: PostgresCluster;
   name: string;
-  /** Of the role that may do everything. */
+  /** With the superuser's role. */
   url: string;
 }
 
@@ -44,7 +44,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   return { cluster: shared, name, url: shared.url(name) };
 }
 
-/** A proxy before the shared cluster, for the running test. */
+/** A proxy to the shared cluster, for the running test. */
 export async function testProxy(): Promise<CuttingProxy> {
   const shared = await sharedCluster();
   const proxy = await CuttingProxy.start(tempFolder("proxy"), () => shared.socket);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { inject, onTestFinished } from "vitest";
 
-/** For tests with many starts of the program: a machine that is busy with other things makes each of them slow. */
+/** For tests with many starts of the program, which are slow on a busy machine. */
 export const PATIENT = { timeout: 90_000 };
 
 export interface Exit {
@@ -11,26 +11,26 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** The real program in a process of its own. */
+/** The real program, in its own process. */
 export interface Program {
   readonly child: ChildProcess;
   readonly pid: number;
   readonly exited: Promise<Exit>;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Ends it as a power switch would, and waits until it is gone. */
+  /** Kills it with SIGKILL, and waits until it has ended. */
   readonly kill: () => Promise<Exit>;
-  /** Resolves when this text has appeared on standard error; rejects where the program ends before. */
+  /** Resolves when this text appears on standard error; rejects where the program ends before. */
   readonly says: (text: string) => Promise<void>;
 }
 
-/** Starts `erp-bridge ARGS` as it is installed, unless told otherwise. It is killed at the end of the test where it still runs. */
+/** Starts `erp-bridge ARGS`, by default as installed. It is killed at the end of the test if it still runs. */
 export function startProgram(
   args: readonly string[],
   options: { env?: NodeJS.ProcessEnv; bin?: string } = {},
 ): Program {
   const program = inject("program");
-  // The same bundle is started hundreds of times; a third of a start is compiling it.
+  // The same bundle is started hundreds of times, and compiling it is a third of the start time.
   const cache = path.join(path.dirname(program), "../compiled");
   const env = {
     PATH: process.env["PATH"],
@@ -49,7 +49,7 @@ export function startProgram(
       texts[name] += text;
     });
   }
-  // `close` and not `exit`: everything it wrote has arrived by then.
+  // `close`, not `exit`: all output has arrived by then.
   const exited = once(child, "close").then(([code, signal]): Exit => ({ code, signal }));
   const says = async (text: string) => {
     const ended = exited.then(({ code, signal }) => {

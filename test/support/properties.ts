@@ -1,7 +1,7 @@
 import fc from "fast-check";
 
 /*
- * Properties draw the same values in every run, so that a failure comes from the change it was found with. SEED names
- * another seed: `npm run campaign:properties` draws them.
+ * Properties use the same random values in every run, so that a failure is caused by the change under test. SEED sets
+ * another seed, as `npm run campaign:properties` does.
  */
 fc.configureGlobal({ seed: Number(process.env["SEED"] ?? 1) });

@@ -1,17 +1,17 @@
 import { expect } from "vitest";
 import type { TestBridge } from "./bridge.ts";
 
-/** Bookkeeping of runs and positions: whatever else is written for the same input twice is a fault. */
+/** Tables of runs and positions: all others must not change when the same input is processed again. */
 const BOOKS = new Set(["runs", "stored_messages", "flows", "watermarks", "holds", "pull_mark", "sqlite_sequence"]);
 
 const OTHERS: Readonly<Record<string, string>> = {
-  // What stands beside lists is learned once from each kind of answer, and covers nothing.
+  // The fields beside lists are learned once from each kind of answer, and cover no orders.
   learned_answers: "WHERE topic <> 'list'",
-  // The place of a mark where confirms name their batch.
+  // Where confirms name their batch, the open delivery is stored here.
   meta: "WHERE key <> 'unanswered'",
 };
 
-/** Every row of every table but the books, as text. */
+/** All rows of all tables except those of {@link BOOKS}, as text. */
 export function dumpTables({ rows }: Pick<TestBridge, "rows">): string {
   const tables = rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
   const dumped = tables
@@ -20,7 +20,7 @@ export function dumpTables({ rows }: Pick<TestBridge, "rows">): string {
   return JSON.stringify(dumped, (_key, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }
 
-/** The bodies of all confirms that arrived, as text. */
+/** The bodies of all received confirms, as text. */
 export function confirmBodies({ sandbox }: Pick<TestBridge, "sandbox">): (string | null)[] {
   return sandbox.ledger.ofKind("confirm").map(({ requestBody }) => requestBody);
 }
@@ -29,12 +29,12 @@ export function batchStates({ rows }: Pick<TestBridge, "rows">): string[] {
   return rows<{ state: string }>("SELECT state FROM batches ORDER BY id").map(({ state }) => state);
 }
 
-/** How many orders are stored. */
+/** The number of stored orders. */
 export function orderCount({ rows }: Pick<TestBridge, "rows">): number {
   return rows<{ n: number }>("SELECT count(*) AS n FROM orders")[0]?.n ?? 0;
 }
 
-/** The first invariant: what an accepted confirm covered is stored as it was served last, or kept in quarantine. */
+/** The first invariant: all orders covered by an accepted confirm are stored as last served, or in quarantine. */
 export function expectNothingLost({ rows, sandbox }: Pick<TestBridge, "rows" | "sandbox">): void {
   const stored = new Map(
     rows<{ order_id: string; payload: string }>("SELECT order_id, payload FROM orders").map((row) => [
@@ -52,7 +52,7 @@ export function expectNothingLost({ rows, sandbox }: Pick<TestBridge, "rows" | "
   }
 }
 
-/** Liveness: everything the service has is stored at its newest, and everything is confirmed. */
+/** Liveness: everything at the service is stored with its newest content, and everything is confirmed. */
 export function expectComplete(bridge: Pick<TestBridge, "rows" | "sandbox">): void {
   expectNothingLost(bridge);
   const orders = bridge.sandbox.service.orders().filter(({ deleted }) => !deleted);

@@ -8,34 +8,34 @@ import type { Feed } from "../../src/sandbox/messages.ts";
 import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 
-/** The deadline of an import in these tests, in milliseconds of the test's clock. */
+/** The deadline of an import in these tests, in milliseconds on the test's clock. */
 export const IMPORT_TIMEOUT_MS = 120_000;
 const MINUTE_MS = 60_000;
 
 export interface PushedFeeds extends TestBridge {
   /** The ERP's own connection. */
   erp: Database.Database;
-  /** What the site shows, by sku (and the rest of the key, where there is any). */
+  /** The site's records, by sku (and the rest of the key, if any). */
   site(feed?: Feed): Record<string, unknown>;
-  /** The number that the site shows for a sku of the stock feed; undefined where it has none. */
+  /** The site's number for a sku of the stock feed; undefined where it has none. */
   level(sku: string): unknown;
-  /** Every number that the site was ever given for a sku, in order. */
+  /** All numbers that the site received for a sku, in order. */
   levels(sku: string): unknown[];
-  /** Bodies of the import requests that were answered, since the last call or the start. */
+  /** The import requests that were answered since the last call or the start. */
   requests(): { feed: string; records: Record<string, unknown>[]; status: number | null; at: number }[];
-  /** All feeds' passes, as one minute of the schedule would make them. */
+  /** The passes of all feeds, as in one minute of the schedule. */
   minute(...jobs: JobName[]): Promise<void>;
-  /** So many minutes with all feeds' passes. */
+  /** So many minutes with the passes of all feeds. */
   minutes(count: number): Promise<void>;
   /** The nightly comparison. */
   compare(job?: "stocks" | "prices" | "catalog" | "images"): Promise<void>;
   quarantined(): { reference: string | null; reason: string; state: string }[];
   holds(): { area: string; reason: string }[];
-  /** Ends everything before the test does, for tests that start many. */
+  /** Closes everything before the end of the test, for tests that start many. */
   close(): Promise<void>;
 }
 
-/** A bridge whose stock feed has looked once, so that its triggers stand. */
+/** A bridge after the first pass of its stock feed, so that its triggers exist. */
 export async function startFeeds(
   options: { settings?: Settings; sandbox?: StartOptions; arm?: JobName[]; encoding?: string } = {},
 ): Promise<PushedFeeds> {
@@ -102,7 +102,7 @@ function levelOf(record: string | undefined): unknown {
   return record === undefined ? undefined : (JSON.parse(record) as { quantity?: unknown }).quantity;
 }
 
-/** `A-1`, or `A-1 west` where there is more of a key. */
+/** `A-1`, or `A-1 west` where the key has a second part. */
 function nameOf(key: string): string {
   return (JSON.parse(key) as unknown[]).filter((part) => part !== "").join(" ");
 }

@@ -12,13 +12,13 @@ export interface Received {
 export interface TestReceiver {
   url: string;
   received: Received[];
-  /** Messages of alerts, parsed. */
+  /** The received alerts, parsed. */
   messages(): { kind: string; subject: string; text: string; version: number }[];
-  /** Answers every further call with this status; 0 breaks the connection off. */
+  /** Answers all further calls with this status; 0 closes the connection. */
   answer(status: number, headers?: Record<string, string>): void;
 }
 
-/** A small server on loopback that keeps what it is sent. */
+/** A small server on loopback that stores what it receives. */
 export async function startReceiver(): Promise<TestReceiver> {
   const received: Received[] = [];
   let status = 204;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** A statement of a page, under the name that a comment before it gives. */
+/** A statement on a page, named by the comment before it. */
 export interface Recipe {
   name: string;
   sql: string;
@@ -8,7 +8,7 @@ export interface Recipe {
 
 const BLOCK = /(?:<!-- recipe: ([^>]+?) -->\n)?```sql\n([\s\S]*?)```/g;
 
-/** The `sql` blocks of a page, in their order. @throws Error where one has no name, or two have the same */
+/** The `sql` blocks of a page, in order. @throws Error where one has no name, or two have the same */
 export function readRecipes(file: string): Recipe[] {
   const recipes = [...readFileSync(file, "utf8").matchAll(BLOCK)].map(([, name, sql = ""]) => {
     if (name === undefined) throw new Error(`${file}: no <!-- recipe: NAME --> stands before\n${sql}`);
@@ -20,7 +20,7 @@ export function readRecipes(file: string): Recipe[] {
   return recipes;
 }
 
-/** The statements of a recipe. None of them holds a semicolon inside a text. */
+/** The statements of a recipe. No text in them contains a semicolon. */
 export function statementsOf(sql: string): string[] {
   return sql
     .split(";")

@@ -14,15 +14,15 @@ export interface Shown {
 }
 
 export interface RepairBridge extends TestBridge {
-  /** Runs a command line on the bridge's database, with this configuration in the file. */
+  /** Runs a command on the bridge's database, with this configuration in the file. */
   command(settings: Settings, ...argv: string[]): Promise<Shown>;
   /** This configuration as the program loads it. */
   loaded(settings: Settings): LoadedConfig;
-  /** The same with `--json`, its only line read. */
+  /** The same with `--json`; returns its only line, parsed. */
   json(settings: Settings, ...argv: string[]): Promise<Record<string, unknown>>;
 }
 
-/** A bridge beside which commands can be run: its configuration also stands in a file. */
+/** A bridge for tests that run commands beside it: its configuration is also in a file. */
 export async function startRepairBridge(
   options: { settings?: Settings; sandbox?: StartOptions } = {},
 ): Promise<RepairBridge> {

@@ -10,7 +10,7 @@ import { tempFolder } from "./temp.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** A bridge with a copy that can be put back. */
+/** A bridge with a copy that can be restored. */
 export interface Scene extends TestBridge {
   folder: string;
   database: string;
@@ -56,7 +56,7 @@ export async function startScene(
   });
 }
 
-/** Passes of every job until nothing is left to do. */
+/** Runs all jobs until nothing is left to do. */
 export async function drain(scene: Scene): Promise<void> {
   for (const job of ["orders", "updates", "stocks"] as const) {
     for (let pass = 0; pass < 5; pass++) {
@@ -68,7 +68,7 @@ export async function drain(scene: Scene): Promise<void> {
   }
 }
 
-/** The ERP takes every order. */
+/** Marks all orders as taken, as the ERP does. */
 export function takeAll({ bridge }: Scene): void {
   bridge.store.db.exec(
     `INSERT INTO erp_orders (order_id, erp_number, seen_revision) SELECT order_id, 'N' || number, revision FROM orders_pending WHERE true
@@ -79,7 +79,7 @@ export function takeAll({ bridge }: Scene): void {
 export const STOCK =
   "INSERT INTO stock (sku, quantity) VALUES (?, ?) ON CONFLICT (sku, warehouse) DO UPDATE SET quantity = excluded.quantity";
 
-/** A day of work: a copy in its middle, and changes of every kind after it. */
+/** A day of work: a copy in the middle, and changes of every kind after it. */
 export async function liveADay(scene: Scene): Promise<{ early: string[]; late: string[] }> {
   const early = createOrders(scene, 12);
   const write = (sql: string, ...values: unknown[]) => scene.bridge.store.db.prepare(sql).run(...values);

@@ -5,15 +5,15 @@ export type Rewrite = (order: Order) => Order;
 type Endpoint = "orders" | "updates" | "snapshot";
 
 export interface Rewritten extends Followed {
-  /** From now on the orders of these answers are served so; undefined: as they are. */
+  /** Rewrites the orders in these answers from now on; undefined: no longer. */
   rewrite(endpoint: Endpoint, as: Rewrite | undefined): void;
-  /** From now on `since` is compared with the texts of the times as they are served. */
+  /** From now on the service compares `since` with the timestamps as text, in the form in which they are served. */
   compareTexts(): void;
-  /** Each `since` that was compared so, oldest first. */
+  /** All values of `since` compared in this way, oldest first. */
   compared: string[];
 }
 
-/** A bridge and a service whose answers write orders in another way. */
+/** A bridge and a service whose answers have orders in another form. */
 export async function startWithRewritten(
   count: number,
   options: Parameters<typeof startFollowed>[1] = {},

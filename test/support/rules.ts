@@ -1,7 +1,7 @@
 import { compileFeed, type FeedRules, type FeedSettings } from "../../src/feeds/feed.ts";
 import { compileMapping } from "../../src/records/order-mapping.ts";
 
-/** A feed of stock with the defaults of the configuration, but for what a test is about. */
+/** A stock feed with the default configuration and these changes. */
 export function stockSettings(changes: Partial<FeedSettings> = {}): FeedSettings {
   return {
     path: "/api/v1/import/stocks",
@@ -39,7 +39,7 @@ export const ORDER_PATHS = {
 } as const;
 export const LINE_PATHS = { sku: "$.sku", name: "$.name", quantity: "$.quantity", price: "$.price" } as const;
 
-/** How the records of a batch are read, with other paths where a test says so. */
+/** How the records of a batch are read, with these paths changed. */
 export function batchMapping(fields: Partial<Record<keyof typeof ORDER_PATHS, string>> = {}) {
   return compileMapping({
     source: "batch",

@@ -7,11 +7,11 @@ import type { Settings } from "./bridge.ts";
 import type { Program } from "./program.ts";
 import { type Shop, startShop } from "./shop.ts";
 
-/** What a daemon of these tests does each second. */
+/** The daemon in these tests polls every second. */
 const SETTINGS = { orders: { schedule: "* * * * * *" } };
 const LOOK_MS = 20;
 
-/** A daemon in a process of its own that has stored and confirmed ten orders. */
+/** A daemon in its own process that has stored and confirmed ten orders. */
 export async function startDaemon(settings: Settings = {}): Promise<{ shop: Shop; program: Program }> {
   const shop = await startShop({ settings: { ...SETTINGS, ...settings } });
   addOrders(shop, 10);
@@ -29,7 +29,7 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
 }
 
-/** Resolves once the service was told that so many orders are safe. */
+/** Resolves when so many orders are confirmed. */
 export function confirmed(shop: Shop, count: number): Promise<void> {
   return until(() => shop.sandbox.ledger.confirmedOrderIds().size >= count);
 }
@@ -38,7 +38,7 @@ export function stored(shop: Shop): Set<string> {
   return new Set(shop.rows<{ id: string }>("SELECT order_id AS id FROM orders").map(({ id }) => id));
 }
 
-/** Orders that the service was told are safe, and that are not in the database. */
+/** Confirmed orders that are not in the database. */
 export function lost(shop: Shop): string[] {
   const kept = stored(shop);
   return [...shop.sandbox.ledger.confirmedOrderIds()].filter((id) => !kept.has(id));
@@ -50,8 +50,8 @@ export async function backUpTo(shop: Shop, file: string): Promise<void> {
 }
 
 /**
- * Brings a copy into the open database as SQLite's own backup does. better-sqlite3 waits for no lock of the target's: where another
- * writes at its first step it has copied nothing, and resolves all the same.
+ * Copies into the open database with SQLite's backup function. better-sqlite3 does not wait for locks of the target:
+ * where another connection writes at its first step, it copies nothing and still resolves.
  */
 export async function bringIn(copy: string, database: string): Promise<void> {
   const from = new Database(copy, { readonly: true });
@@ -62,7 +62,7 @@ export async function bringIn(copy: string, database: string): Promise<void> {
   }
 }
 
-/** Somebody reads from then on, so what comes is in the log alone. */
+/** Opens a read transaction, so that later changes are in the WAL only. */
 export function startReading(shop: Shop): Database.Database {
   const erp = new Database(shop.database);
   onTestFinished(() => void erp.close());
@@ -71,7 +71,7 @@ export function startReading(shop: Shop): Database.Database {
   return erp;
 }
 
-/** A port that nobody has at this moment. */
+/** A port that is currently free. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -87,7 +87,7 @@ export async function stop(program: Program): Promise<void> {
   expect((await program.exited).code, program.stderr()).toBe(0);
 }
 
-/** Starts; undefined where it runs, else how it ended. */
+/** Starts the program. `code`: undefined where it runs, else its exit code; null after a signal. */
 export async function startAgain(shop: Shop): Promise<{ program: Program; code: number | null | undefined }> {
   const program = shop.start("run");
   const ended = await Promise.race([program.exited, program.says("erp-bridge is running")]);
@@ -95,8 +95,9 @@ export async function startAgain(shop: Shop): Promise<{ program: Program; code: 
 }
 
 /**
- * After the files were spoilt: a start goes on and says these words, or refuses the database as damaged; then the copy that
- * it names is restored. Either way the next start holds what may be missing, and confirms again.
+ * Call after files were damaged: a start either continues and prints these words, or refuses the damaged database, and
+ * then the copy named in the refusal is restored. In both cases the next start holds orders with the reason `restored`,
+ * because some may be missing, and confirms again.
  */
 export async function startOrRestore(shop: Shop, { copy, words }: { copy: string; words: string }): Promise<Program> {
   const { program, code } = await startAgain(shop);

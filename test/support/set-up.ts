@@ -8,17 +8,20 @@ import { openStore } from "../../src/database/open.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The launcher of the program as it is installed: it starts several times as fast as the sources. */
+    /** The launcher of the installed program: it starts several times faster than the sources. */
     program: string;
-    /** An empty database of this version: a copy of it costs a quarter of making one. */
+    /** An empty database of this version: copying it costs a quarter of creating one. */
     emptyDatabase: string;
   }
 }
 
-/** Before all tests: the bundles, the migrations, the launcher and the native module in a folder of their own; and a database. */
+/**
+ * Runs before all tests: builds the bundles, migrations, launcher and native module in their own folder, and a
+ * database.
+ */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-installed-"));
-  // As an installed program is: a command that root starts goes on as another user.
+  // As in an installation: a command started by root continues as another user.
   chmodSync(folder, 0o755);
   project.provide("program", await installProgram(folder));
   const emptyDatabase = path.join(folder, "empty.db");

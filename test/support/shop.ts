@@ -17,20 +17,20 @@ export interface CommandResult {
   err: string;
 }
 
-/** A sandbox, a configuration file and a place for a database: what a user has who types commands. */
+/** A sandbox, a configuration file and a folder for a database, as a user of the command line has them. */
 export interface Shop {
   folder: string;
   configFile: string;
   database: string;
   sandbox: Sandbox;
-  /** Called at each request and answer; may be set at any time. Throwing in `onRequest` keeps the effect away. */
+  /** Called at each request and answer; may be set at any time. An error in `onRequest` prevents the effect. */
   hooks: { onRequest?: Hook; onAnswer?: Hook };
   writeConfig(settings?: Settings): void;
-  /** The command in this process. */
+  /** Runs the command in this process. */
   command(...args: string[]): Promise<CommandResult>;
-  /** The command as a process of its own. */
+  /** Runs the command in its own process. */
   start(...args: string[]): Program;
-  /** Rows on a fresh connection, as another program sees them. */
+  /** Rows on a new connection, as another program reads them. */
   rows<T = Record<string, unknown>>(sql: string, ...values: unknown[]): T[];
   /** Writes as the ERP would. */
   write(sql: string, ...values: unknown[]): void;
@@ -44,7 +44,7 @@ export async function startShop(
     sandbox?: StartOptions;
     folder?: string;
     bin?: string;
-    /** Of every process that `start` starts. */
+    /** For every process started by `start`. */
     env?: NodeJS.ProcessEnv;
   } = {},
 ): Promise<Shop> {
@@ -96,7 +96,7 @@ export async function startShop(
   };
 }
 
-/** Runs `main` with a terminal that collects. */
+/** Runs `main` with a terminal that collects its output. */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
   const lines = { out: [] as string[], err: [] as string[] };
   const terminal: PlainTerminal = {

@@ -15,7 +15,7 @@ export interface FeedChange {
   ns: bigint;
 }
 
-/** A feed in memory: the oldest changes from `since` on, at most a page of them. */
+/** A feed in memory: the oldest changes since `since`, at most one page. */
 export interface Feed {
   changes: readonly FeedChange[];
   boundary: "inclusive" | "exclusive";
@@ -26,7 +26,7 @@ export interface Feed {
 export interface PassResult {
   seen: Set<number>;
   requests: string[];
-  /** Timestamps that the pass stepped over, cut off there for certain or by the look of it. */
+  /** Timestamps that the pass skipped, known or assumed to be cut off there. */
   ties: Set<bigint>;
   high: High | undefined;
   learned: Learned;
@@ -42,7 +42,9 @@ function answer(feed: Feed, since: string): FeedChange[] {
   return due.sort((a, b) => (a.ns < b.ns ? -1 : a.ns > b.ns ? 1 : a.id - b.id)).slice(0, feed.pageLimit);
 }
 
-/** One pass over the feed, as the job drives it. `between` runs after each page: a feed moves while it is read. */
+/**
+ * One pass over the feed, as run by the job. `between` runs after each page, because a feed changes while it is read.
+ */
 export function followFeed(
   feed: Feed,
   rules: FollowRules,

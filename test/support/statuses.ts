@@ -24,14 +24,14 @@ export interface StatusBridge extends TestBridge {
   ids: string[];
   /** A connection of the ERP's own. */
   erp: Database.Database;
-  /** Asks for a status as an ERP would. */
+  /** Requests a status as an ERP would. */
   ask(orderId: string, status: unknown, more?: { comment?: unknown; data?: unknown }): number;
   send(): Promise<RunResult>;
-  /** Passes for so many minutes, one a minute unless said. */
+  /** Runs passes for so many minutes, one per minute by default. */
   sendFor(minutes: number, everyMinutes?: number): Promise<void>;
   request(id: number): RequestRow;
   states(): string[];
-  /** Statuses that the service has set, in their order. */
+  /** The statuses that the service has set, in order. */
   effects(orderId?: string): string[];
   posts(): LedgerEntry[];
   take(): void;

@@ -1,11 +1,11 @@
 import type { FakeClock } from "./bridge.ts";
 
-/** Between two requests lie ten seconds. */
+/** Requests are ten seconds apart. */
 export const SLOW = { service: { requests_per_second: 0.1 } };
-/** Whoever waits for so long waits for a request's turn. */
+/** A longer wait is one for the turn of a request. */
 const TURN_MS = 5_000;
 
-/** The next request waits for its turn; what `happens` meanwhile. */
+/** Runs `happens` while the next request waits for its turn. */
 export function whileWaiting(clock: FakeClock, happens: () => void): void {
   const { sleep } = clock;
   clock.sleep = async (ms, signal) => {

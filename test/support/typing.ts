@@ -3,13 +3,13 @@ import type { PlainInput, PlainTerminal } from "../../src/cli/terminal.ts";
 export interface TypingTerminal extends PlainTerminal {
   stdout: string[];
   stderr: string[];
-  /** Questions in the order in which they were asked. */
+  /** The prompts, in order. */
   asked: string[];
-  /** All that a person or a log could have seen. */
+  /** Everything visible to a person or in a log. */
   seen(): string;
 }
 
-/** A terminal at which somebody types these answers; without answers nobody sits there and `piped` is on standard input. */
+/** A terminal with these typed answers; without answers it is not interactive, and `piped` is on standard input. */
 export function typingTerminal(
   options: { answers?: string[]; piped?: string; env?: NodeJS.ProcessEnv } = {},
 ): TypingTerminal {

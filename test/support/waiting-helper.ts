@@ -6,9 +6,9 @@ import { type HelperCall, serveCalls } from "../../src/platform/helper-process.t
 const functions = {
   pid: (): number => process.pid,
   echo: (_call: HelperCall, value: unknown): unknown => value,
-  /** As a call on a disk that does not answer: it comes back only when the pipe's other end is opened. */
+  /** Like a call on a disk that does not answer: it returns only when the other end of the pipe is opened. */
   open: (_call: HelperCall, pipe: string): number => openSync(pipe, "r"),
-  /** Held as long as this process lives. */
+  /** Open as long as this process runs. */
   hold: (_call: HelperCall, pipe: string): number => openSync(pipe, "w"),
   throwOurs: (): void => {
     throw new BridgeError("table_missing", m.common.foreign({ text: "no table." }), {

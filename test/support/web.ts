@@ -10,9 +10,9 @@ export interface WebAnswer {
 
 export interface WebBridge extends TestBridge {
   port(): number;
-  /** Over a connection of its own, with exactly these headers. */
+  /** On its own connection, with exactly these headers. */
   ask(path: string, options?: { method?: string; host?: string; headers?: Record<string, string> }): Promise<WebAnswer>;
-  /** The health as it is a moment later: a look is remembered for a second. */
+  /** The health a moment later, because it is cached for a second. */
   health(): Promise<{ status: number; body: Health }>;
 }
 
@@ -25,7 +25,7 @@ export interface Health {
   flows: { flow: string; fresh: boolean; ageSeconds: number | null }[];
 }
 
-/** A bridge whose page listens on a port that the system chose. */
+/** A bridge whose page listens on a port selected by the system. */
 export async function startWebBridge(
   options: { settings?: Settings; sandbox?: StartOptions; folder?: string } = {},
 ): Promise<WebBridge> {

@@ -3,14 +3,14 @@ import path from "node:path";
 import { describe, it } from "vitest";
 
 /*
- * The rule of the two forms. `npm test` gives a quick answer: of cases that show one rule it takes
- * some, of random ones few, and a test with processes, kills or a PostgreSQL only where no quicker test asserts the same. Of a
- * `describe` it takes the main cases, and of further circumstances those that take less than a tenth of a second (`itWhole`).
- * `npm run test:whole` takes everything, with many random cases. `TEST_RUNS=2000` makes a campaign of one property.
+ * The rule of the two forms. `npm test` is quick: it runs some of the cases of a rule, few random ones, and a test with
+ * processes, kills or a PostgreSQL only where no quicker test checks the same. Of a `describe` it runs the main cases,
+ * and of further circumstances those that take less than a tenth of a second (`itWhole`). `npm run test:whole` runs
+ * everything, with many random cases. `TEST_RUNS=2000` makes a campaign of one property.
  */
 export const isWhole = process.env["TESTS"] === "whole";
 
-/** So many of the cases, evenly spread from the first one on. */
+/** So many of the cases, evenly spread, including the first one. */
 export function some<T>(cases: readonly T[], count: number): readonly T[] {
   if (isWhole || cases.length <= count) return cases;
   return Array.from({ length: count }, (_, at) => cases[Math.floor((at * cases.length) / count)] as T);
@@ -21,18 +21,18 @@ export function itSome(count: number): typeof it.each {
   return ((cases: readonly unknown[]) => it.each(some(cases, count))) as typeof it.each;
 }
 
-/** How often a property is tried. */
+/** The number of runs of a property. */
 export function runs(few: number, many: number): number {
   return Number(process.env["TEST_RUNS"] ?? (isWhole ? many : few));
 }
 
-/** How many rows, orders or rounds show a rule: it holds for any number of them. */
+/** The number of rows, orders or rounds in a test of a rule that holds for any number. */
 export function size(few: number, many: number): number {
   return isWhole ? many : few;
 }
 
 /**
- * Tests of the whole form alone: they show with processes, kills and disks what quicker tests assert too.
+ * Tests only in the whole form: they check with processes, kills and disks what quicker tests check too.
  * @param quicker the files of those tests below `test`, without `.test.ts`
  */
 export function inWhole(...quicker: [string, ...string[]]): { it: typeof it; describe: typeof describe } {
@@ -44,8 +44,8 @@ export function inWhole(...quicker: [string, ...string[]]): { it: typeof it; des
 }
 
 /**
- * A test of the whole form alone. It shows the rule of its `describe` once more under another circumstance: after a restart, with a lost
- * answer, at another form of the service, beside another program, or over hours of polls. Other tests of the same `describe` show the
- * rule in the short form; `test/whole.test.ts` looks whether there are any.
+ * A test only in the whole form. It checks the rule of its `describe` under another circumstance: after a restart, with
+ * a lost answer, with another form of the service, beside another program, or over hours of polls. Other tests of the
+ * same `describe` check the rule in the short form; `test/whole.test.ts` checks that there are some.
  */
 export const itWhole = it.runIf(isWhole) as typeof it;
