@@ -11,11 +11,11 @@ export interface Failure {
   readonly violation: Violation;
 }
 
-/** What many schedules came to. */
+/** The results of many schedules. */
 export interface Tally {
   schedules: number;
   failures: Failure[];
-  /** Of all digests: the same seeds give the same. */
+  /** The digests of all schedules: equal seeds have equal digests. */
   digests: string[];
   unsafe: { schedules: number; losses: number; rescued: number; told: number; untold: number };
 }
@@ -23,17 +23,17 @@ export interface Tally {
 export interface Part {
   readonly from: number;
   readonly count: number;
-  /** How many failures are enough. */
+  /** The campaign stops after so many failures. */
   readonly failuresMax: number;
-  /** Where it is not the seed that decides. */
+  /** Where set, the world is not drawn from the seed. */
   readonly world?: WorldKind | undefined;
-  /** Where only schedules that draw this are played. */
+  /** Where set, only schedules that draw this are run. */
   readonly draws?: Draws | undefined;
-  /** How many played schedules are enough. */
+  /** The campaign stops after so many schedules. */
   readonly playedMax?: number | undefined;
 }
 
-/** What a worker tells after every few schedules: what came since it told last. */
+/** A worker's results since its last message, sent after every few schedules. */
 export interface Progress {
   readonly tally: Tally;
   readonly counts: Record<string, number>;
@@ -55,7 +55,7 @@ export function addTally(to: Tally, more: Tally): void {
   for (const key of Object.keys(to.unsafe) as (keyof Tally["unsafe"])[]) to.unsafe[key] += more.unsafe[key];
 }
 
-/** Plays the schedules of one part, one after the other. */
+/** Runs the schedules of one part, one after the other. */
 export async function playPart(part: Part, workshop: Workshop, coverage: Coverage): Promise<Tally> {
   const tally = emptyTally();
   for (let seed = part.from; seed < part.from + part.count; seed++) {
@@ -82,7 +82,7 @@ export async function playPart(part: Part, workshop: Workshop, coverage: Coverag
 
 const SEEDS_PER_PART = 25;
 
-/** The side of a worker: plays its share, seed by seed of every `stride`, and tells as it goes. */
+/** Runs in a worker: its share of the seeds, one of every `stride`, with progress messages. */
 export async function work(share: Part, tell: (progress: Progress) => void): Promise<void> {
   const workshop = new Workshop();
   process.once("disconnect", () => {
@@ -112,10 +112,10 @@ export async function work(share: Part, tell: (progress: Progress) => void): Pro
   }
 }
 
-/** What one life makes is gone with it: where there is room for much of it, little is ever copied. */
+/** Objects of one life are garbage at its end: with a large young generation few of them are ever copied. */
 const EXEC_ARGV = [...process.execArgv, "--max-semi-space-size=32", "--single-threaded", "--always-sparkplug"];
 
-/** Plays seeds in several processes, one a core. Resolves when all are done. */
+/** Runs seeds in several processes, one per core. Resolves when all have ended. */
 export async function playAll(
   part: Part,
   options: { workers: number; script: string; onProgress: (progress: Progress) => void },

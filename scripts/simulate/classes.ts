@@ -14,7 +14,7 @@ import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
 
 type Classes = Readonly<Record<string, readonly (string | number)[]>>;
 
-/** What must happen in either world, or the simulation no longer looks there. */
+/** Must happen in both worlds; otherwise the simulation no longer covers it. */
 const KINDS: Classes = {
   fate: [
     ...[
@@ -65,7 +65,7 @@ const KINDS: Classes = {
     ...["few requests", "same page", "empty feed", "no date"],
   ],
   hold: ["credentials", "payment", "rate limit", "refused"],
-  // A tie ends by itself wherever changes have times.
+  // Equal timestamps resolve by themselves wherever changes have timestamps.
   resumed: ["hand-out lost"],
   watermark: ["first", "moved", "set back"],
   "form handOut": ["repeat", "next"],
@@ -90,7 +90,7 @@ const KINDS: Classes = {
 
 const ASKED = ["orders", "confirm", "updates", "snapshot", "status", "import"] as const;
 
-/** What the hostile world alone has. */
+/** Must happen in the hostile world only. */
 const HOSTILE_KINDS: Classes = {
   "lie to": ASKED,
   "lie body": BODIES,
@@ -161,7 +161,7 @@ const HOSTILE_KINDS: Classes = {
   "form queueShows": ["true", "false"],
 };
 
-/** What becomes of it in the hostile world. */
+/** Results in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
   "left out": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL, ...SAYS_PLAINLY, "at first"],
@@ -187,12 +187,12 @@ const HOSTILE_MET: Classes = {
 const namesOf = (classes: Classes) =>
   Object.entries(classes).flatMap(([kind, names]) => names.map((name) => `${kind}: ${name}`));
 
-/** What a campaign has to meet, as it is counted; in both worlds where none is named. */
+/** The classes that a campaign must cover, as counted; for both worlds by default. */
 export function classesOf(world: WorldKind | undefined): string[] {
   return [...namesOf(KINDS), ...(world === "usual" ? [] : [...hostileClasses(), ...namesOf(HOSTILE_MET)])];
 }
 
-/** What the hostile world draws, whatever becomes of it. */
+/** The classes that the hostile world draws, whatever their results. */
 export function hostileClasses(): string[] {
   return namesOf(HOSTILE_KINDS);
 }

@@ -6,27 +6,29 @@ interface Due {
   what: () => void;
 }
 
-/** More than that at one moment is somebody who waits for it to pass by itself. */
+/** More events at one moment are a loop that waits for time to pass. */
 const AT_ONCE_MAX = 100_000;
-/** What is less is lost where it is added to the time: a sleeper who wakes a rounding error too early would never go on. */
+/**
+ * Shorter sleeps are lost by rounding when added to the time, and a sleeper that wakes too early would loop forever.
+ */
 const SLEEP_MIN_MS = 0.001;
 
-/** A Sunday noon; nothing depends on it, but every trace begins with it. */
+/** A Sunday at noon. Nothing depends on it. */
 const START_MS = Date.UTC(2026, 2, 1, 12);
 
 /**
- * The time of one simulated world: things happen in the order in which they are due, and between two of them the
- * clock jumps. Nothing ever waits for the machine's own time, so that the same seed gives the same run.
+ * The time of one simulated world: events happen in the order in which they are due, and between two of them the clock
+ * jumps. Nothing waits for real time, so equal seeds give equal runs.
  */
 export class SimulatedTime {
   #nowMs = 1_000;
   #due: Due[] = [];
   #atOnce = 0;
 
-  /** Called when time does not get on; nothing that was due happens any more. */
+  /** Called when time does not advance; no further event happens. */
   onStandstill: () => void = () => {};
 
-  /** Milliseconds that really went by in this world; what the service's clock shows, before its own faults. */
+  /** Milliseconds since the start of this world; the service's clock before its own faults. */
   get elapsedMs(): number {
     return this.#nowMs;
   }
@@ -35,7 +37,7 @@ export class SimulatedTime {
     return START_MS + this.#nowMs;
   }
 
-  /** What is still to happen; after everything has come to rest this says whether something was forgotten. */
+  /** The number of future events. At the end of a life it shows whether any were forgotten. */
   get pending(): number {
     return this.#due.length;
   }
@@ -43,7 +45,7 @@ export class SimulatedTime {
   at(afterMs: number, what: () => void): Due {
     const due = { atMs: this.#nowMs + Math.max(0, afterMs), what };
     let place = this.#due.length;
-    // Later ones of one moment come after earlier ones.
+    // Events of the same moment keep their order.
     while (place > 0 && (this.#due[place - 1] as Due).atMs > due.atMs) place--;
     this.#due.splice(place, 0, due);
     return due;
@@ -54,7 +56,7 @@ export class SimulatedTime {
     if (place !== -1) this.#due.splice(place, 1);
   }
 
-  /** Lets everything happen that is due within `ms`. */
+  /** Runs all events that are due within `ms`. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms;
     await settle();
@@ -73,27 +75,27 @@ export class SimulatedTime {
     this.#nowMs = untilMs;
   }
 
-  /** Time goes by while nothing runs, as on a machine that is asleep: what was due meanwhile is late. */
+  /** Advances the time without running events, like a suspended machine: what was due meanwhile is late. */
   skip(ms: number): void {
     this.#nowMs += ms;
     for (const due of this.#due) due.atMs = Math.max(due.atMs, this.#nowMs);
   }
 }
 
-/** One turn of the event loop: whatever waits for nothing but itself has run by then. */
+/** One turn of the event loop: everything that does not wait for time or input has run by then. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The clocks of the machine the bridge runs on. */
+/** The clocks of the machine with the bridge. */
 export class MachineClock {
-  /** How wrong the wall clock is. */
+  /** The error of the wall clock, in milliseconds. */
   wallOffsetMs = 0;
-  /** The monotonic clock begins anew when the machine does. */
+  /** The monotonic clock restarts with the machine. */
   bootedAtMs = 0;
 }
 
-/** What one life of the program sees of time. Of a dead program nothing ever goes on. */
+/** The clock of one life of the program. After its death no wait ends. */
 export function clockOfLife(
   time: SimulatedTime,
   machine: MachineClock,
@@ -120,12 +122,12 @@ export function clockOfLife(
 }
 
 /**
- * Brings `AbortSignal.timeout`, the one timer that the product does not take from its clock, under simulated time for
- * as long as `run` lasts.
+ * Runs `run` with `AbortSignal.timeout` on simulated time: it is the only timer that the product does not take from its
+ * clock.
  */
 export async function withSimulatedDeadlines<T>(time: SimulatedTime, run: () => Promise<T>): Promise<T> {
   const original = AbortSignal.timeout;
-  // One for all: most deadlines come when nobody waits for them any more.
+  // Shared, because most deadlines pass when nothing waits for them any more.
   const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
   AbortSignal.timeout = (ms: number) => {
     const controller = new AbortController();

@@ -4,17 +4,17 @@ import { bridgeSettings, type Changed, type Forms } from "./forms.ts";
 
 export const CREDENTIALS = { clientId: "shop-1", clientSecret: "s3cret-of-shop-1" };
 
-/** Small, so that an answer beyond it costs little. */
+/** Small, so that an answer beyond the limit is cheap. */
 const ANSWER_BYTES_MAX = "250KB";
 
-/** What an operator changes. */
+/** The changes made by an operator. */
 export type Written = Changed & { secret?: string; isMoved?: boolean };
 
 type Config = LoadedConfig["config"];
 
 /**
- * Configurations as operators would have written them, read by the product's own reader: each section once, because no
- * section says how another one is read, and all of them together come in more forms than are ever played.
+ * Configurations as operators would write them, parsed by the product. Each section is parsed once and cached: sections
+ * do not affect each other, and there are more combinations than are ever run.
  */
 export class Configurations {
   readonly #sections = new Map<string, LoadedConfig>();
@@ -55,7 +55,7 @@ export class Configurations {
   }
 }
 
-/** Where the service is moved to. */
+/** The service's second address. */
 const MOVED_TO = "http://127.0.0.1:8081";
 const SERVICE = {
   base_url: "http://127.0.0.1:8080",
@@ -83,7 +83,7 @@ function read(settings: object): LoadedConfig {
   return parseConfig({ text: stringify(written), file: "/srv/config.yaml", env: {} });
 }
 
-/** The same, read as one text. */
+/** The same configuration, parsed as one text. */
 export function readWhole(forms: Forms, written: Written = {}): LoadedConfig {
   return read(settingsOf(forms, written));
 }

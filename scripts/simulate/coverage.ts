@@ -1,4 +1,4 @@
-/** How often everything that may happen did happen: a fault that never comes proves nothing. */
+/** Counts how often each possible event happened: a fault that never happens proves nothing. */
 export class Coverage {
   readonly #counts = new Map<string, number>();
 

@@ -1,8 +1,8 @@
 import type { Schedule } from "./schedule.ts";
 
 /**
- * What a schedule must draw: forms, and a step that has all of these properties. A list means any of its values, so that
- * `{ do: "lie", lie: { on: "snapshot", status: [404, 410] } }` is a lie about an order that there is none.
+ * What a schedule must draw: forms, and a step with all of these properties. A list means any of its values: `{ do:
+ * "lie", lie: { on: "snapshot", status: [404, 410] } }` matches a lie that an order does not exist.
  */
 export interface Draws {
   readonly forms?: Wanted;

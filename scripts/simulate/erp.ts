@@ -3,15 +3,15 @@ import type { Forms } from "./forms.ts";
 import type { FeedName, SharedTable } from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
 
-/** A value that a row of the ERP had, in the order of the commits. Undefined: nothing that could be sent. */
+/** The value of a row of the ERP at a commit. Undefined: a value that cannot be sent. */
 export type Value = number | null | undefined;
 
 interface Table {
   readonly name: string;
   readonly value: string;
-  /** The column by which a row is known. */
+  /** The column that identifies a row. */
   readonly by: "sku" | "warehouse";
-  /** What the site is given for a row that is gone; undefined: nothing. */
+  /** The value sent for a deleted row; undefined: none. */
   readonly gone: number | undefined;
 }
 
@@ -20,36 +20,39 @@ const TABLES: Record<FeedName, Table> = {
   prices: { name: "prices", value: "price", by: "sku", gone: undefined },
 };
 
-/** Where two rows may name one article, `warehouse` has the key of each. */
+/** Where two rows may have the same article, `warehouse` identifies each. */
 const SHARED: Record<Exclude<Forms["shared"], "no">, Table> = {
   zero: { ...TABLES.stocks, by: "warehouse" },
   ignore: { ...TABLES.stocks, by: "warehouse", gone: undefined },
 };
 
-/** Written only when the faults are over. */
+/** Written only after the faults have ended. */
 export const LAST_KEY = "LAST";
 export const KEYS = ["A-1", "00042", "Б 3", "x'4"] as const;
 
-/** Keys in UTF-16 units, as programs cut them in the middle of an emoji: inside, at the end, and where what SQLite reads sorts before what it stores. */
+/**
+ * Keys in UTF-16 units with half a surrogate pair, as of programs that cut texts inside an emoji: inside, at the end,
+ * and where the text that SQLite reads sorts before the stored one.
+ */
 const CUT_KEYS = [
   [0x41, 0xd83d, 0x2d, 0x31],
   [0x42, 0xd83d],
   [0x41, 0xd83d, 0xff0d],
 ] as const;
 
-/** What the text of the table of stocks says of its index: to the ERP, and to everybody else. */
+/** The schema text of the index on stocks: as seen by the ERP, and by all others. */
 const OWN_ORDER = { erp: "UNIQUE (sku DESC, warehouse)", others: "UNIQUE (sku, warehouse)" } as const;
 const OWN_TABLE = `CREATE TABLE stock (sku TEXT NOT NULL COLLATE NOCASE, warehouse TEXT NOT NULL DEFAULT '',
   quantity ANY, reserved ANY DEFAULT 0, ${OWN_ORDER.erp}) STRICT`;
-/** A table of the ERP's with a foreign key to the bridge's. */
+/** A table of the ERP with a foreign key to a table of the bridge. */
 export const REFERRING = "erp_notes";
 
-/** The ERP: writes to the bridge's database, and remembers what it wrote. */
+/** The ERP: writes to the bridge's database, and records its writes. */
 export class Erp {
   readonly asked: { id: number; orderId: string; status: string; revision: number; isOdd?: boolean }[] = [];
-  /** Of each article, by the row that named it. */
+  /** The values of each article, by the row that had it. */
   readonly #histories = new Map<string, Map<string, Value[]>>();
-  /** What the second rows of articles name. */
+  /** The articles of the second rows. */
   readonly #seconds = new Map<string, string>();
   readonly #tables: Record<FeedName, Table>;
   readonly #cut = new Set<string>();
@@ -67,17 +70,17 @@ export class Erp {
     return this.#isLocking;
   }
 
-  /** Every value that the row of that key had, oldest first. */
+  /** All values of the row with that key, oldest first. */
   history(feed: FeedName, key: string): readonly Value[] {
     return this.#histories.get(`${feed} ${key}`)?.get(key) ?? [];
   }
 
-  /** The same of every row while it named the article. */
+  /** The same for all rows while they had the article. */
   histories(feed: FeedName, article: string): ReadonlyMap<string, readonly Value[]> {
     return this.#histories.get(`${feed} ${article}`) ?? new Map();
   }
 
-  /** The row of that key. */
+  /** The row with that key. */
   current(feed: FeedName, key: string): { exists: boolean; value: unknown } {
     const { name, value, by } = this.#tables[feed];
     const row = this.#run(`SELECT ${value} AS value FROM ${name} WHERE ${by} = ? COLLATE BINARY`).get(key) as
@@ -86,14 +89,14 @@ export class Erp {
     return { exists: row !== undefined, value: row?.value };
   }
 
-  /** The rows that name the article now. */
+  /** The rows that have the article now. */
   rowsOf(feed: FeedName, article: string): { key: string; value: unknown }[] {
     const { name, value, by } = this.#tables[feed];
     const sql = `SELECT ${by} AS key, ${value} AS value FROM ${name} WHERE sku = ? COLLATE BINARY`;
     return this.#run(sql).all(article) as { key: string; value: unknown }[];
   }
 
-  /** The articles that the row of that key has ever named. */
+  /** All articles that the row with that key has ever had. */
   articlesOf(feed: FeedName, key: string): string[] {
     const named = [...this.#histories].filter(([name, rows]) => name.startsWith(`${feed} `) && rows.has(key));
     return named.map(([name]) => name.slice(feed.length + 1));
@@ -118,7 +121,7 @@ export class Erp {
     return `INTO ${name} (${by === "sku" ? "sku" : "sku, warehouse"}, ${value})`;
   }
 
-  /** A second row of stocks names the article from now on, whatever it named before. Without a value it keeps its own. */
+  /** Sets the article of a second row of stocks. Without a value it keeps its own. */
   writeSecond(key: string, article: string, value?: number): void {
     const row = `${key}+`;
     const own = this.current("stocks", row).value;
@@ -134,7 +137,7 @@ export class Erp {
     });
   }
 
-  /** The row of that key has a new value: a second row keeps the article that it names, which its key does not say. */
+  /** Changes the value of the row with that key. A second row keeps its article, which its key does not contain. */
   touch(feed: FeedName, key: string): void {
     const article = feed === "stocks" ? this.#seconds.get(key) : undefined;
     if (article === undefined) this.write(feed, key, "upsert");
@@ -151,14 +154,14 @@ export class Erp {
     this.#leave(row);
   }
 
-  /** The row names its article no longer. */
+  /** The row no longer has its article. */
   #leave(row: string): void {
     const article = this.#seconds.get(row);
     if (article !== undefined) this.#note("stocks", article, this.#tables.stocks.gone, row);
     this.#seconds.delete(row);
   }
 
-  /** The row has the value again that it had before the last one. */
+  /** Restores the row's previous value. */
   setBack(feed: FeedName, key: string): void {
     const before = this.history(feed, key).at(-2);
     if (before === undefined || before === null) this.write(feed, key, "upsert");
@@ -186,7 +189,7 @@ export class Erp {
     );
   }
 
-  /** In a file in UTF-16, where it has such text. */
+  /** In a UTF-16 file, which can contain such text. */
   writeCut(feed: FeedName, at: number): void {
     const { name, value } = TABLES[feed];
     const key = this.#cutKey(at);
@@ -202,7 +205,7 @@ export class Erp {
     this.#cut.delete(`${feed} ${at % CUT_KEYS.length}`);
   }
 
-  /** How many rows of the feed have such a key. */
+  /** The number of the feed's rows with such a key. */
   countCut(feed: string): number {
     return [...this.#cut].filter((name) => name.startsWith(`${feed} `)).length;
   }
@@ -213,7 +216,7 @@ export class Erp {
     return `CAST(x'${(isBigEndian ? bytes.swap16() : bytes).toString("hex")}' AS TEXT)`;
   }
 
-  /** The same rows again, as ERPs do every night. */
+  /** Writes the same rows again, as ERPs do every night. */
   rewrite(feed: FeedName): void {
     const { name } = TABLES[feed];
     this.asItself(() =>
@@ -223,7 +226,7 @@ export class Erp {
     );
   }
 
-  /** By a copy, as migration tools do that change a column. */
+  /** Replaces the table by a copy, as migration tools do to change a column. */
   remake(feed: FeedName): void {
     const { name: table } = TABLES[feed];
     this.asItself(() => {
@@ -241,8 +244,8 @@ export class Erp {
   }
 
   /**
-   * Makes the table of stocks anew, with an index in the order of the ERP's own NOCASE: that of SQLite's turned round, so that whoever
-   * has the latter finds hardly a key by it.
+   * Recreates the table of stocks with an index in the order of the ERP's own NOCASE, which is the reverse of SQLite's:
+   * a connection with SQLite's NOCASE finds hardly any key with this index.
    */
   orderItself(): void {
     if (this.#hasOwnOrder) return;
@@ -252,8 +255,8 @@ export class Erp {
   }
 
   /**
-   * What the ERP does with its own NOCASE. No collation can be added to this connection: for as long as it takes the text of the table
-   * says in which order its index stands, inside a transaction of which nobody sees more than the end.
+   * Runs `act` with the ERP's own NOCASE. No collation can be added to this connection, so the schema text of the table
+   * gets the index's real order during a transaction of which other connections see only the end.
    */
   asItself<T>(act: () => T): T {
     if (!this.#hasOwnOrder) return act();
@@ -276,7 +279,7 @@ export class Erp {
     }
   }
 
-  /** As in most programs foreign keys are written down and not enforced. */
+  /** Foreign keys are declared and not enforced, as in most programs. */
   refer(): void {
     const { db } = this.#connection;
     db.pragma("foreign_keys = OFF");
@@ -300,7 +303,7 @@ export class Erp {
     this.#mark(this.#read());
   }
 
-  /** As migration tools do to add a column. Orders that were read before are marked after. */
+  /** Recreates the table, as migration tools do to add a column. Orders that were read before are marked afterwards. */
   makeAnew(table: SharedTable): void {
     const read = this.#read();
     const { sql } = this.#run("SELECT sql FROM sqlite_schema WHERE name = ?").get(table) as { sql: string };
@@ -335,7 +338,7 @@ export class Erp {
     this.asked.push({ id: Number(insert.run(orderId, status, comment).lastInsertRowid), orderId, status, revision });
   }
 
-  /** A status that the service cannot be asked for. @param literal an SQL literal */
+  /** Requests a status that the service does not accept. @param literal an SQL literal */
   askOddly(orderId: string, literal: string): void {
     const comment = `request ${this.asked.length + 1}`;
     const insert = this.#run(`INSERT INTO status_requests (order_id, status, comment) VALUES (?, ${literal}, ?)`);
@@ -355,7 +358,7 @@ export class Erp {
     return found?.revision ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Holds the write lock until `unlock`; what is written meanwhile is seen by nobody until then. */
+  /** Holds the write lock until `unlock`; others do not see the writes made meanwhile. */
   lock(): void {
     if (this.#isLocking) return;
     this.#connection.db.exec("BEGIN IMMEDIATE");

@@ -3,8 +3,8 @@ import { pickOne, type Random } from "../../src/sandbox/random.ts";
 import type { Asked } from "./schedule.ts";
 
 /**
- * How one simulated service understands its own interface, and the configuration that fits it. Plain data, so that
- * a schedule can be printed and replayed.
+ * The forms of one simulated service's interface, and the configuration that fits it. Plain data, so that a schedule
+ * can be printed and replayed.
  */
 export interface Forms {
   readonly handOut: "repeat" | "next";
@@ -28,12 +28,15 @@ export interface Forms {
   readonly page: number;
   readonly carry: "changes" | "whole";
   readonly lines: boolean;
-  /** Which changes a page leaves out where there are more than it holds: the newest, the oldest, or those of later ids. */
+  /**
+   * Which changes are on a page where there are more than it can contain: the oldest, the newest, or those with the
+   * first ids.
+   */
   readonly keeps: "oldest" | "newest" | "first-ids";
   readonly order: "ascending" | "descending" | "shuffled" | "ids";
-  /** What says beside the list of changes that more are due. */
+  /** The field beside the list of changes which shows that more are due. */
   readonly counts: (typeof COUNTS)[number];
-  /** How old `since` may be. */
+  /** The maximum age of `since`. */
   readonly sinceAgeMax: number | null;
   readonly scope: "handed-out" | "confirmed" | "all";
   readonly history: "latest" | "log";
@@ -46,15 +49,15 @@ export interface Forms {
   readonly gone: 404 | 410;
   readonly transitions: boolean;
   readonly statusRefusal: 409 | 422;
-  /** An order takes a status only once it is confirmed. */
+  /** A status is accepted only after the order's confirm. */
   readonly confirmedOnly: boolean;
-  /** An order has the time of each status that was set. */
+  /** An order contains the time of each status that was set. */
   readonly timed: boolean;
-  /** What it says of requests repeats the Client Secret. */
+  /** Answers about requests repeat the Client Secret. */
   readonly repeatsSecret: boolean;
-  /** An order moves on at once from `accepted`, and the answer names it as it is then. */
+  /** An order moves on immediately from `accepted`, and the answer contains it in that state. */
   readonly movesOn: boolean;
-  /** Where statuses wait in a queue the answer names the order as it is until then. */
+  /** Where statuses are queued, the answer contains the order in its state before. */
   readonly queueShows: boolean;
   readonly importAnswer:
     | "counts"
@@ -72,61 +75,64 @@ export interface Forms {
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
   readonly maxRecords: number | null;
-  /** The service takes the first so many records of a request, and only its counts say so. */
+  /** The service accepts only so many records of a request, and only its counts show it. */
   readonly takenRecords: number | null;
   readonly prices: boolean;
   readonly whole: boolean;
   /**
-   * Whether two rows of stocks may name one article: each has a key of its own, which the service is not told. `zero`: an article that is gone
-   * is sent with 0; `ignore`: nothing is sent of it.
+   * Whether two rows of stocks may have the same article: each has its own key, which is not sent. `zero`: 0 is sent
+   * for a deleted article; `ignore`: nothing is sent.
    */
   readonly shared: "no" | "zero" | "ignore";
   readonly guard: boolean;
   readonly perSecond: number;
-  /** A confirm that names more orders is too large. */
+  /** A confirm with more orders is too large. */
   readonly confirmIds: number | null;
-  /** Where a record of stocks says how much there is. */
+  /** Where a record of stocks has its level. */
   readonly level: "quantity" | "amount" | "nested";
-  /** Whether batches are kept in a journal as well. */
+  /** Whether batches are also stored in a journal. */
   readonly journal: boolean;
-  /** An endpoint that answers only few requests a minute, for ever. */
+  /** An endpoint that permanently answers only few requests a minute. */
   readonly limited: Asked | "none";
-  /** What stands beside the list of a batch. */
+  /** The property beside the list of a batch. */
   readonly beside: (typeof BESIDE)[number];
-  /** How long after it was made a change is listed, and whose timestamp it bears then. */
+  /** The delay before a change is listed. It then has the timestamp of the order or of its entry. */
   readonly lagMs: 0 | 20_000 | 240_000;
   readonly lagStamp: "order" | "entry";
-  /** Each hand-out of a batch has a name of its own. */
+  /** Each delivery of a batch has its own name. */
   readonly leases: boolean;
-  /** How long before its first hand-out a batch was formed, whose records it keeps; null: they are served as they are. */
+  /** How long before its first delivery a batch was formed, with the records of that time; null: current records. */
   readonly formedMs: number | null;
-  /** How many orders one page of a batch holds, and the address that the link to the next one names. */
+  /** The most orders on one page of a batch, and the address in the link to the next one. */
   readonly pages: 2 | 3 | null;
   readonly link: string;
   /** How many orders leave each batch between its first pages. */
   readonly leaves: 0 | 1 | 2;
-  /** The numbers of a page, of its last one and of all orders of the batch stand beside it. */
+  /** Each page of a batch has its number, the number of pages and the number of orders. */
   readonly numbers: boolean;
-  /** In which the ERP has made the file. */
+  /** The encoding of the file created by the ERP. */
   readonly encoding: "UTF-8" | "UTF-16le" | "UTF-16be";
 }
 
-/** Forms of answers to imports that say of single records what became of them. */
+/** Forms of answers to imports that report single records. */
 export const SAYS_OF_RECORDS = ["missing", "each", "by-key", "note", "echo"] as const;
 
-/** Forms of answers to imports that say how many records were taken, in words or in a fraction. */
+/** Forms that report the number of accepted records, in words or as a fraction. */
 export const SAYS_OF_PARTS = ["progress", "of", "lacking"] as const;
 
-/** The same, by counts inside an object of that name. */
+/** Forms that report it with counts inside an object of that name. */
 export const SAYS_BY_COUNTS = ["stats", "summary", "report", "import", "data.stats"] as const;
 
-/** The same, in numbers alone that only those of former answers show to mean it; `all or none`: a record that is not taken has the whole request left out. */
+/**
+ * Forms that report it with numbers whose meaning only former answers show; `all or none`: a record that is not
+ * accepted excludes the whole request.
+ */
 export const SAYS_AS_USUAL = ["taken", "ignored", "all or none"] as const;
 
-/** The same, by a count that nothing but former answers shows to be one. */
+/** Forms that report it with a count that only former answers show to be one. */
 export const SAYS_PLAINLY = ["number", "words", "rows"] as const;
 
-/** What may stand beside a list of the newest changes that leaves out others. */
+/** Fields beside a list of the newest changes that omits others. */
 export const COUNTS = ["none", "total", "link"] as const;
 
 /** Addresses of `GET /orders`, as a service behind a proxy may write them. */
@@ -142,17 +148,17 @@ export const LINKS = [
 
 export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
 
-/** Whether its times name a zone. */
+/** Whether its timestamps have a zone. */
 export function namesZone({ timestamps }: Pick<Forms, "timestamps">): boolean {
   return timestamps !== "iso-naive" && timestamps !== "dotted";
 }
 
-/** Readings under which an answer that is lost on the way loses orders, whatever a client does. */
+/** Forms with which a lost answer loses orders, whatever a client does. */
 export function isUnsafe({ handOut, redeliver, confirm }: Forms): boolean {
   return confirm === "everything" || (handOut === "next" && redeliver === null);
 }
 
-/** Whether the confirm says which hand-out it means. */
+/** Whether the confirm names the delivery. */
 export function namesBatches({ confirm }: Forms): boolean {
   return confirm === "batch_id" || confirm === "order_ids";
 }
@@ -247,7 +253,7 @@ export const TRANSITIONS = {
   shipped: ["packed"],
 };
 
-/** Where the service moves orders on by itself. */
+/** Statuses from which the service moves orders on by itself. */
 export const MOVES_ON: Readonly<Record<string, string>> = { accepted: "packed" };
 
 export function serviceOptions(forms: Forms): SandboxOptionsPatch {
@@ -317,24 +323,24 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
   };
 }
 
-/** In these nothing more is expected of an order. */
+/** The statuses after which no change is expected. */
 export const CLOSED: readonly string[] = ["delivered", "cancelled"];
 
 const CONFIRM_BODIES = { batch_id: "auto", order_ids: { order_ids: "{order_ids}" }, all: {}, everything: {} } as const;
 
-/** What a reload may change, and then change back. */
+/** Settings that a reload may change, and later change back. */
 export interface Changed {
   readonly chunk?: number;
   readonly overlapMs?: number;
-  /** The template of stocks names one property more. */
+  /** The template of stocks has one more property. */
   readonly unit?: boolean;
-  /** Rows of stocks are named by the same columns in another order. */
+  /** The key of stocks has the same columns in another order. */
   readonly otherKey?: boolean;
-  /** Stocks go to another path. */
+  /** Stocks are sent to another path. */
   readonly otherPath?: boolean;
 }
 
-/** Stocks are taken there too, and nothing is known there of what they were given elsewhere. */
+/** Accepts stocks too, but does not have those sent to the other path. */
 export const OTHER_PATH = "/api/v1/import/levels";
 
 const LEVELS: Record<Forms["level"], object> = {
@@ -343,18 +349,18 @@ const LEVELS: Record<Forms["level"], object> = {
   nested: { stock: { left: "{available|number}" } },
 };
 
-/** What a record of stocks says of how much there is. */
+/** The level in a record of stocks. */
 export function levelIn(record: Record<string, unknown>, { level }: Forms): unknown {
   return level === "nested" ? (record["stock"] as { left?: unknown } | undefined)?.left : record[level];
 }
 
-/** A row whose key the service is not told is known by it alone. */
+/** A row whose key is not sent is identified by that key alone. */
 function keyOfStocks({ shared }: Forms, { otherKey }: Changed): object {
   if (shared !== "no") return { key: ["warehouse"] };
   return otherKey ? { key: ["warehouse", "sku"] } : {};
 }
 
-/** What an operator who knows this service would write. */
+/** The configuration that an operator would write for this service. */
 export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<string, unknown> {
   const feed = {
     chunk: changed.chunk ?? forms.chunk,

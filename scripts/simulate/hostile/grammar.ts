@@ -1,5 +1,5 @@
 /*
- * Faults that nobody has listed: any status with any body, for one record, every second one or all, for one request or
+ * Faults that are not enumerated: any status with any body, for one record, every second one or all, for one request or
  * for hours, before or after the service has acted. Plain data, drawn from the seed.
  */
 import { integerBetween, pickOne, type Random } from "../../../src/sandbox/random.ts";
@@ -33,33 +33,33 @@ export const BODIES = [
   "contradicted",
   "changing shape",
   "changing record",
-  /** What a cache has kept of an earlier answer: without a word, with its age or its date, or unless a fresh answer is asked for. */
+  /** A cached copy of an earlier answer: without a sign of it, with its age or date, or unless caches are bypassed. */
   ...(["cached", "cached with its age", "cached with its date", "cached unless asked"] as const),
-  /** A status that is taken into a queue and carried out later. */
+  /** A status that is queued and carried out later. */
   "queued",
-  /** The orders of the answer have lost their lines, or the first of them has. */
+  /** All orders of the answer have lost their lines, or only the first one. */
   ...(["no lines", "no lines in one"] as const),
-  /** All orders have lost one value, or have their status or their lines under another name. */
+  /** All orders have lost one value, or have their status or lines under another name. */
   ...(["no value", "status elsewhere", "lines elsewhere"] as const),
-  /** The last order of a batch is missing in its list, and what stands beside the list says so. */
+  /** The last order of a batch is missing from its list, and a field beside the list shows it. */
   "part",
-  /** Beside an empty list stands what stood beside none before. */
+  /** A field beside an empty list that was beside no empty list before. */
   "empty otherwise",
-  /** Changes have their id under another key, or do not say at all whose they are. */
+  /** Changes have their id under another key, or have no id. */
   ...(["id elsewhere", "no id"] as const),
-  /** Records name their orders otherwise than usual, or bear an earlier time (`OTHERWISE`). */
+  /** Records identify their orders in another form, or have an earlier timestamp (`OTHERWISE`). */
   "named otherwise",
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
 ] as const;
 
 export type LieBody = (typeof BODIES)[number];
 
-/** By another key, in braces, by the number alone, or with a time of an hour before. */
+/** By another key, in braces, by the number alone, or with the timestamp of an hour before. */
 export const OTHERWISE = ["key", "braces", "number", "time"] as const;
 
 /**
- * Which records: all, every second one, one, or those of one feed; what asks for no record in particular is met as every
- * second request.
+ * Which records: all, every second one, one, or those of one feed. For requests about no single record: every second
+ * request.
  */
 export type LieScope = "all" | "half" | { readonly nth: number } | { readonly feed: FeedName };
 
@@ -78,9 +78,9 @@ export interface Lie {
   readonly when: "before" | "after";
   readonly of: LieScope;
   readonly span: LieSpan;
-  /** How old what a stale replica shows is. */
+  /** The age of a stale replica's state. */
   readonly ageMs: number;
-  /** What a 429 or 503 says of the time to wait. */
+  /** The `Retry-After` of a 429 or 503. */
   readonly retryAfter: string | null;
 }
 
@@ -92,7 +92,7 @@ const LIKELY_STATUSES = [
   ...[400, 401, 402, 403, 404, 404, 404, 405, 409, 410, 413, 415, 422, 423, 429, 451],
   ...[301, 302, 304, 500, 502, 503, 504],
 ] as const;
-/** What a service may say of one of its orders or articles for ever. */
+/** Permanent answers about one order or article. */
 const OF_ONE_ORDER = [302, 400, 401, 402, 403, 404, 404, 405, 409, 410, 422, 423, 451, 500, 503] as const;
 const OF_ONE_ROW = [400, 409, 413, 422, 423, 451] as const;
 const SUCCESSES = [200, 200, 200, 200, 200, 200, 201, 202, 203, 204, 206, 226] as const;
@@ -102,7 +102,7 @@ const SPANS: readonly number[] = [
   ...[20_000, 3 * MINUTE_MS, 11 * MINUTE_MS, 25 * MINUTE_MS, HOUR_MS, HOUR_MS, 6 * HOUR_MS, 6 * HOUR_MS, 30 * HOUR_MS],
 ];
 
-/** Bodies that no endpoint but these has. */
+/** Bodies that only these endpoints have. */
 const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "another record": ["snapshot"],
   "no in words": ["confirm", "status", "import"],
@@ -135,18 +135,18 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "next back": ["updates"],
 };
 
-/** 2xx bodies that a POST may not be believed for; any other is a success, and then the service has acted. */
+/** 2xx bodies that are no acceptance of a POST; any other is one, and then the service has acted. */
 const UNTRUE: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["error beside", "error beside nothing", "html", "cut", "refusal", "false"] as const),
   ...(["success false", "success 0", "success text", "no in words", "another form"] as const),
 ]);
 
-/** Answers of an earlier time, from a replica that lags behind or a cache. */
+/** Earlier answers, from a replica that lags behind or a cache. */
 const OF_BEFORE: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["stale", "cached", "cached with its age", "cached with its date", "cached unless asked"] as const),
 ]);
 
-/** Of these each has several services of its own. */
+/** Each of these needs several services of its own. */
 const OF_TIME: ReadonlySet<LieBody> = new Set<LieBody>([
   ...OF_BEFORE,
   ...(["queued", "no lines", "no lines in one", "id elsewhere", "no id"] as const),
@@ -160,12 +160,12 @@ export function isCached({ body }: Lie): boolean {
   return body !== "stale" && OF_BEFORE.has(body);
 }
 
-/** How long a queue takes: some minutes, hours, or longer than a day. */
+/** The delay of a queue: some minutes, hours, or more than a day. */
 export function queuedForMs({ ageMs }: Lie): number {
   return ageMs * 1.25;
 }
 
-/** Orders without something that they have. */
+/** Orders without a value that they have. */
 const LACKING: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["no lines", "no lines in one", "no value", "status elsewhere", "lines elsewhere", "part"] as const),
 ]);
@@ -174,7 +174,7 @@ export function lacksValues({ body }: Lie): boolean {
   return LACKING.has(body);
 }
 
-/** What the status of an order is can be read in it all the same. */
+/** Whether the order's status can still be read. */
 export function hasStatus(lie: Lie): boolean {
   return lacksValues(lie) && lie.body !== "status elsewhere";
 }
@@ -183,14 +183,14 @@ export function lacksIds({ body }: Lie): boolean {
   return body === "id elsewhere" || body === "no id";
 }
 
-/** These begin after what makes them known: they are drawn with it. */
+/** These begin after what makes them recognizable, and are drawn with it. */
 const APART: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["cached with its date", "no value", "status elsewhere", "lines elsewhere", "part", "empty otherwise"] as const),
   "named otherwise",
 ]);
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);
-/** Those that leave open what has happened. */
+/** Bodies that leave the outcome unknown. */
 const SAYS_NOTHING: ReadonlySet<LieBody> = new Set<LieBody>(["html", "cut"]);
 
 const SHORT_MS = 11 * MINUTE_MS;
@@ -273,12 +273,12 @@ function chooseStatus(random: Random): number {
 }
 
 /**
- * The nearest lie that a client can survive. What no client can: a success that did not happen, a refusal of what did,
- * and, where a confirm names nothing, an answer without orders that had some.
+ * The nearest lie that a client can handle. No client can handle an acceptance without an effect, a refusal with one,
+ * and, where a confirm names nothing, an empty answer instead of orders.
  */
 function safe(lie: Lie, forms: Forms): Lie {
   const { on, status, body, span } = lie;
-  // What a form of answer that stays for a day has replaced is no longer the usual one.
+  // After a day, another form of answer has replaced the usual one.
   if (on === "import" && span !== "for ever" && "ms" in span && span.ms > LONGEST_MS)
     return safe({ ...lie, span: { ms: LONGEST_MS } }, forms);
   if (body === "queued") return { ...lie, status: 202, when: "before" };
@@ -287,26 +287,26 @@ function safe(lie: Lie, forms: Forms): Lie {
     const hidesOrders = on === "orders" && !namesBatches(forms);
     return { ...lie, status: 200, when: "before", body: hidesOrders ? "html" : body };
   }
-  // What comes for as long as the usual form was seen counts as usual, which is younger than an hour here.
+  // A form that lasts as long as the usual one was seen becomes usual, and that is less than an hour here.
   const isOtherForm =
     status >= 200 && status < 300 && body !== "right" && (body === "another form" || !UNTRUE.has(body));
   if (on === "import" && isOtherForm && span !== "for ever" && "ms" in span && span.ms > SHORT_MS)
     return safe({ ...lie, span: { ms: SHORT_MS } }, forms);
   const isSuccess = status >= 200 && status < 300;
-  // An error that is told of a status which took effect is a refusal of what did, too.
+  // An error about a status that took effect is also a refusal with an effect.
   if (on === "status" && isSuccess && !BODYLESS.has(status) && UNTRUE.has(body) && !SAYS_NOTHING.has(body)) {
     return { ...lie, when: "before" };
   }
-  // What was never handed out names nothing that a confirm may name.
+  // An order that was never delivered cannot be named in a confirm.
   if (on === "orders" && body === "changing record" && isSuccess) return { ...lie, when: "after" };
   const isPost = on === "confirm" || on === "status" || on === "import";
   if (isPost) {
     const isAccepting = isSuccess && (!UNTRUE.has(body) || BODYLESS.has(status));
-    // Where a part of the records was taken, the answer's own counts say so, and nothing else.
+    // Where only a part of the records is accepted, nothing but the answer's own counts shows it.
     if (isAccepting && on === "import" && forms.takenRecords !== null)
       return { ...lie, status: 200, body: "right", when: "after" };
     if (isAccepting) return { ...lie, when: "after" };
-    // A status that is refused in the service's own words is looked for at its order.
+    // After a refusal in the service's own words, the order is read.
     if (on === "status" && LOOKED_FOR.has(status) && body !== "html") return lie;
     return status >= 300 && status < 500 && status !== 408 ? { ...lie, when: "before" } : lie;
   }

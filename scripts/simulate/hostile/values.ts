@@ -1,4 +1,4 @@
-/* Values at the ends of their types, for any field of an order: what a service may say of one of its own orders. */
+/* Values at the limits of their types, for any field of an order in an answer. */
 import { readJson } from "../../../src/sandbox/json-text.ts";
 import { NEAR_JSON, NO_UTF8 } from "./lies.ts";
 
@@ -44,7 +44,7 @@ export const FIELDS = [
 
 const OF_LINE = new Set(["sku", "quantity", "price", "name"]);
 
-/** The record with another value in one field; a field of a line is that of the first line. */
+/** The record with another value in one field; for a field of a line, in the first line. */
 export function withValue(record: string, field: string, value: string): string {
   const root = readJson(record);
   if (root.kind !== "object") return record;

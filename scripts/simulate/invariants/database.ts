@@ -1,13 +1,11 @@
-/*
- * The file itself: sound, durable on every connection, and the ERP's own columns as the ERP wrote them.
- */
+/* The file itself: sound, durable on every connection, and with the ERP's own columns as the ERP wrote them. */
 import type Database from "better-sqlite3";
 import { CREDENTIALS } from "../configurations.ts";
 import { NIL } from "../deeds.ts";
 import { REFERRING } from "../erp.ts";
 import type { Scene } from "../scene.ts";
 
-/** Written at every pass, or when nothing has changed but time. */
+/** Written by every pass, or when only time has passed. */
 const BOOKKEEPING = new Set([
   "owed_reads",
   "later_reads",
@@ -25,14 +23,14 @@ const BOOKKEEPING = new Set([
   "observations",
 ]);
 
-/** What the ERP has still to take, by what it has marked, and what it is shown. */
+/** Orders that the ERP has not taken according to its marks, compared with those it is shown. */
 const MISQUEUED = `SELECT o.order_id FROM orders o LEFT JOIN erp_orders e USING (order_id) LEFT JOIN orders_pending p USING (order_id)
   WHERE (p.order_id IS NOT NULL) <> (o.erp_revision > coalesce(e.seen_revision, 0))`;
 
-/** Foreign keys of the ERP's to what is not unique cannot be checked. */
+/** Foreign keys of the ERP to columns that are not unique cannot be checked. */
 const UNCLEAN = `SELECT 1 FROM sqlite_schema s, pragma_foreign_key_check(s.name) WHERE s.type = 'table' AND s.name <> '${REFERRING}'`;
 
-/** Orders without an id of their own may share the nil UUID; what stands in braces is no id either, of which each record is kept. */
+/** Orders without an id may share the nil UUID; a value in braces is no id either. Each such record is kept. */
 const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
   WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL AND reference NOT LIKE '%${NIL}%'
     AND NOT (kind IN ('order', 'change') AND reference LIKE '{%')
@@ -41,7 +39,7 @@ const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
 const TABLES =
   "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB '__*' AND name NOT GLOB 'sqlite_*'";
 
-/** What is learned of words has other letters and digits. */
+/** Learned words have other letters and digits. */
 const REPEATED = new RegExp(CREDENTIALS.clientSecret.replace(/[^a-z]+/g, ".{0,2}"), "i");
 
 export class DatabaseInvariants {
@@ -58,13 +56,13 @@ export class DatabaseInvariants {
     if (mode !== "wal") this.#scene.fail(13, `journal_mode is ${mode}`);
   }
 
-  /** However a bad record of an order changes, it is held once. */
+  /** A bad record of an order is held once, however it changes. */
   checkHeld(): void {
     const doubled = this.#scene.auditor.prepare(DOUBLED).pluck().all() as string[];
     if (doubled.length > 0) this.#scene.fail(18, `held more than once: ${doubled.join(", ")}`);
   }
 
-  /** What the service repeats of the secret stands in no log, in whatever letters and digits. */
+  /** A secret repeated by the service is in no log, in any spelling. */
   checkLine(line: string): void {
     if (REPEATED.test(line)) this.#scene.fail(13, `the secret is logged: ${line}`);
   }
@@ -94,7 +92,7 @@ export class DatabaseInvariants {
     }
   }
 
-  /** Everything that must stay as it is where nothing happens, a line for each row. */
+  /** Everything that must not change where nothing happens, one line per row. */
   dump(): string {
     const { auditor } = this.#scene;
     const tables = auditor.prepare(TABLES).pluck().all() as string[];

@@ -1,11 +1,9 @@
-/*
- * The guard: articles of which the site sold some go to zero or away a few at a time, or a person has let go so many.
- */
+/* The guard: only a few articles with stock go to zero or are deleted at a time, unless a person has approved more. */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import { levelIn } from "../forms.ts";
 import type { Scene } from "../scene.ts";
 
-/** What the configuration says: more than this share within this time waits for a person. */
+/** As configured: a larger percentage within this time waits for a person. */
 const PERCENT = 30;
 const OVER_MS = 3_600_000;
 const SHOWN = "SELECT detail FROM holds WHERE area = 'stocks' AND reason = 'guard'";
@@ -14,7 +12,7 @@ const LIVE = "SELECT live_count FROM feeds WHERE name = 'stocks'";
 export class GuardInvariants {
   readonly #scene: Scene;
   readonly #live = new Set<string>();
-  /** Articles that a person was shown and has let go, less those that have gone. */
+  /** Articles approved by a person, less those that have gone since. */
   #approved = 0;
   #drops: { atMs: number; wallOffsetMs: number }[] = [];
 
@@ -22,7 +20,7 @@ export class GuardInvariants {
     this.#scene = scene;
   }
 
-  /** Before a person approves what the hold says. */
+  /** Call before a person approves the hold. */
   onApprove(): void {
     const detail = this.#scene.auditor.prepare(SHOWN).pluck().get() as string | undefined;
     this.#approved += Number(/^(\d+) of/.exec(detail ?? "")?.[1] ?? 0);
@@ -47,18 +45,18 @@ export class GuardInvariants {
     if (this.#drops.length > droppedBefore) this.#check(liveBefore + droppedBefore);
   }
 
-  /** The guard counts rows: where two name an article and one says that there is some, the 0 of the other one has taken none away. */
+  /** The guard counts rows: where two rows have one article and one has stock, a 0 in the other does not count. */
   #isOfOther(key: string): boolean {
     const [article] = JSON.parse(key) as [string];
     const rows = this.#scene.erp.rowsOf("stocks", article);
     return rows.length > 1 && rows.some(({ value }) => Number(value) > 0);
   }
 
-  /** @param before articles that were for sale, those included that went within the time */
+  /** @param before the number of articles with stock, including those that went within the time */
   #check(before: number): void {
     const { auditor, fail } = this.#scene;
     const dropped = this.#drops.length;
-    // What the service has and has not said yet counts as sold on one side only.
+    // An article that the service has accepted and not yet acknowledged counts on one side only.
     const known = Math.max(before, auditor.prepare(LIVE).pluck().get() as number) + 1;
     if (dropped * 100 > PERCENT * known) {
       fail(20, `${dropped} of ${known} articles went to zero or away, and nobody has approved it`);
