@@ -8,7 +8,7 @@ import { actHostile, reload } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
 
-/** The key with which a customer asks for something. */
+/** The property with a customer's request. */
 export const REQUESTED = "cancel_requested";
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -33,7 +33,7 @@ const SWITCHED_ON: Record<Switch, SandboxOptionsPatch> = {
   "no date": { dateHeader: false },
 };
 
-/** One deed of somebody else: the service, its customers, the ERP, the line, the machine. */
+/** Performs one step of the service, its customers, the ERP, the network or the machine. */
 export function act(world: World, deed: Deed) {
   world.trace(`* ${JSON.stringify(deed)}`);
   world.coverage.count("deed", deed.do);
@@ -71,7 +71,7 @@ export function act(world: World, deed: Deed) {
       world.machine.wallOffsetMs += deed.ms;
       return;
     case "service clock":
-      // Nobody could notice it.
+      // Without `Date` the clock cannot be noticed.
       if (!world.service.options.dateHeader) return;
       world.service.setOptions({ clockOffsetMs: world.service.options.clockOffsetMs + deed.ms });
       return;
@@ -198,7 +198,7 @@ function writeSecond({ erp, forms, coverage }: World, { key, how, other }: Extra
   else erp.writeSecond(own, own, how === "zero" ? 0 : erp.nextValue());
 }
 
-/** After a table was made anew the ERP can read nothing until the next pass has begun. */
+/** After a table was recreated, the ERP can read nothing until the next pass has begun. */
 function asErp(world: World, act: () => void) {
   try {
     act();
@@ -215,7 +215,7 @@ export function createOrder(world: World) {
 
 function createBadOrder(world: World, what: string) {
   const { service, versions, forms } = world;
-  // Where a confirm names orders, one that cannot be named keeps its batch open for ever, whatever a client does.
+  // Where a confirm names orders, one without a usable id keeps its batch open forever, whatever a client does.
   const namesOrders = forms.confirm === "order_ids" || forms.batchId === "none";
   const kind = what === "no id" && namesOrders ? "no uuid" : what;
   const raw = (BAD_RECORDS[kind] ?? BAD_RECORDS["no uuid"])?.(versions.bad.size + 1) ?? "{}";
@@ -224,15 +224,15 @@ function createBadOrder(world: World, what: string) {
 }
 
 export const NIL = "00000000-0000-0000-0000-000000000000";
-/** Between two orders: more than the times of any service are cut to. */
+/** The interval between two orders: longer than the coarsest resolution of timestamps. */
 const APART_MS = 150_000;
-/** Of one id and one time of creation they may as well be one order that was written anew. */
+/** Two records with one id and the same creation time may be one order that was rewritten. */
 const NEAR_MS = 60_000;
 
-/** Whole orders, each with a number, a time and lines of its own, as a faulty deployment writes them. */
+/** Creates whole orders with one id, each with its own number, time and lines, as a faulty deployment does. */
 function createUnderOneId(world: World, { what, count, laterMs }: Extract<Deed, { do: "one id" }>) {
   const { service, versions, auditor, time } = world;
-  // Between a time with a zone and one without, nothing tells whether orders of one day were created at two times.
+  // Between a timestamp with a zone and one without, different creation times on one day cannot be distinguished.
   const [hadZone, hasZone] = [world.forms.timestamps, service.options.timestamps].map((timestamps) =>
     namesZone({ timestamps }),
   );
@@ -287,7 +287,7 @@ export function changeOrder(
   versions.note(id, timestampMs);
 }
 
-/** Whether an order is one of a batch that is formed and not confirmed. */
+/** Whether an order is in a batch that is formed and not confirmed. */
 function isOpenIn({ service, forms }: World): (id: string) => boolean {
   const isServed = (each: { handedOut: boolean }) => each.handedOut || forms.formedMs !== null;
   const open = service.orders().flatMap((each) => (isServed(each) && !each.confirmed ? each.id : []));
@@ -312,7 +312,7 @@ function cancelOrder(world: World, { order, askedAfterMs, slow, slowMs, isOpen }
   });
 }
 
-/** The next answer of the changes is slow, so that the status may leave before it. */
+/** The next answer with changes is slow, so that the status may be sent before it arrives. */
 function cancelUnseen(world: World, { order, isStopped }: Extract<Deed, { do: "cancel unseen" }>) {
   const { auditor, service, versions, erp } = world;
   const cancel = () => {
@@ -352,7 +352,7 @@ function moveOn(
   });
 }
 
-/** What an order has beside what every order has. */
+/** The properties of an order beyond the common ones. */
 function extraOf(text = "{}"): Record<string, string> {
   const { order_id, number, status, created_at, updated_at, currency, total, items, ...extra } = JSON.parse(
     text,
@@ -380,11 +380,11 @@ function timestampOf({ service }: World, fault: TimestampFault): ChangePatch {
 function deleteOrder({ service, versions }: World, order: number) {
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
   const id = living[order % Math.max(1, living.length)];
-  // The last one stays: a service that knows none of its orders has rather lost its way.
+  // The last ones stay: a service without any of its orders looks like a fault.
   if (id !== undefined && living.length > 2) service.deleteOrder(id);
 }
 
-/** What the schedule does once a day: the sweep, the comparison of all rows, the look at stored orders. */
+/** The nightly jobs: the wide re-poll, the comparison of all rows, and the check of stored orders. */
 function night(world: World) {
   const { life } = world;
   if (life === undefined) return;
@@ -435,7 +435,7 @@ function leaveOut(world: World, { keys, ms, isFirst }: Extract<Deed, { do: "leav
   });
 }
 
-/** Of a count without a name of its own several answers show that it is one. */
+/** The number of answers that show what a count under an unknown name means. */
 const PLAIN_TIMES = 6;
 
 function isPlain({ forms }: World): boolean {
@@ -458,7 +458,7 @@ function turnOff(world: World, what: Switch) {
   world.service.setOptions(off[what] ?? { updates: { stuck: updates.stuck } });
 }
 
-/** Everything that was wrong with the service, the line and the ERP's lock is over. */
+/** Ends all faults of the service, the network and the ERP's lock. */
 export function endFaults(world: World) {
   world.fates.length = 0;
   world.crashes = [];

@@ -8,32 +8,35 @@ import type { FeedName } from "./schedule.ts";
 import type { World } from "./world.ts";
 
 const MINUTE_MS = 60_000;
-/** Longer than the longest wait that any answer may ask for. */
+/** Longer than the longest wait that an answer may request. */
 const LONGEST_HOLD_MS = 61 * MINUTE_MS;
-/** Polls after the faults within which everything must have come to rest: an order that is missing is asked for twice, ten minutes apart. */
+/**
+ * Polls after the faults within which everything must be settled: a missing order is requested twice, ten minutes
+ * apart.
+ */
 const POLLS_MAX = 15;
-/** Ways to end, of which a schedule sees one: one sees a poisoned feed, one that nothing moves, the others look no further. */
+/** The number of ways to end. Each schedule uses one: a poisoned feed, a check that nothing changes, or none. */
 const LATE_LOOKS = 12;
-/** Some requests of one order, each of which is given up only after a day. */
+/** Some requests for one order, each of which ends only after a day. */
 const REFUSED_HOURS_MAX = 120;
 const EMPTY_HOURS_MAX = 3;
-/** A pass that takes longer than this has lost its way. */
+/** A pass that takes longer is stuck. */
 const SECONDS_MAX = 600;
 
 export interface Losses {
-  /** Orders that the service thinks were taken, and that the bridge never got whole. */
+  /** Orders that the service counts as delivered, and that the bridge never received whole. */
   count: number;
   rescued: number;
-  /** Not rescued; a failed pull or a hold tells of it. */
+  /** Not recovered, but reported by a failed pull or a hold. */
   told: number;
-  /** Nothing that the bridge can see tells of it. */
+  /** Not recovered, and not visible to the bridge. */
   untold: number;
 }
 
-/** The faults stop, and within a bounded number of polls the disk equals the service and nothing waits. */
+/** Ends the faults. Within a limited number of polls the disk must equal the service, and nothing may wait. */
 export async function end(world: World): Promise<Losses> {
   endFaults(world);
-  // One that was killed starts again; one that was told to stop ends.
+  // A killed program starts again; one that was asked to stop ends.
   await world.time.pass(MINUTE_MS / 2);
   world.isTicking = false;
   await rest(world);
@@ -41,16 +44,16 @@ export async function end(world: World): Promise<Losses> {
   world.isTicking = true;
   resume(world);
   touchRefused(world);
-  // A hold ends with the next request that is let in.
+  // A hold ends with the next accepted request.
   for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
-  // Where a confirm names nothing, only a further answer tells that none is missing any more.
+  // Where a confirm names nothing, only a further answer shows that nothing is missing.
   createOrder(world);
   await waitForEmpty(world);
   await poll(world, "polls", (each) => each.isExpectedByPolls);
   await waitForRefusals(world);
   const losses = await settleLosses(world);
   if (world.violation !== undefined) return losses;
-  // Looks that cost more than all the rest take turns: each has its share of the seeds.
+  // Expensive checks run for a share of the seeds each.
   const turn = world.seed % LATE_LOOKS;
   if (turn === 1 || turn === 2) await lookBack(world);
   if (turn === 1 && !world.forms.whole && world.violation === undefined) await endWithPoison(world);
@@ -62,7 +65,7 @@ export async function end(world: World): Promise<Losses> {
   return losses;
 }
 
-/** Nobody can tell at once whether a batch has lost its orders, or is how the service says nothing: that takes an hour. */
+/** Whether a batch has lost its orders, or is the service's usual empty answer, is known only after an hour. */
 async function waitForEmpty(world: World): Promise<void> {
   for (let hours = 0; hours < EMPTY_HOURS_MAX && world.service.hasEmptyBatch; hours++) {
     await world.time.pass(2 * MINUTE_MS);
@@ -77,7 +80,7 @@ async function waitForEmpty(world: World): Promise<void> {
     world.fail(4, "a batch without orders is not confirmed, and keeps others back");
 }
 
-/** A status that the service refuses is asked again until it has accepted another one meanwhile. */
+/** A status that the service refuses is repeated until it has accepted another one. */
 async function waitForRefusals(world: World): Promise<void> {
   const open = world.auditor.prepare("SELECT id FROM status_requests WHERE state IN ('pending', 'sending')").pluck();
   const waiting = () => open.all().filter((id) => !isServedOlder(world, id));
@@ -89,7 +92,7 @@ async function waitForRefusals(world: World): Promise<void> {
     await world.time.pass(MINUTE_MS);
     world.isTicking = false;
     await rest(world);
-    // A service that keeps orders for minutes must still have the order by whose status it is seen to be well.
+    // A service that keeps orders for minutes must still have the order whose status shows that it works.
     world.time.skip((world.forms.retention ? 10 : 60) * MINUTE_MS);
     world.isTicking = true;
     await world.time.pass(2 * MINUTE_MS);
@@ -98,7 +101,7 @@ async function waitForRefusals(world: World): Promise<void> {
   if (left.length > 0) world.fail(4, `statuses that the service refuses still wait (${left.join(", ")})`);
 }
 
-/** The newest order that was asked nothing is given a status that the service accepts. */
+/** Requests a status that the service accepts, for the newest order without a request. */
 function askAcceptable({ auditor, erp, service }: World): void {
   const stored = auditor
     .prepare("SELECT order_id FROM orders WHERE removed_at IS NULL ORDER BY order_key")
@@ -110,7 +113,7 @@ function askAcceptable({ auditor, erp, service }: World): void {
   if (id !== undefined) erp.ask(id, "accepted");
 }
 
-/** One record that the service refuses for good never keeps the others of its feed away. */
+/** A record that the service refuses permanently must not block the others of its feed. */
 async function endWithPoison(world: World): Promise<void> {
   const { reject } = world.service.options;
   world.service.setOptions({ reject: { skus: [LAST_KEY], how: world.forms.rejectHow } });
@@ -124,11 +127,11 @@ async function endWithPoison(world: World): Promise<void> {
   if (others().length > 0) world.fail(10, `beside one refused record: ${others().join("; ")}`);
   world.service.setOptions({ reject });
   touchRefused(world);
-  // What only the comparison could put right, the updates may have brought back meanwhile.
+  // The updates may have restored what otherwise only the comparison finds.
   await poll(world, "refusals", (each) => each.isExpectedBySweep);
 }
 
-/** Lets minutes pass until nothing differs, and one hour where reads of orders wait that long. What still differs then is a violation. */
+/** Polls until nothing differs, for an hour longer where reads of orders wait that long. A remaining difference is a violation. */
 async function poll(world: World, by: string, counts: (difference: Difference) => boolean): Promise<void> {
   await rest(world);
   let left = await settle(world, counts);
@@ -155,12 +158,12 @@ function isReadLater({ auditor }: World, orderId: string): boolean {
   return auditor.prepare("SELECT 1 FROM owed_reads WHERE order_id = ? AND attempts > 0").get(orderId) !== undefined;
 }
 
-/** Until nothing is on its way. */
+/** Waits until nothing is in flight. */
 async function rest(world: World): Promise<void> {
   for (let seconds = 0; seconds < SECONDS_MAX && world.life?.isBusy !== false; seconds++) await world.time.pass(1_000);
 }
 
-/** What a person does who reads `status`: put right what was wrong, approve, resume. */
+/** The actions of a person who reads `status`: fix what was wrong, approve, resume. */
 function resume(world: World): void {
   const { life, erp } = world;
   if (life === undefined || erp.isLocking) return;
@@ -173,7 +176,7 @@ function resume(world: World): void {
   for (const { area, reason } of held) {
     world.coverage.count("resumed", reason);
     world.told.add(`hold ${reason}`);
-    // The service comes round by itself, and then the hold must end by itself.
+    // The service recovers by itself, and then the hold must end by itself.
     if (reason === "hand-out lost" && !isUnsafe(world.forms)) continue;
     world.discipline.reopen();
     store.write(() => {
@@ -186,8 +189,8 @@ function resume(world: World): void {
 }
 
 /**
- * A record that was refused is tried again when its row changes; nothing else is, or what was forgotten would be mended.
- * Values that no record can carry are put right in every second life, and stay in quarantine in the others.
+ * A refused record is retried when its row changes. Nothing else is changed, so that forgotten rows are not repaired.
+ * Values that no record can contain are corrected in every second life; in the others they stay in quarantine.
  */
 function touchRefused({ erp, auditor, seed }: World): void {
   const refused = auditor
@@ -200,7 +203,7 @@ function feedsOf({ forms }: World): readonly FeedName[] {
   return forms.prices ? ["stocks", "prices"] : ["stocks"];
 }
 
-/** Under an unsafe reading: what became of the orders that no client could have kept. */
+/** With unsafe forms: determines what happened to the orders that no client could have kept. */
 async function settleLosses(world: World): Promise<Losses> {
   const losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
   if (!isUnsafe(world.forms)) return losses;
@@ -208,15 +211,15 @@ async function settleLosses(world: World): Promise<Losses> {
   const missing = () => versions.ids.filter((id) => service.statusOf(id) !== undefined && !orders.isKept(id));
   const lost = missing();
   losses.count = lost.length;
-  // An order goes on living at the service: the next change of it tells.
+  // The order still exists at the service: its next change reports it.
   for (const id of lost) {
     world.orders.losses.add(id);
     changeOrder(world, { order: indexOf(world, id), what: "lines", timestamp: "now" });
-    // One that fills a page with changes of one time hides the next.
+    // A page full of changes with one timestamp hides the next one.
     await world.time.pass(Math.max(2_000, unitOf(forms)));
   }
   for (let polls = 0; polls < POLLS_MAX && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);
-  // The changes are no news to a position that is ahead of them, and are left to the sweep.
+  // A position ahead of the changes does not see them: they are left to the wide re-poll.
   if (missing().length > 0 && world.position.aheadMs !== undefined) await runNightly(world, "updates");
   const left = missing();
   losses.rescued = lost.length - left.length;
@@ -233,7 +236,7 @@ function indexOf({ service, versions }: World, id: string): number {
   return versions.ids.filter((each) => service.statusOf(each) !== undefined).indexOf(id);
 }
 
-/** The wider looks back find what appeared late; the comparison with the service finds the rest. */
+/** The wide re-polls find what was listed late; the comparison with the service finds the rest. */
 async function lookBack(world: World): Promise<void> {
   const { life } = world;
   if (life === undefined) return;
@@ -245,7 +248,7 @@ async function lookBack(world: World): Promise<void> {
   await poll(world, "comparisons", () => true);
 }
 
-/** A pass as the schedule of the night lets it begin. */
+/** Runs a pass as the nightly schedule does. */
 async function runNightly(world: World, name: string): Promise<void> {
   const { life, time } = world;
   const entry = life?.entries.find(
@@ -257,17 +260,17 @@ async function runNightly(world: World, name: string): Promise<void> {
   await rest(world);
 }
 
-/** The same answers again are no news: nothing is written but what happened when. */
+/** The same answers again must cause no writes except times. */
 async function expectQuiet(world: World): Promise<void> {
   if (world.violation !== undefined) return;
-  // A status whose order was answered with an older version than the stored one goes once more whenever its wait is over.
+  // A status whose order was answered with an older version than the stored one is repeated after each wait.
   if (world.auditor.prepare("SELECT 1 FROM status_requests WHERE state IN ('pending', 'sending')").get() !== undefined)
     return;
-  // What the comparisons changed is met once more by what the feed says, and an answer that is older than what is stored
-  // counts only once the service has insisted on it.
+  // Changes made by the comparisons are received again from the feed, and an answer older than the stored version
+  // counts only after the service has repeated it.
   await world.time.pass(8 * MINUTE_MS);
   await rest(world);
-  // An order that the service does not have is asked for again ten minutes later, and then marked as removed.
+  // An order that the service does not have is requested again ten minutes later, and then marked as removed.
   const missing = world.auditor.prepare("SELECT 1 FROM missing_orders JOIN owed_reads USING (order_id)");
   for (let polls = 0; polls < POLLS_MAX && missing.get() !== undefined; polls++) await world.time.pass(MINUTE_MS);
   await rest(world);
@@ -280,7 +283,8 @@ async function expectQuiet(world: World): Promise<void> {
   if (after !== before) {
     const [were, are] = [before, after].map((dump) => new Set(dump.split("\n"))) as [Set<string>, Set<string>];
     const gone = [...were].filter((row) => !are.has(row)).map((row) => `- ${row}`);
-    // A service that keeps orders for a while goes on losing them. One is noted once another is read in the same pass.
+    // A service that keeps orders for a limited time loses more of them. One is recorded when another is read in the
+    // same pass.
     const isKeptNoLonger = (row: string) => world.forms.retention && row.startsWith("missing_orders ");
     const made = [...are].filter((row) => !were.has(row) && !isKeptNoLonger(row)).map((row) => `+ ${row}`);
     if (gone.length + made.length > 0)

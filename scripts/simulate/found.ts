@@ -1,6 +1,6 @@
 /*
- * What attacks from outside have found and the other draws do not have. Each is drawn from the seed by numbers of its own, so that the
- * rest of a life stays what it was.
+ * Situations found by attacks from outside that the other draws do not contain. Each is drawn with its own random
+ * numbers, so that the rest of a life does not change.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
 import {
@@ -24,12 +24,12 @@ const PASS = MINUTE + 5 * SECOND;
 
 const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
 
-/** What is added to a life: behind the other steps, and before them. */
+/** Steps added to a life: after the other steps, and before them. */
 interface Added extends Apart {
   first?: Step[];
 }
 
-/** How often it is drawn, and what. */
+/** The probability, and what is drawn. */
 interface Found {
   readonly tag: number;
   readonly shares: Readonly<Record<WorldKind, number>>;
@@ -70,7 +70,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x54a7, shares: { usual: 0.03, hostile: 0.06 }, draw: sharedArticle },
   { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
-  // Of the few files in UTF-16 alone.
+  // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
 ];
 
@@ -90,30 +90,30 @@ export function drawFound(seed: number, world: WorldKind, forms: Forms): Require
 
 const pass = (): Step => ({ after: PASS, do: "wait" });
 const orders = (count: number): Step => ({ after: 0, do: "orders", count });
-/** Answers without anything, by which it is known how those look. */
+/** Empty answers, from which their usual form is learned. */
 const idle = (times: number): Step[] => Array.from({ length: times }, pass);
 const change = (random: Random): Step => {
   const what = pickOne(random, ["status", "lines"] as const);
   return { after: 2 * SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
 };
 
-/** A record that the service does not take is told of beside the others, in the usual form of the answers. */
+/** A record that the service does not accept is reported beside the others, in the usual form of the answers. */
 function leftOut(answers: readonly Forms["importAnswer"][]): Found["draw"] {
   return (random, forms, world) => {
-    // A table that is sent whole is refused whole, and of a part only the counts tell.
+    // A table that is sent whole is refused whole, and a part is shown only by counts.
     if (forms.whole || forms.takenRecords !== null) return undefined;
     const steps = leaveOut(random, world);
     return { forms: { ...forms, importAnswer: pickOne(random, answers) }, steps };
   };
 }
 
-/** What a first answer means that counts so nobody can tell. */
+/** The meaning of a first answer with such counts is unknown. */
 function leftOutAsUsual(random: Random, forms: Forms, world: WorldKind): Added | undefined {
   const isFirst = SAYS_BY_COUNTS.some((form) => form === forms.importAnswer);
   return isFirst ? undefined : leftOut(SAYS_AS_USUAL)(random, forms, world);
 }
 
-/** Several answers to one record, and to two, show what they count. */
+/** Several answers about one record, and about two, show what they count. */
 function leftOutPlainly(random: Random, forms: Forms, world: WorldKind): Added | undefined {
   const isFirst = SAYS_BY_COUNTS.some((form) => form === forms.importAnswer);
   const drawn = isFirst ? undefined : leftOut(SAYS_PLAINLY)(random, forms, world);
@@ -134,11 +134,11 @@ const write = (key: number, how: "upsert" | "zero" = "upsert"): Step => ({
   how,
 });
 
-/** Already the first answers of all count records that were not taken. */
+/** Even the first answers count records that were not accepted. */
 function leftOutAtFirst(random: Random, forms: Forms, world: WorldKind): Added | undefined {
   if (forms.whole || forms.takenRecords !== null) return undefined;
   const keys = pickKeys(random);
-  // What an endpoint has answered for a day counts as usual, whatever it says.
+  // A form that an endpoint has used for a day is usual, whatever it states.
   const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
   const others = [0, 1, 2, 3].filter((key) => !keys.includes(key) && random() < 0.6);
   const steps = [pass(), write(integerBetween(random, 0, 3)), pass()];
@@ -162,7 +162,7 @@ function leaveOut(random: Random, world: WorldKind): Step[] {
   const keys = pickKeys(random);
   const spans = world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR, 30 * HOUR];
   const ms = pickOne(random, spans);
-  // Three answers tell what is usual.
+  // Three answers make a form usual.
   const steps = [0, 1, 2].flatMap((turn): Step[] => [write(turn), write(turn + 1), pass()]);
   steps.push({ after: 0, do: "leave out", keys, ms });
   for (const key of keys) steps.push(write(key, random() < 0.4 ? "zero" : "upsert"));
@@ -173,9 +173,9 @@ function leaveOut(random: Random, world: WorldKind): Step[] {
   return steps;
 }
 
-/** Beside an empty list stands what never stood there, while there are orders, or changes. */
+/** New fields appear beside an empty list while there are orders, or changes. */
 function emptyOtherwise(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
-  // Beside a list alone, or where there is no list, stands nothing.
+  // Nothing can be beside a bare list, or where there is no list.
   if (forms.bare || (forms.empty !== "list" && forms.empty !== "null")) return undefined;
   const on = pickOne(random, ["orders", "updates", "updates"] as const);
   const spans = world === "usual" ? [3 * MINUTE, 14 * MINUTE] : [3 * MINUTE, 25 * MINUTE, HOUR, 6 * HOUR];
@@ -206,7 +206,7 @@ function emptyOtherwise(random: Random, forms: Forms, world: WorldKind): Apart |
   };
 }
 
-/** A batch that has lost its orders, and others behind it. */
+/** A batch that has lost its orders, and other batches after it. */
 function emptyBatch(random: Random, forms: Forms): Apart | undefined {
   if (forms.confirm !== "batch_id" || forms.batchId === "none" || forms.bare || isUnsafe(forms)) return undefined;
   const steps = [orders(1), ...idle(5), { after: 0, do: "empty batch" } as const, orders(integerBetween(random, 1, 3))];
@@ -215,9 +215,9 @@ function emptyBatch(random: Random, forms: Forms): Apart | undefined {
   return { forms, steps };
 }
 
-/** The service says nowhere what its clock shows, which is wrong for a while. */
+/** The service's clock is wrong for a while, and no answer contains it. */
 function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
-  // Of a cursor no time is known.
+  // The time of a cursor is unknown.
   if (forms.next !== "none") return undefined;
   const ms = pickOne(random, [-24 * HOUR, -HOUR, -20 * SECOND, 20 * SECOND, 3 * HOUR, 24 * HOUR, 365 * 24 * HOUR]);
   const forMs = pickOne(random, world === "usual" ? [5 * MINUTE, HOUR] : [5 * MINUTE, HOUR, 6 * HOUR, 30 * HOUR]);
@@ -238,7 +238,7 @@ function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefin
   };
 }
 
-/** A batch is served under another name each time, and what confirms it is forgotten for a while. */
+/** Each delivery of a batch has another name, and confirms are accepted and ignored for a while. */
 function renamed(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
   if (forms.confirm !== "batch_id" || forms.batchId === "none" || forms.bare || isUnsafe(forms)) return undefined;
   const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 14 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
@@ -256,13 +256,16 @@ function renamed(random: Random, forms: Forms, world: WorldKind): Apart | undefi
   };
 }
 
-/** A customer asks for something in the same minute as the ERP for a status. Some services write with a status when it was set. */
+/**
+ * A customer requests something in the same minute in which the ERP requests a status. Some services include the time
+ * at which a status was set.
+ */
 function requested(random: Random, forms: Forms): Apart {
   const timed = random() < 0.5;
   const first = integerBetween(random, 0, 30);
   const ask = (order: number): Step => ({ after: 0, do: "ask", order, status: "accepted" });
   const steps = [orders(5), ...idle(3)];
-  // What comes with a status is known by three of them, an hour apart.
+  // The property that comes with a status is learned from three statuses, an hour apart.
   const isKnown = timed && random() < 0.5;
   if (isKnown) for (let turn = 1; turn < 5; turn++) steps.push(ask(first + turn), { after: HOUR + PASS, do: "wait" });
   const after = integerBetween(random, 0, MINUTE);
@@ -271,7 +274,10 @@ function requested(random: Random, forms: Forms): Apart {
   return { forms: { ...forms, timed }, steps };
 }
 
-/** A customer cancels; only the changes say so, while single orders fail, and the ERP asks for a status meanwhile. */
+/**
+ * A customer cancels; only the changes show it, because reads of single orders fail, and the ERP requests a status
+ * meanwhile.
+ */
 function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart {
   const order = integerBetween(random, 0, 3);
   const of = random() < 0.5 ? "all" : ({ nth: order } as const);
@@ -303,7 +309,10 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
   };
 }
 
-/** A customer cancels while the program is stopped, or while the changes cannot be had, and the ERP, which knows nothing of it, asks for a status. */
+/**
+ * A customer cancels while the program is stopped or the changes are unavailable, and the ERP, without this
+ * information, requests a status.
+ */
 function cancelledUnseen(random: Random, forms: Forms): Apart {
   const isStopped = random() < 0.5;
   const ms = pickOne(random, [3 * MINUTE, 25 * MINUTE]);
@@ -324,7 +333,7 @@ function cancelledUnseen(random: Random, forms: Forms): Apart {
   };
 }
 
-/** The service repeats the Client Secret in what it says of confirms, statuses and imports, accepted or refused. */
+/** The service repeats the Client Secret in answers to confirms, statuses and imports, accepted or refused. */
 function repeatingSecret(random: Random, forms: Forms): Apart | undefined {
   if (!AS_USUAL.has(forms.importAnswer)) return undefined;
   return {
@@ -346,7 +355,7 @@ function movedOnWithinPoll(random: Random, forms: Forms): Apart | undefined {
   return forms.precision === "min" ? undefined : moveOn(random, { ...forms, history: "log" }, 20 * SECOND);
 }
 
-/** After a deployment the service reads `since` no more, for hours, and its first page is long known. */
+/** After a deployment the service ignores `since` for hours, and the bridge already has its first page. */
 function sinceIgnored(random: Random, forms: Forms): Apart | undefined {
   if (forms.retention) return undefined;
   const page = pickOne(random, [2, 3, 5]);
@@ -367,7 +376,10 @@ function sinceIgnored(random: Random, forms: Forms): Apart | undefined {
   };
 }
 
-/** A customer cancels while a status for the order waits, and the service moves the order on by itself before statuses go again. */
+/**
+ * A customer cancels while a status for the order waits, and the service moves the order on before statuses are sent
+ * again.
+ */
 function movedOn(random: Random, forms: Forms): Apart | undefined {
   return moveOn(random, forms, 2 * PASS);
 }
@@ -376,7 +388,7 @@ function moveOn(random: Random, forms: Forms, afterMs: number): Apart | undefine
   if (forms.retention || forms.limited === "status") return undefined;
   const order = integerBetween(random, 0, 3);
   const status = pickOne(random, [429, 503] as const);
-  // So long all statuses wait.
+  // All statuses wait for so long.
   const lie = { status, body: "refusal", of: "all", when: "before", ageMs: 0, retryAfter: "600" } as const;
   return {
     forms,
@@ -395,7 +407,7 @@ function moveOn(random: Random, forms: Forms, afterMs: number): Apart | undefine
   };
 }
 
-/** The service moves each order on at once that gets a status, and answers with the order as it is then. */
+/** The service immediately moves on each order that gets a status, and answers with the new state. */
 function movedOnAtOnce(random: Random, forms: Forms): Apart {
   const ask = (order: number): Step => ({ after: 5 * SECOND, do: "ask", order, status: "accepted" });
   return {
@@ -415,7 +427,7 @@ function movedOnAtOnce(random: Random, forms: Forms): Apart {
   };
 }
 
-/** The service puts statuses into a queue for a while, and answers with each order as it still is. */
+/** The service queues statuses for a while, and answers with the order in its state before. */
 function queuedAsItIs(random: Random, forms: Forms): Apart | undefined {
   if (forms.retention || forms.movesOn) return undefined;
   const ageMs = pickOne(random, [MINUTE, 20 * MINUTE, 2 * HOUR]);
@@ -438,14 +450,14 @@ function queuedAsItIs(random: Random, forms: Forms): Apart | undefined {
 }
 
 /**
- * A customer cancels; the changes, and the batches that are served again, name their orders otherwise or bear an earlier time, while single
- * orders fail or are slow, and the ERP asks for a status meanwhile.
+ * A customer cancels; the changes, and repeated batches, identify their orders in another form or have an earlier
+ * timestamp, while reads of single orders fail or are slow, and the ERP requests a status.
  */
 function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
   const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
   const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
   const isOpen = namesBatch && random() < 0.7;
-  // A whole record with another time is another version of its order.
+  // A whole record with another timestamp is another version of its order.
   const hows = OTHERWISE.filter((each) => each !== "time" || !(isOpen || forms.carry === "whole"));
   const how = OTHERWISE.indexOf(pickOne(random, hows));
   const lie = { of: "all", span: { ms }, retryAfter: null } as const;
@@ -476,7 +488,7 @@ function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apa
     steps: [
       orders(4),
       pass(),
-      // One that names its order as usual.
+      // One that identifies its order as usual.
       change(random),
       ...idle(3),
       ...(isOpen ? [...again, orders(2), pass(), renames("orders")] : []),
@@ -491,8 +503,8 @@ function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apa
 }
 
 /**
- * The changes list orders once they are confirmed, and a batch keeps the records with which it was formed. A customer cancels one of them while
- * its confirm, or what would bring it, fails, and other orders go on changing.
+ * The changes list orders once they are confirmed, and a batch keeps the records with which it was formed. A customer
+ * cancels one of them while its confirm, or the request that would show it, fails, and other orders continue to change.
  */
 function confirmedLate(random: Random, forms: Forms): Apart | undefined {
   if (isUnsafe(forms) || forms.retention || forms.beside !== "nothing" || forms.lagMs > 0) return undefined;
@@ -527,7 +539,10 @@ function confirmedLate(random: Random, forms: Forms): Apart | undefined {
   };
 }
 
-/** Batches come in pages, whose links name other addresses than the one that is configured, or lead elsewhere for a while. Orders leave them between two pages. */
+/**
+ * Batches have pages, whose links name another address than the configured one, or lead elsewhere for a while. Orders
+ * leave them between two pages.
+ */
 function inPages(random: Random, forms: Forms): Apart | undefined {
   // A confirm that names orders covers no other page.
   const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
@@ -555,7 +570,10 @@ function inPages(random: Random, forms: Forms): Apart | undefined {
   return { forms: { ...forms, ...paged, leaves, numbers: random() < 0.5 }, steps };
 }
 
-/** A customer changes lines again and again within the minute to which the service writes its times; the changes do not show lines. */
+/**
+ * A customer changes lines repeatedly within one minute, to which the service truncates its timestamps; the changes do
+ * not contain lines.
+ */
 function withinMinute(random: Random, forms: Forms): Apart | undefined {
   if (forms.next !== "none" || isUnsafe(forms)) return undefined;
   const order = integerBetween(random, 0, 3);
@@ -568,7 +586,7 @@ function withinMinute(random: Random, forms: Forms): Apart | undefined {
     steps: [
       orders(4),
       pass(),
-      // Otherwise all is asked at the beginning of a minute.
+      // Otherwise all requests are sent at the beginning of a minute.
       { after: 0, do: "service clock", ms: 30 * SECOND },
       pass(),
       ...Array.from({ length: integerBetween(random, 4, 7) }, lines),
@@ -577,7 +595,10 @@ function withinMinute(random: Random, forms: Forms): Apart | undefined {
   };
 }
 
-/** A migration tool of the ERP's makes a table anew that it shares with the bridge, between reading orders and marking them. */
+/**
+ * A migration tool of the ERP recreates a table that it shares with the bridge, between reading orders and marking
+ * them.
+ */
 function madeAnew(random: Random, forms: Forms): Apart {
   const anew = (): Step => {
     const table = random() < 0.7 ? "erp_orders" : "status_requests";
@@ -606,7 +627,7 @@ function madeAnew(random: Random, forms: Forms): Apart {
 
 /** A faulty deployment gives one id to different orders for some minutes. */
 function underOneId(random: Random, forms: Forms): Apart | undefined {
-  // Where a confirm names orders, those that share an id are one for it.
+  // Where a confirm names orders, those with the same id are one order in it.
   const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none";
   if ((!namesBatch && forms.confirm !== "all") || forms.created || isUnsafe(forms)) return undefined;
   const what = pickOne(random, ["nil", "known", "known"] as const);
@@ -622,7 +643,7 @@ function underOneId(random: Random, forms: Forms): Apart | undefined {
   return { forms, steps };
 }
 
-/** The service moves to another address and back while a confirm and a status are owed. */
+/** The service moves to another address and back while a confirm and a status wait. */
 function moved(random: Random, forms: Forms): Apart | undefined {
   if (isUnsafe(forms)) return undefined;
   const ms = pickOne(random, [3 * MINUTE, 20 * MINUTE]);
@@ -650,7 +671,10 @@ function moved(random: Random, forms: Forms): Apart | undefined {
   };
 }
 
-/** An order takes no status before it is confirmed, and its confirm fails for a while; other orders take theirs. */
+/**
+ * A status is refused until the order is confirmed, and its confirm fails for a while; statuses of other orders are
+ * accepted.
+ */
 function notConfirmed(random: Random, forms: Forms): Apart | undefined {
   const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
   if (!namesBatch) return undefined;
@@ -679,11 +703,11 @@ function notConfirmed(random: Random, forms: Forms): Apart | undefined {
 }
 
 /**
- * Two rows of stocks name one article, and one of them goes, or names another article: the one that stays may have been sent before it, after
- * it, or in a request whose answer is lost.
+ * Two rows of stocks have the same article, and one of them is deleted or gets another article: the one that stays may
+ * have been sent before it, after it, or in a request whose answer is lost.
  */
 function sharedArticle(random: Random, forms: Forms): Apart | undefined {
-  // A row is known by the place of its second key, which rows with half a surrogate pair have not.
+  // A row is identified by its second key, which rows with half a surrogate pair do not have.
   if (forms.whole || forms.encoding !== "UTF-8") return undefined;
   const key = integerBetween(random, 0, 3);
   const other = key + integerBetween(random, 1, 3);
@@ -717,7 +741,10 @@ function sharedArticle(random: Random, forms: Forms): Apart | undefined {
   };
 }
 
-/** Articles go while the service is at another address, or stocks go to another path, where that is acknowledged; then all is as before. */
+/**
+ * Articles are deleted while the service is at another address, or stocks are sent to another path, and this is
+ * acknowledged there; then both return.
+ */
 function goneElsewhere(random: Random, forms: Forms): Apart {
   const ms = pickOne(random, [5 * MINUTE, 20 * MINUTE]);
   const key = integerBetween(random, 0, 3);
@@ -741,7 +768,7 @@ function goneElsewhere(random: Random, forms: Forms): Apart {
   };
 }
 
-/** A migration tool of the ERP's makes a table of a feed anew, and the ERP works on at once. */
+/** A migration tool of the ERP recreates the table of a feed, and the ERP continues at once. */
 function remade(random: Random, forms: Forms): Apart {
   const feed = forms.prices && random() < 0.4 ? "prices" : "stocks";
   const key = integerBetween(random, 0, 3);
@@ -762,7 +789,10 @@ function remade(random: Random, forms: Forms): Apart {
   };
 }
 
-/** The table of stocks gets an index that stands in the order of the ERP's own NOCASE, at the beginning or later, and the ERP works on. */
+/**
+ * The table of stocks gets an index in the order of the ERP's own NOCASE, at the beginning or later, and the ERP
+ * continues.
+ */
 function ownOrder(random: Random, forms: Forms): Added {
   const articles = [0, 1, 2, 3].map((key) => write(key));
   const key = integerBetween(random, 0, 3);
@@ -786,7 +816,7 @@ function ownOrder(random: Random, forms: Forms): Added {
   return isFirst ? { forms, first: made, steps: worked } : { forms, steps: [...made, ...worked] };
 }
 
-/** The ERP has rows whose keys have half a surrogate pair in them, and works on beside them. */
+/** The ERP has rows whose keys contain half a surrogate pair, and continues with others. */
 function cutKeys(random: Random, forms: Forms): Added | undefined {
   if (forms.encoding === "UTF-8") return undefined;
   const feed = forms.prices && random() < 0.3 ? "prices" : "stocks";
@@ -809,16 +839,19 @@ function cutKeys(random: Random, forms: Forms): Added | undefined {
   };
 }
 
-/** A table of the ERP's has a foreign key from the beginning that every write to `orders` would break where it were enforced. */
+/**
+ * A table of the ERP has a foreign key from the beginning that every write to `orders` would violate if it were
+ * enforced.
+ */
 function refer(_random: Random, forms: Forms): Added {
   return { forms, first: [{ after: 0, do: "refer" }], steps: [] };
 }
 
 const ISO = ["iso-z", "iso-offset", "iso-naive"] as const;
 
-/** A deployment writes all times in another zone, without one, or to the millisecond. */
+/** A deployment writes all timestamps in another zone, without one, or in milliseconds. */
 function otherTimes(random: Random, forms: Forms): Apart | undefined {
-  // Positions of the service's own may be times themselves.
+  // The service's own positions may be timestamps themselves.
   if (!ISO.some((form) => form === forms.timestamps) || forms.next !== "none") return undefined;
   const form = pickOne(random, ISO);
   const precision = forms.precision === "s" && random() < 0.5 ? "ms" : forms.precision;

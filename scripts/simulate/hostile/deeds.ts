@@ -1,4 +1,4 @@
-/* What happens in the hostile world alone. */
+/* Steps that happen only in the hostile world. */
 
 import { retryRecords } from "../../../src/daemon/repair.ts";
 import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
@@ -11,7 +11,7 @@ import type { HostileDeed, OddStatus, PersonDeed, Reload } from "../schedule.ts"
 import type { World } from "../world.ts";
 import { EXTREMES, withValue } from "./values.ts";
 
-/** So that all of a flood lie within the look back. */
+/** Small enough that all changes of a flood are within the look-back interval. */
 const FLOOD_GAP_MS = 800;
 
 /** SQL literals. */
@@ -65,7 +65,7 @@ export function actHostile(world: World, deed: HostileDeed) {
       try {
         return actAsPerson(world, deed.what, deed.name);
       } catch (error) {
-        // The program was killed in the command's own commit.
+        // The program was killed during the command's own commit.
         if (world.life !== undefined) throw error;
         return;
       }
@@ -73,7 +73,7 @@ export function actHostile(world: World, deed: HostileDeed) {
       return restore(world, service.now() - deed.ms);
     case "reload":
       coverage.count("reload", deed.what);
-      // Meanwhile rows have other names in quarantine.
+      // Rows have other names in quarantine meanwhile.
       if (deed.what === "other key") world.hadRejects = true;
       reload(world, RELOADS[deed.what]);
       return void world.time.at(deed.ms, () => reload(world, {}));
@@ -97,7 +97,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   const text = id === undefined ? undefined : service.newestText(id);
   if (id === undefined || text === undefined) return;
   const timestamp = Math.floor(service.now());
-  // In the service's own precision: a finer one would be later than that of the next change.
+  // In the service's own precision: a finer timestamp would be later than that of the next change.
   const writtenUs = truncateUs(timestamp * 1000, service.options.precision);
   const stamped = withValue(text, "updated_at", writeTimestamp(writtenUs, service.options));
   service.changeOrder(id, { raw: withValue(stamped, deed.field, value), timestamp });
@@ -106,7 +106,7 @@ function setValue(world: World, deed: { order: number; isNew: boolean; field: st
   versions.everOdd.add(id);
 }
 
-/** Whoever runs the service has put the records right. Of an order that is deleted the last that was said stays so. */
+/** The service's operator has corrected the records. The last record of a deleted order stays. */
 export function mendValues({ service, versions }: World): void {
   for (const id of [...versions.odd]) {
     if (service.statusOf(id) === undefined) continue;
@@ -116,7 +116,7 @@ export function mendValues({ service, versions }: World): void {
   }
 }
 
-/** A status that is no text as it should be, or the one that the order has with something new to say. */
+/** Requests a status of a wrong type, or the current status with additional data. */
 function askOddly({ erp, service, versions }: World, order: number, what: OddStatus): void {
   const orderId = versions.ids[order % Math.max(1, versions.ids.length)];
   if (orderId === undefined) return;
@@ -124,7 +124,7 @@ function askOddly({ erp, service, versions }: World, order: number, what: OddSta
   else erp.askOddly(orderId, ODD_LITERALS[what]);
 }
 
-/** More changes within the look back than one pass may read, each with a timestamp of its own. */
+/** Makes more changes within the look-back interval than one pass may read, each with its own timestamp. */
 function flood(world: World, count: number): void {
   const { service, versions } = world;
   const [id] = versions.ids.filter((each) => service.statusOf(each) !== undefined);
@@ -137,7 +137,7 @@ function flood(world: World, count: number): void {
   }
 }
 
-/** The commands, as they write to the database. */
+/** The repair commands, as they write to the database. */
 function actAsPerson(world: World, what: PersonDeed, name: string) {
   const { life, erp } = world;
   if (life === undefined || erp.isLocking) return;
@@ -158,7 +158,7 @@ function actAsPerson(world: World, what: PersonDeed, name: string) {
       world.discipline.reopen();
       return store.write(() => {
         const reasons = store.db.prepare("SELECT reason FROM holds WHERE area = ?").pluck().all(name) as string[];
-        // To give a batch up is a decision about orders, and its loss is a person's.
+        // Whether to give up a batch, and so lose its orders, is a person's decision.
         if (reasons.includes("hand-out lost")) return;
         for (const reason of planLift(reasons).lifted)
           store.db.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(name, reason);
@@ -166,7 +166,7 @@ function actAsPerson(world: World, what: PersonDeed, name: string) {
   }
 }
 
-/** The service is as it was at that moment of its clock: orders, changes, statuses and what the site holds. */
+/** Restores the service to that time of its clock: orders, changes, statuses and the records on the site. */
 function restore(world: World, atMs: number): void {
   const { service, versions, auditor, coverage, forms } = world;
   const ids = versions.ids.filter((id) => service.statusOf(id) !== undefined);
@@ -185,7 +185,7 @@ function restore(world: World, atMs: number): void {
     forms.next === "none" &&
     forms.lagMs === 0 &&
     forms.sinceAgeMax === null;
-  // What was never known here is not missed.
+  // What the bridge never received is not missing.
   const missed = (stored as [string, string][]).filter(([id, payload]) => versions.isNewerThanServed(id, payload));
   const back = missed.map(([id]) => id);
   const isShown = isProvable && back.length >= 2;
@@ -194,7 +194,7 @@ function restore(world: World, atMs: number): void {
   else world.pushes.excuseSince(atMs);
 }
 
-/** SIGHUP: the program ends what is under way and begins anew with what is written now. */
+/** SIGHUP: the program finishes what is in progress and restarts with the current configuration. */
 export function reload(world: World, changed: World["changed"]): void {
   if (world.life === undefined) {
     world.changed = changed;
