@@ -59,7 +59,7 @@ const SHAPE = group({
   updates: texts.default(["updates"]),
   /** The path of the order in the answer of GET /orders/{order_id}; an empty path is the order itself. */
   snapshot: texts.default([]),
-  /** The paths of an order's properties. */
+  /** The path of this property in an order. */
   order: group({
     order_id: NAME.default("order_id"),
     number: NAME.default("number"),
@@ -70,7 +70,7 @@ const SHAPE = group({
     total: NAME.default("total"),
     items: NAME.default("items"),
   }),
-  /** The paths of a line's properties. */
+  /** The path of this property in a line. */
   line: group({
     id: NAME.default("line_id"),
     sku: NAME.default("sku"),
@@ -78,7 +78,7 @@ const SHAPE = group({
     quantity: NAME.default("quantity"),
     price: NAME.default("price"),
   }),
-  /** Paths in a change that differ from those of an order; null: the same. */
+  /** The path of this property in a change; null: the same as in an order. */
   change: group({
     order_id: NAME.default(null),
     status: NAME.default(null),
@@ -230,9 +230,9 @@ const OPTIONS = group({
   confirmForm: z.enum(["batch_id", "order_ids", "all", "everything"]).default("batch_id"),
   /** The path of the ids in the confirm's body; null: the form's own name. */
   confirmKey: texts.nullable().default(null),
-  /** The answer to a confirm of something already confirmed. */
+  /** The answer to a confirm of something already confirmed: 200, 404, 409 or 410. */
   confirmRepeated: CONFIRM_ANSWER.default(200),
-  /** The answer to a confirm of something never delivered. */
+  /** The answer to a confirm of something never delivered: 200, 404, 409 or 410. */
   confirmUnknown: CONFIRM_ANSWER.default(404),
   /** The form of answers without orders or changes. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),

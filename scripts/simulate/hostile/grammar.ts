@@ -146,7 +146,7 @@ const OF_BEFORE: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["stale", "cached", "cached with its age", "cached with its date", "cached unless asked"] as const),
 ]);
 
-/** Each of these needs several services of its own. */
+/** These are drawn more often, so that several simulated services have each of them. */
 const OF_TIME: ReadonlySet<LieBody> = new Set<LieBody>([
   ...OF_BEFORE,
   ...(["queued", "no lines", "no lines in one", "id elsewhere", "no id"] as const),
