@@ -4,13 +4,13 @@ import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import type { Clock } from "../../src/platform/ports.ts";
 
-/** The disk of the journal, the same for all lives of the program. */
+/** The disk with the journal, shared by all lives of the program. */
 export class JournalDisk {
   readonly bodies: Buffer[] = [];
   isFull = false;
 }
 
-/** A journal whose disk stands in memory: what was appended is flushed. */
+/** A journal in memory: appended data counts as flushed. */
 export class SimulatedJournal extends BatchJournal {
   readonly #disk: JournalDisk;
 

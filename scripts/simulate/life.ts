@@ -21,12 +21,12 @@ import { type JournalDisk, SimulatedJournal } from "./journal.ts";
 import { type LightConnection, LightStore } from "./light-store.ts";
 import { type Line, SimulatedNetwork } from "./network.ts";
 
-/** Thrown where the program dies. Whatever the dead program still does with it has no effect. */
+/** Thrown when the program is killed. Nothing that the dead program does with it has an effect. */
 class Killed extends Error {}
 
-/** What the world wants to know of each commit, and where it may kill. */
+/** Called around each commit; the world may kill the program there. */
 export interface CommitHooks {
-  /** True: the program dies here. */
+  /** True: the program is killed here. */
   beforeCommit(life: ProgramLife): boolean;
   inCommit(life: ProgramLife): boolean;
   afterCommit(life: ProgramLife): boolean;
@@ -35,30 +35,30 @@ export interface CommitHooks {
 export interface LifeOptions {
   number: number;
   loaded: LoadedConfig;
-  /** Undefined: one that is opened with all that looks after the database's files. */
+  /** Undefined: a connection with everything that guards the database's files. */
   connection: LightConnection | undefined;
   /** Whether the schema may change while the program runs. */
   isSchemaWatched: boolean;
-  /** A person has said that the other address is the same shop's. */
+  /** A person has confirmed that the other address belongs to the same shop. */
   isAccountNew: boolean;
-  /** The former life had the same secret: to find that out costs more than a pass. */
+  /** The former life had the same secret, so it is not checked again: that costs more than a pass. */
   isSecretKnown: boolean;
   time: SimulatedTime;
   machine: MachineClock;
   line: Line;
   random: Random;
   hooks: CommitHooks;
-  /** Where batches are kept as well. */
+  /** The journal of batches, where it is configured. */
   journal?: JournalDisk | undefined;
-  /** Pages of updates in one pass, where it is not the product's own bound. */
+  /** Pages of updates per pass, where it is not the product's own limit. */
   pagesMax?: number | undefined;
   onLog: (level: string, message: string) => void;
   onResult: (life: ProgramLife, job: string, result: RunResult) => void;
 }
 
 /**
- * One life of the program, from its start to its end: the real store, the real client and the real jobs, put together
- * as the daemon does it, but for what would wait in real time (the scheduler) or outlive a crash (the instance lock).
+ * One life of the program, from start to end: the real store, client and jobs, assembled as in the daemon, without what
+ * waits in real time (the scheduler) or outlives a crash (the instance lock).
  */
 export class ProgramLife {
   readonly number: number;
@@ -93,7 +93,7 @@ export class ProgramLife {
     this.store.db.pragma("busy_timeout = 0");
     const client = createClient({ loaded, clock, admit: undefined, dispatcher: new SimulatedNetwork(line, this) });
     const log = logTo(options.onLog);
-    // No other life's schema changes.
+    // The schema does not change in other lives.
     const objects = options.isSchemaWatched ? { objects: new ErpObjects(this.store) } : {};
     this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping, ...objects };
     if (options.isAccountNew) this.store.write(() => switchAccount(this.store, loaded, clock.nowMs()));
@@ -126,7 +126,7 @@ export class ProgramLife {
     this.#isDead = true;
   }
 
-  /** By schedule: nothing while a job backs off. */
+  /** Runs jobs as the schedule does, except jobs in backoff. */
   trigger(filter: (entry: ScheduleEntry) => boolean): void {
     if (this.#isDead || this.#isStopping) return;
     for (const entry of this.entries) if (filter(entry)) entry.runner.trigger(this.#abort.signal);
@@ -138,8 +138,8 @@ export class ProgramLife {
   }
 
   /**
-   * By the schedule of the night: what it says to a job before a pass (a sweep, a comparison of all rows), which takes its time,
-   * then the pass.
+   * Runs a job as the nightly schedule does: first its preparation (a wide re-poll, a comparison of all rows), which
+   * takes time, then the pass.
    */
   triggerNightly(entry: ScheduleEntry): void {
     this.#preparing += 1;
@@ -153,7 +153,7 @@ export class ProgramLife {
     try {
       await entry.before?.(this.#abort.signal);
     } catch {
-      // As the scheduler does: the pass is run all the same.
+      // As in the scheduler, the pass runs anyway.
     }
   }
 
@@ -165,7 +165,7 @@ export class ProgramLife {
     return this.#preparing > 0 || this.entries.some(({ runner }) => runner.isRunning);
   }
 
-  /** As on SIGTERM: passes under way end at their next step, and are cut off when the daemon would cut them off. */
+  /** As on SIGTERM: running passes end at their next step, and are aborted when the daemon would abort them. */
   beginStop(): void {
     this.#isStopping = true;
   }
@@ -174,7 +174,7 @@ export class ProgramLife {
     this.#abort.abort();
   }
 
-  /** The program's files are closed, as the kernel does when it is gone. */
+  /** Closes the program's files, as the kernel does when it has ended. */
   close(): void {
     this.#isDead = true;
     if (this.#connection === undefined) this.store.db.close();

@@ -3,10 +3,10 @@ import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3"
 import { plannedOnce } from "../../src/database/planned-once.ts";
 import { Store } from "../../src/database/store.ts";
 
-/** The program's own statements are far fewer; the bound is for those that carry the names of a changed configuration. */
+/** The program has far fewer statements of its own; the limit is for those with names from a changed configuration. */
 const STATEMENTS_MAX = 2_000;
 
-/** The bridge's connection to one database, with all that was ever prepared on it. */
+/** The bridge's connection to one database, with all its prepared statements. */
 export class LightConnection {
   readonly db: Database.Database;
   readonly file: string;
@@ -24,7 +24,7 @@ export class LightConnection {
     this.#temporary = this.db.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'table'");
   }
 
-  /** What a program that ended has left of its own: nothing of it outlives a connection that is closed. */
+  /** Removes the connection state of a program that has ended, because a closed connection would have none. */
   leave(): void {
     if (this.db.inTransaction) this.db.exec("ROLLBACK");
     for (const { name } of this.#temporary.all()) this.db.exec(`DROP TABLE temp."${name}"`);
@@ -32,9 +32,9 @@ export class LightConnection {
 }
 
 /**
- * The store over a database that is known to be whole: over one connection instead of five, without what looks after the
- * files beside it, and with the statements of the stores before it. What the bridge writes through it is the same; what
- * happens to files is looked at elsewhere.
+ * The store over a database that is known to be intact: with one connection instead of five, without guards of its
+ * files, and with the prepared statements of earlier stores. It writes the same data; handling of files is tested
+ * elsewhere.
  */
 export class LightStore extends Store {
   readonly #connection: LightConnection;

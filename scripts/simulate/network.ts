@@ -19,18 +19,18 @@ const UNCONNECTED: ReadonlySet<Fate["kind"] | undefined> = new Set<Fate["kind"]>
   ...(["refused", "no connection", "no handshake"] as const),
 ]);
 
-/** Lies whose ids can be read, whatever became of the rest. */
+/** Lies whose ids can be read, whatever else is unreadable. */
 const HAS_IDS: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["cp1251", "changing record", "no lines", "no lines in one", "no value", "status elsewhere"] as const),
   ...(["lines elsewhere", "part", "named otherwise"] as const),
 ]);
 
-/** One request as it left the bridge. */
+/** A request as sent by the bridge. */
 export interface Sent {
   readonly number: number;
   readonly life: Life;
   readonly origin: string;
-  /** It goes to where the service is moved to, or where stocks go for a while. */
+  /** It is sent to the service's second address, or to the other path of stocks. */
   readonly isElsewhere: boolean;
   readonly route: Route;
   readonly request: SandboxRequest;
@@ -38,49 +38,49 @@ export interface Sent {
   fate: Fate | undefined;
 }
 
-/** What the bridge learned of a request that ended. */
+/** The result of a request as received by the bridge. */
 export type Told =
   | {
       kind: "answer";
       status: number;
       retryAfter: string | undefined;
       date: string | undefined;
-      /** What a cache says of how old it is, in seconds. */
+      /** The `Age` of a cached answer, in seconds. */
       age: string | undefined;
       body: string;
       isTrue: boolean;
-      /** Its ids and records can be read, whatever became of the rest. */
+      /** Its ids and records can be read, whatever else is unreadable. */
       isReadable: boolean;
-      /** What it would say if its records named their orders as usual; undefined where they do, or where it says something else. */
+      /** The answer with its records identified as usual; undefined where they are, or where it has other content. */
       shown: string | undefined;
     }
   | { kind: "nothing"; effect: "none" | "unknown" };
 
-/** One life of the program, as the network sees it. */
+/** One life of the program, from the network's point of view. */
 export interface Life {
   readonly number: number;
-  /** The secret that it is configured with. */
+  /** The configured secret. */
   readonly secret: string;
-  /** The address that it is configured with. */
+  /** The configured address. */
   readonly origin: string;
   readonly isDead: boolean;
 }
 
-/** The line between the bridge and the service, the same for all lives of the program. */
+/** The network between the bridge and the service, shared by all lives of the program. */
 export interface Line {
   readonly time: SimulatedTime;
   readonly service: SandboxService;
   readonly random: Random;
   takeFate(kind: Asked, sent: Sent): Fate | undefined;
-  /** What a lie makes of the answer; without one where the service has not been asked. */
+  /** Applies a lie to the answer; without an answer where the service was not asked. */
   lieAnswer(lie: Lie, sent: Sent, response: SandboxResponse | undefined): Answer;
-  /** What is answered where the service is moved to. */
+  /** The answer of the second address. */
   answerElsewhere(sent: Sent): SandboxResponse;
-  /** Before anything is on its way. The program may be dead afterwards. */
+  /** Called before the request is sent. The program may be dead afterwards. */
   onSent(sent: Sent): void;
-  /** The service has acted, and its answer is about to travel. The program may be dead afterwards. */
+  /** Called after the service has acted and before its answer is sent. The program may be dead afterwards. */
   onServed(sent: Sent, response: SandboxResponse): void;
-  /** The bridge knows how it ended. */
+  /** Called when the bridge has the result. */
   onTold(sent: Sent, told: Told): void;
   nextNumber(): number;
 }
@@ -89,7 +89,7 @@ type Handler = Dispatcher.DispatchHandler;
 
 export type Answer = Pick<SandboxResponse, "status" | "headers" | "body">;
 
-/** Carries requests to the service in memory, well or badly, in simulated time. One for each life of the program. */
+/** Delivers requests to the service in memory, with faults, in simulated time. One per life of the program. */
 export class SimulatedNetwork extends Dispatcher {
   readonly #line: Line;
   readonly #life: Life;
@@ -149,7 +149,7 @@ class Exchange {
   readonly #handler: Handler;
   readonly #controller: Dispatcher.DispatchController;
   #isOver = false;
-  /** The head of an answer whose body has not come to its end. */
+  /** The head of an answer whose body is incomplete. */
   #head: Pick<Told & { kind: "answer" }, "status" | "retryAfter" | "date" | "age"> | undefined;
 
   constructor(line: Line, sent: Sent, handler: Handler) {
@@ -167,7 +167,7 @@ class Exchange {
     } as unknown as Dispatcher.DispatchController;
   }
 
-  /** False where it was given up before it began. */
+  /** False where it was aborted before it began. */
   begin(): boolean {
     this.#handler.onRequestStart?.(this.#controller, {});
     return !this.#isOver;
@@ -219,7 +219,7 @@ class Exchange {
     }
   }
 
-  /** The request arrives at the service, whether or not the program still lives. */
+  /** The request arrives at the service, whether or not the program still runs. */
   #reach(afterMs: number, then: (response: SandboxResponse) => void) {
     const { time, service } = this.#line;
     time.at(afterMs, () => {
@@ -231,7 +231,8 @@ class Exchange {
 
   #answer(response: SandboxResponse | undefined, drawn: Fate | undefined) {
     const { time, random } = this.#line;
-    // A lie about how it went needs a service that has acted: what it has refused itself, or some record of it, comes through.
+    // A lie about the outcome needs a service that has acted: its own refusals, of the request or of a record, are
+    // delivered unchanged.
     const isRefused = drawn?.kind === "lie" && response !== undefined && (response.status >= 300 || this.#isLeftOut());
     const fate = isRefused ? undefined : drawn;
     this.#sent.fate = fate;
@@ -242,7 +243,7 @@ class Exchange {
     const isWhole = fate === undefined || fate.kind === "slow" || fate.kind === "renamed" || fate.kind === "lie";
     const isSuccess = status >= 200 && status < 300;
     const isTrue = isWhole && isSuccess && response !== undefined && body.equals(asSent(response.body));
-    // What a cache has kept is whole, and may be told for the first time: the answer itself may have been lost on its way.
+    // A cached answer is complete, and may be received for the first time: the original may have been lost.
     const isWithIds = fate?.kind === "lie" && (HAS_IDS.has(fate.lie.body) || isOfBefore(fate.lie));
     const isReadable = isTrue || (isWithIds && isSuccess);
     const isNamed = fate?.kind === "lie" && fate.lie.body === "named otherwise" && isSuccess && !isTrue;
@@ -275,7 +276,7 @@ class Exchange {
   #fail(error: Error, effect: "none" | "unknown") {
     if (this.#isOver || this.#sent.life.isDead) return;
     this.#isOver = true;
-    // The head of a refusal says all that matters.
+    // The head of a refusal is sufficient.
     const isRefused = this.#head !== undefined && this.#head.status >= 300;
     const told: Told =
       isRefused && this.#head !== undefined
@@ -317,7 +318,7 @@ function distorted(response: SandboxResponse | undefined, fate: Fate | undefined
     case "short":
     case "drip": {
       const share = fate.kind === "drip" ? 0.5 : fate.share;
-      // At least one byte is missing: a whole body that ends badly would be another fault.
+      // At least one byte is missing: a complete body with a failed connection is another fault.
       const length = Math.min(Math.floor(body.length * share), Math.max(0, body.length - 1));
       return { status, headers, body: body.subarray(0, length) };
     }

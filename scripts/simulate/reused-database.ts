@@ -2,18 +2,18 @@ import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } fr
 import { LightConnection } from "./light-store.ts";
 import { SecondConnection } from "./second-connection.ts";
 
-/** What a log begins with, and what its index does: twice its header. */
+/** The size of the header of a write-ahead log, and of each of the two headers of its index. */
 const LOG_HEADER_BYTES = 32;
 const INDEX_HEADER_BYTES = 96;
-/** A log of which more is left over is given back. */
+/** A larger leftover log is truncated. */
 const LOG_BYTES_MAX = 4_000_000;
 
 /**
- * A database that many lives begin with, one after the other, over connections that stay open: to open it, to read its
- * schema and to prepare the statements anew would cost more than the rest of a usual life.
+ * A database used by many lives one after the other, over connections that stay open: opening it, reading its schema
+ * and preparing statements would cost more than the rest of a usual life.
  *
- * Whatever a life writes stands in the write-ahead log alone, because nobody moves it into the file. Without its log the
- * database is what it was: SQLite finds it as after a power cut in which the log was lost, and reads everything anew.
+ * All writes of a life are in the write-ahead log only, because there are no checkpoints. Without its log the database
+ * is unchanged: SQLite finds it as after a power failure in which the log was lost, and reads everything again.
  */
 export class ReusedDatabase {
   readonly file: string;
@@ -32,7 +32,7 @@ export class ReusedDatabase {
       db.pragma("wal_autocheckpoint = 0");
       db.pragma("user_version");
     }
-    // Kept open: to close a file would drop the locks that SQLite has on it.
+    // Kept open: closing a file would release SQLite's locks on it.
     this.#log = openSync(`${file}-wal`, "r+");
     this.#index = openSync(`${file}-shm`, "r+");
     this.#changedMs = this.#fileChangedMs();
@@ -53,7 +53,7 @@ export class ReusedDatabase {
     this.#isLent = false;
   }
 
-  /** Nothing but the log is written to. */
+  /** When the database file was last changed: only the log may be written. */
   #fileChangedMs(): number {
     return statSync(this.file).mtimeMs;
   }

@@ -11,7 +11,7 @@ import { type Violation, World } from "./world.ts";
 export interface RunReport {
   readonly seed: number;
   readonly violation: Violation | undefined;
-  /** Of every line of the trace: the same schedule gives the same. */
+  /** Of every line of the trace: the same schedule has the same digest. */
   readonly digest: string;
   readonly lines: readonly string[];
   readonly counts: Record<string, number>;
@@ -19,12 +19,12 @@ export interface RunReport {
   readonly losses: Losses;
 }
 
-/** What is under way when the last step is done may go on for so long before the faults end. */
+/** Work in progress after the last step may continue for so long before the faults end. */
 const AFTERMATH_MS = 30_000;
-/** So many bodies are more than are kept. */
+/** More bodies than are kept. */
 const FILLING_TICKS = 40;
 
-/** Plays one schedule from its first step to its end. */
+/** Runs one schedule from its first step to its end. */
 export async function runSchedule(schedule: Schedule, workshop: Workshop): Promise<RunReport> {
   const database = await workshop.newDatabase(schedule);
   const { file } = database;

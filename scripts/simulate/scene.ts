@@ -8,24 +8,27 @@ import type { JournalDisk } from "./journal.ts";
 import type { SecondConnection } from "./second-connection.ts";
 import type { Versions } from "./versions.ts";
 
-/** What everybody in one simulated world can see. */
+/** The state of one simulated world, for all its parts. */
 export interface Scene {
   readonly time: SimulatedTime;
   readonly machine: MachineClock;
   readonly service: SandboxService;
-  /** What the clock of the service shows that the program has the address of, in milliseconds: {@link service} has moved for a time. */
+  /**
+   * The clock, in milliseconds, of the service at the program's configured address: {@link service} may have moved for
+   * a time.
+   */
   readonly addressedNow: number;
   readonly forms: Forms;
-  /** Not the bridge's own: it sees what is committed, and nothing else. */
+  /** A connection other than the bridge's: it reads only committed data. */
   readonly auditor: SecondConnection;
   readonly erp: Erp;
   readonly versions: Versions;
   readonly coverage: Coverage;
   readonly journal: JournalDisk;
-  /** Somebody has been shown orders as they were earlier. */
+  /** An answer has shown orders in an earlier state. */
   readonly wasMisinformed: boolean;
   readonly lies: Lies;
-  /** An invariant does not hold. The first one ends the run. */
+  /** Reports a violated invariant. The first one ends the run. */
   readonly fail: (invariant: number, what: string) => void;
   trace(line: string): void;
 }

@@ -5,16 +5,16 @@ import { drawFound } from "./found.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 
-/** Requests of the bridge, by what they ask for. */
+/** Requests of the bridge, by purpose. */
 export type Asked = Exclude<RequestKind, "unknown">;
 
-/** What becomes of one request on its way. `before`: the service never acts on it; `after`: it has acted. */
+/** The fate of one request. `before`: the service does not act on it; `after`: it has acted. */
 export type Fate =
   | { kind: "refused" | "no connection" | "no handshake" | "gzip" | "big headers" | "empty object" | "renamed" }
   | { kind: "drip" }
   | { kind: "reset" | "silence" | "html"; when: "before" | "after" }
   | { kind: "redirect"; status: number }
-  /** The connection is lost at once, and the request arrives all the same, so much later. */
+  /** The connection is lost immediately, and the request still arrives, so much later. */
   | { kind: "late"; ms: number }
   | { kind: "slow"; ms: number }
   | { kind: "cut" | "short"; share: number }
@@ -49,18 +49,18 @@ export type Deed =
       timestamp: TimestampFault;
     }
   | { do: "burst"; count: number }
-  /** One order changes as the next question for updates leaves, and another one when it has just been answered. */
+  /** One order changes when the next request for updates is sent, and another one just after its answer. */
   | { do: "race"; order: number }
   | { do: "delete"; order: number }
   | { do: "write"; feed: FeedName; key: number; how: "upsert" | "replace" | "delete-insert" | "in flight" | "zero" }
   | { do: "set back" | "remove"; feed: FeedName; key: number }
   | { do: "odd value"; feed: FeedName; key: number; value: string }
-  /** The second row of the first article is written, removed, or names the other article from now on. */
+  /** The second row of the first article is written, removed, or gets the other article. */
   | { do: "second row"; key: number; how: "write" | "zero" | "remove" | "other"; other: number }
   | { do: "rewrite" | "rollback"; feed: FeedName }
   | { do: "lock"; ms: number }
   | { do: "take" }
-  /** Where `isOpen`, for an order of a batch that is handed out and not confirmed, if there is one. */
+  /** Where `isOpen`, for an order of a batch that is delivered and not confirmed, if there is one. */
   | { do: "ask"; order: number; status: string; isOpen?: true }
   | { do: "net"; on: Asked; fate: Fate }
   | { do: "crash"; at: CrashPoint; skip: number; reboot: boolean }
@@ -69,44 +69,54 @@ export type Deed =
   | { do: "service clock"; ms: number }
   | { do: "switch"; what: Switch; ms: number }
   /**
-   * The service takes these records no more, and says so beside the others in the usual form of its answers. `isFirst`: before any of
-   * its answers has shown that form.
+   * The service no longer accepts these records, and reports it beside the others in the usual form of its answers.
+   * `isFirst`: before any answer has shown that form.
    */
   | { do: "leave out"; keys: readonly number[]; ms: number; isFirst?: true }
   /** A batch without orders, before the next new ones. */
   | { do: "empty batch" }
-  /** The service's clock is so far ahead for a while; it says so nowhere. */
+  /** The service's clock is so far ahead for a while, and no answer contains it. */
   | { do: "skew"; ms: number; forMs: number }
-  /** Confirms are answered well, and forgotten. */
+  /** Confirms are accepted, and ignored. */
   | { do: "forget confirms"; ms: number }
   /**
-   * The customer cancels an order, where `isOpen` one of a batch that is formed and not confirmed; the ERP asks for another status for it so long after
-   * an answer has said so, while the next page of the changes or the read of the order is slow.
+   * The customer cancels an order (where `isOpen`, one of a batch that is formed and not confirmed); the ERP requests
+   * another status for it, so long after an answer has shown the cancellation, while the next page of changes or the
+   * read of the order is slow.
    */
   | { do: "cancel"; order: number; askedAfterMs: number; slow: "updates" | "snapshot"; slowMs: number; isOpen?: true }
-  /** A customer cancels an order that nobody follows (`isStopped`: the program does not run), and the ERP asks for another status for it. */
+  /**
+   * A customer cancels an order that is not polled (`isStopped`: the program does not run), and the ERP requests
+   * another status for it.
+   */
   | { do: "cancel unseen"; order: number; isStopped: boolean }
-  /** A customer cancels an order, and so much later the service gives it another status by itself, or somebody restores it. */
+  /** A customer cancels an order, and so much later the service gives it another status, or a person restores it. */
   | { do: "move on"; order: number; to: "refunded" | "new"; afterMs: number }
-  /** A tool of the ERP's makes a table anew: it renames the old one, makes the new one, copies the rows and drops the old one. */
+  /**
+   * A tool of the ERP recreates a table: it renames the old one, creates the new one, copies the rows and drops the old
+   * one.
+   */
   | { do: "anew"; table: SharedTable }
-  /** New orders bear one id: the nil UUID, or that of an order which is known. Half of them are made so much later. */
+  /** New orders have one id: the nil UUID, or that of a known order. Half of them are created so much later. */
   | { do: "one id"; what: "nil" | "known"; count: number; laterMs: number }
-  /** The service is moved to another address, where it has nothing of what it had or is not ready yet, and back: a person takes both over. */
+  /**
+   * The service moves to another address, where it has no data or is not ready yet, and back: a person confirms both
+   * moves.
+   */
   | { do: "move"; to: "nothing" | "not ready"; ms: number }
-  /** Stocks go to another path for a while. */
+  /** Stocks are sent to another path for a while. */
   | { do: "other path"; ms: number }
   /** The same with the table of a feed, by a copy. */
   | { do: "remake"; feed: FeedName }
-  /** The ERP makes its table of stocks anew, with an index in the order of a NOCASE of its own. */
+  /** The ERP recreates its table of stocks, with an index in the order of its own NOCASE. */
   | { do: "own order" }
-  /** In a file in UTF-16: a row whose key has half a surrogate pair in it. */
+  /** In a UTF-16 file: a row whose key contains half a surrogate pair. */
   | { do: "cut key"; feed: FeedName; key: number; isGone: boolean }
-  /** A table of the ERP's has a foreign key to `orders (number)`, which is not unique. */
+  /** A table of the ERP has a foreign key to `orders (number)`, which is not unique. */
   | { do: "refer" }
   /** The links to the next pages of batches lead to another path for a while. */
   | { do: "links elsewhere"; link: string; ms: number }
-  /** From now on the service writes its times in another way. */
+  /** From now on the service writes its timestamps in another form. */
   | { do: "times"; form: Forms["timestamps"]; precision: Forms["precision"] }
   | { do: "wait" }
   | HostileDeed;
@@ -115,10 +125,10 @@ export type SharedTable = "erp_orders" | "status_requests";
 
 export type PersonDeed = "resume" | "approve" | "retry" | "sync";
 export type Reload = (typeof RELOADS)[number];
-/** What the ERP asks for beside what it should. */
+/** Invalid status requests of the ERP. */
 export type OddStatus = (typeof ODD_STATUSES)[number];
 
-/** Deeds of the hostile world alone. */
+/** Steps of the hostile world only. */
 export type HostileDeed =
   | { do: "lie"; lie: Lie }
   | { do: "value"; order: number; isNew: boolean; field: string; value: string }
@@ -130,12 +140,12 @@ export type HostileDeed =
   | { do: "journal"; ms: number }
   | { do: "person"; what: PersonDeed; name: string }
   | { do: "reload"; what: Reload; ms: number }
-  /** The service is restored to how it was so long ago. */
+  /** The service is restored to its state of so long ago. */
   | { do: "restore"; ms: number };
 
 export type Step = Deed & { readonly after: number };
 
-/** `usual`: the faults of a list, and a person who puts things right; `hostile`: those of a grammar, and nobody. */
+/** `usual`: faults from a list, and a person who fixes problems; `hostile`: faults from a grammar, and no person. */
 export type WorldKind = "usual" | "hostile";
 
 /** One run from its first step to its last. Plain data: the same schedule always gives the same run. */
@@ -143,9 +153,9 @@ export interface Schedule {
   readonly seed: number;
   readonly world: WorldKind;
   readonly forms: Forms;
-  /** How wrong the machine's clock is at the first start. */
+  /** The error of the machine's clock at the first start. */
   readonly clockMs: number;
-  /** Whether the database is made and opened as the daemon does it, with all that looks after its files. */
+  /** Whether the database is created and opened as in the daemon, with everything that guards its files. */
   readonly isGuarded: boolean;
   readonly steps: readonly Step[];
 }
@@ -156,7 +166,7 @@ export const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as
 export const ODD_VALUES = ["'abc'", "9e999", "x'00ff'", "NULL", "'12,5'", "1234567890.125", "'007'"] as const;
 
 const ASKED: readonly Asked[] = ["orders", "confirm", "updates", "snapshot", "status", "import"];
-/** What is asked in the first minute of every life. */
+/** The requests in the first minute of every life. */
 const ASKED_AT_ONCE = ["orders", "updates", "import"] as const;
 const ANY_STATUS = [
   301, 302, 307, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 418, 422, 425, 429, 500, 501, 502, 503, 504, 507,
@@ -196,8 +206,8 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
       return { kind, when };
     case "late": {
       const ms = integerBetween(random, 100, on === "import" ? 119_000 : 14_000);
-      // Where a confirm names nothing, one that arrives late confirms what nobody has seen, and a hand-out that was asked for
-      // long ago is confirmed by the next: no client can prevent either.
+      // Where a confirm names nothing, a late one confirms unseen orders, and a delivery requested long ago is
+      // confirmed by the next confirm: no client can prevent either.
       const isUnsafe = (on === "confirm" || on === "orders") && !namesBatches(forms);
       return isUnsafe ? { kind: "reset", when } : { kind, ms };
     }
@@ -212,10 +222,10 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
       return chooseStatus(random, on);
     case "empty object":
     case "renamed":
-      // Such a body is kept unread and blocks confirms that name nothing until a person has looked and given it up:
-      // only a service that then serves it again loses nothing by that.
+      // Such a body is kept unread and blocks confirms that name nothing until a person gives it up; only a service
+      // that then serves it again loses nothing.
       if (on === "orders" && !namesBatches(forms) && forms.handOut === "next") return { kind: "html", when };
-      // Nobody can tell a success that did not happen from one that did.
+      // A false acceptance cannot be distinguished from a true one.
       return kind === "empty object" && (on === "import" || on === "status") ? { kind: "html", when } : { kind };
     default:
       return { kind };
@@ -224,9 +234,9 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
 
 function chooseStatus(random: Random, on: Asked): Fate {
   let status: number = pickOne(random, random() < 0.35 ? [401, 429, 503, 500, 413, 422] : ANY_STATUS);
-  // A service that says of a living order that there is none is believed: that is no fault of the way.
+  // An answer that a living order does not exist is accepted: that is no fault of the network.
   if (on === "snapshot" && (status === 404 || status === 410)) status = 500;
-  // A refusal is taken at its word; only these leave open whether the service has acted.
+  // A refusal is definite; only these leave the outcome unknown.
   const isOpen = status === 408 || status >= 500;
   const when = isOpen ? pickOne(random, ["before", "after"] as const) : "before";
   const retryAfter = status === 429 || status === 503 ? pickOne(random, RETRY_AFTER) : null;
@@ -258,7 +268,7 @@ function chooseDeed(random: Random, forms: Forms): Deed {
   if (upTo(12)) return { do: "orders", count: integerBetween(random, 1, 5) };
   if (upTo(14)) return { do: "bad order", what: one("no id", "no uuid", "wrong types", "no status") };
   if (upTo(26)) {
-    // Pages of fewer than ten changes that are full of timestamps that tell nothing cannot be told from the feed's end.
+    // Pages of fewer than ten changes whose timestamps are all unusable cannot be distinguished from the feed's end.
     const faults: TimestampFault[] = ["tied", "late", "very late", ...(forms.page < 10 ? [] : UNTOLD)];
     const timestamp = random() < 0.6 ? "now" : pickOne(random, faults);
     return { do: "change", order, what: one("status", "status", "lines", "timestamp", "back"), timestamp };
@@ -302,12 +312,12 @@ function chooseGap(random: Random): number {
   return integerBetween(random, MINUTE, 6 * MINUTE);
 }
 
-/** @param world where it is not the seed that decides. */
+/** @param world where set, it is not drawn from the seed */
 export function makeSchedule(seed: number, world: WorldKind = worldOf(seed)): Schedule {
   return world === "hostile" ? makeHostile(seed) : makeUsual(seed);
 }
 
-/** One life in so many is of the hostile world; it costs about five times as much as another. */
+/** The share of seeds with the hostile world; it costs about five times as much as the other. */
 const HOSTILE_EVERY = 8;
 
 function worldOf(seed: number): WorldKind {
@@ -316,16 +326,16 @@ function worldOf(seed: number): WorldKind {
 
 function makeUsual(seed: number): Schedule {
   const random = seededRandom(seed);
-  // The first numbers of neighbouring seeds are alike.
+  // The first random numbers of neighbouring seeds are similar.
   for (let turn = 0; turn < 4; turn++) random();
   const forms = chooseForms(random);
-  // Most lives are short, so that many are played; what needs many things to meet has its share too.
+  // Most lives are short, so that many are run; some are longer, for combinations of many events.
   const count = random() < 0.9 ? integerBetween(random, 2, 5) : integerBetween(random, 6, 14);
   const steps: Step[] = [
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
   ];
-  // Every status and every form of Retry-After has its turn, by the seed.
+  // The seed selects the status and the form of `Retry-After`, so that all are used.
   if (seed % 2 === 0) steps.push({ after: 0, do: "net", on: pickOne(random, ASKED_AT_ONCE), fate: statusOf(seed / 2) });
   if (seed % 4 === 1) steps.push(...chooseBursts(random));
   for (let index = 0; index < count; index++) steps.push({ after: chooseGap(random), ...chooseDeed(random, forms) });
@@ -335,18 +345,18 @@ function makeUsual(seed: number): Schedule {
   return { seed, world: "usual", forms: found.forms, clockMs: 0, isGuarded: isGuarded(seed, steps), steps };
 }
 
-/** One life in so many: what looks after the files costs a third of a life, and hardly anything that is drawn here concerns it. */
+/** The share of lives with guarded files: guarding costs a third of a life, and hardly affects what is drawn here. */
 const GUARDED_EVERY = 16;
 
 const CHANGES_SCHEMA: ReadonlySet<string> = new Set(["anew", "remake", "own order"]);
 
-/** A database that other lives begin with keeps its schema. */
+/** A database used by several lives keeps its schema. */
 export function changesSchema({ steps }: Pick<Schedule, "steps">): boolean {
   return steps.some((step) => CHANGES_SCHEMA.has(step.do));
 }
 
 function isGuarded(seed: number, steps: readonly Step[]): boolean {
-  // Whether foreign keys are enforced is for the program's own connection to say.
+  // Only the program's own connection determines whether foreign keys are enforced.
   if (steps.some((step) => step.do === "refer")) return true;
   const random = seededRandom(seed ^ 0x3f17);
   for (let turn = 0; turn < 4; turn++) random();

@@ -8,7 +8,7 @@ import Database from "better-sqlite3";
  */
 export class SecondConnection {
   readonly #file: string;
-  /** Whoever closes a database last copies its log, which nobody looks at here; a reader can not. */
+  /** The last connection to close a database copies its log, which is not needed here; a read-only one cannot. */
   readonly #last: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
   #db: Database.Database | undefined;
@@ -22,13 +22,13 @@ export class SecondConnection {
   get db(): Database.Database {
     if (this.#db === undefined) {
       this.#db = new Database(this.#file, { timeout: 0, fileMustExist: true });
-      // As an ERP would not: but its fsyncs are not what is looked at here.
+      // Unlike an ERP's: its fsyncs are not tested here.
       this.#db.pragma("synchronous = OFF");
     }
     return this.#db;
   }
 
-  /** Prepared once. `pluck` stays with the text. */
+  /** Prepared once per text; so `pluck` stays set for it. */
   prepare(sql: string): Database.Statement {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {

@@ -1,12 +1,10 @@
 import type { RunReport } from "./run.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Runs that shortening may cost; a failure is worth a minute. */
+/** The most runs for shortening: about a minute. */
 const RUNS_MAX = 400;
 
-/**
- * Drops steps for as long as the same invariant is still broken: first halves, then smaller pieces, then single steps.
- */
+/** Removes steps while the same invariant is still violated: first halves, then smaller pieces, then single steps. */
 export async function shrink(
   schedule: Schedule,
   play: (schedule: Schedule) => Promise<RunReport>,
@@ -19,7 +17,7 @@ export async function shrink(
     for (let from = 0; from < best.steps.length && runs < RUNS_MAX; ) {
       const dropped = best.steps.slice(from, from + size);
       const [next, ...rest] = best.steps.slice(from + size);
-      // What follows keeps its time, so that it meets the same moment of the schedule.
+      // The following steps keep their times.
       const lostMs = dropped.reduce((sum, { after }) => sum + after, 0);
       const later = next === undefined ? [] : [{ ...next, after: next.after + lostMs }, ...rest];
       const shorter = { ...best, steps: [...best.steps.slice(0, from), ...later] };
