@@ -2,7 +2,7 @@ import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } fr
 import { LightConnection } from "./light-store.ts";
 import { SecondConnection } from "./second-connection.ts";
 
-/** The size of the header of a write-ahead log, and of each of the two headers of its index. */
+/** The size of the header of a write-ahead log; and of the two copies of its index's header. */
 const LOG_HEADER_BYTES = 32;
 const INDEX_HEADER_BYTES = 96;
 /** A larger leftover log is truncated. */
