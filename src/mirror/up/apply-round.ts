@@ -6,7 +6,7 @@ import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { forgetMirrorState, loadMirrorState, loadTableCounts, saveMirrorState } from "../mirror-state.ts";
 import { applyRequest, noteOutcomes } from "./apply-requests.ts";
-import { applyRow, isOfRow, unlessRefused, wordsOf } from "./apply-rows.ts";
+import { applyRow, isOfRow, rewriteRow, unlessRefused, wordsOf } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, type ErpTable, isErpTable, type TouchedRow } from "./erp-tables.ts";
 import { keptAfter, type Walk } from "./plan-walk.ts";
 import type { TouchedRequest, Verdict } from "./remote-rows.ts";
@@ -17,6 +17,8 @@ export interface Round {
   requests: readonly TouchedRequest[];
   /** Ids of the processed notes. */
   ids: readonly string[];
+  /** The ERP has written the rows since the last round; otherwise a walk goes through them, whoever wrote them. */
+  isWrite: boolean;
   /** The shop's database was restored: a request that it lacks may already have been sent. */
   isAgain: boolean;
   /** Requests whose outcomes are written again. */
@@ -36,6 +38,8 @@ export class Application {
   readonly #context: JobContext;
   readonly #round: Round;
   readonly #statusMap: Readonly<Record<string, string>>;
+  /** Tables of which one equal row was written: enough to note that the ERP wrote. */
+  readonly #rewritten = new Set<ErpTable>();
   counts: Counts = {};
 
   constructor(context: JobContext, round: Round, statusMap: Readonly<Record<string, string>>) {
@@ -50,6 +54,7 @@ export class Application {
       let verdicts: Verdict[] = [];
       await save(() => {
         this.counts = {};
+        this.#rewritten.clear();
         verdicts = this.#each().flatMap(({ act }) => act() ?? []);
         this.#finish();
       });
@@ -57,6 +62,7 @@ export class Application {
     } catch (error) {
       if (!isOfRow(error)) throw error;
       this.counts = {};
+      this.#rewritten.clear();
       return await this.#applyOneByOne(save);
     }
   }
@@ -117,9 +123,21 @@ export class Application {
   #applyRow(touched: TouchedRow): Verdict | undefined {
     const { changed, error } = unlessRefused(this.#store, () => applyRow(this.#store, touched, this.#round));
     if (changed) addCount(this.counts, "erpRows");
+    else if (error === null) this.#noteWrite(touched);
     if (error !== null) addCount(this.counts, "refused");
     const { table, k0, k1, row } = touched;
     return row === null || row.error === error ? undefined : { table, k0, k1, error };
+  }
+
+  /** An ERP that writes equal values is not silent. The marks of orders have no feed. */
+  #noteWrite(touched: TouchedRow): void {
+    const { table } = touched;
+    if (!this.#round.isWrite || table === "erp_orders") return;
+    // Each image, because its file may be another one.
+    if (table !== "images" && this.#rewritten.has(table)) return;
+    // A trigger of the ERP's may refuse it; the row itself is accepted.
+    const { changed } = unlessRefused(this.#store, () => rewriteRow(this.#store, table, touched));
+    if (changed) this.#rewritten.add(table);
   }
 
   #applyRequest(touched: TouchedRequest): Verdict | undefined {

@@ -1,6 +1,7 @@
 /*
  * Writes rows of PostgreSQL into the shop's tables, inside the caller's transaction. A row that SQLite refuses does not
- * affect others: its error text is returned to the ERP. SQL, because the tables are the ERP's; equal rows are not written.
+ * affect others: its error text is returned to the ERP. SQL, because the tables are the ERP's; equal rows are not written,
+ * unless `rewriteRow` is called.
  */
 import { faultCodeOf } from "../../database/sqlite-errors.ts";
 import type { Store } from "../../database/store.ts";
@@ -72,6 +73,17 @@ function upsertRow(store: Store, table: ErpTable, key: Key, row: Pick<RemoteRow,
       )
       .run(...keyValues(table, key), ...values).changes > 0
   );
+}
+
+/**
+ * Writes the values that the row has already, as the ERP did in PostgreSQL. The feeds' triggers note that the table was
+ * written, and of an image that its file may be another one. Inside the transaction in which the row was applied.
+ */
+export function rewriteRow(store: Store, table: ErpTable, key: Key): boolean {
+  const { key: names, columns } = ERP_TABLES[table];
+  const where = names.map(({ name }) => `${name} = ${markOf(key)}`).join(" AND ");
+  const set = columns.slice(0, 1).map(({ name }) => `${name} = ${name}`);
+  return store.prepare(`UPDATE ${table} SET ${set} WHERE ${where}`).run(...keyValues(table, key)).changes > 0;
 }
 
 function keyValues(table: ErpTable, { k0, k1, stored }: Key): (string | bigint | Buffer | null)[] {

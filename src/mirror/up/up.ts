@@ -81,7 +81,7 @@ interface Turn {
 
 const EMPTY = {
   ...{ rows: [], requests: [], ids: [], outcomesOf: [] },
-  ...{ isAgain: false, leavesZeros: false, upNo: undefined, ended: undefined },
+  ...{ isWrite: false, isAgain: false, leavesZeros: false, upNo: undefined, ended: undefined },
 };
 
 export class Up implements MirrorPart {
@@ -241,7 +241,7 @@ export class Up implements MirrorPart {
     if (emptied.length > 0) this.#walk = planTruncated(emptied, { used: loadUsed(store), held }, wholeIds);
     else ids.push(...wholeIds);
     if (ids.length === 0 && this.#walk === undefined) return undefined;
-    return { ...EMPTY, rows, requests, ids, upNo, leavesZeros: isUnsure(store) };
+    return { ...EMPTY, rows, requests, ids, upNo, isWrite: true, leavesZeros: isUnsure(store) };
   }
 
   /** The same for the next step of a walk. */
@@ -258,7 +258,8 @@ export class Up implements MirrorPart {
     // `erp_orders` and requests do not wait for the end of the walk, unless a request may have been sent before.
     const { rows, requests } = await readTouched(tx, place, { ofOrders: true });
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
-    const of = { ...EMPTY, ...round, leavesZeros };
+    // Notes of single rows may have been folded into one of the whole table.
+    const of = { ...EMPTY, ...round, leavesZeros, isWrite: walk.because === "truncated" };
     return {
       ...of,
       rows: [...of.rows, ...rows],
