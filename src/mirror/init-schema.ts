@@ -159,7 +159,11 @@ async function armTables(tx: MirrorTx): Promise<void> {
     const policies = await tx.query("SELECT 1 FROM pg_policy WHERE polrelid = to_regclass($1)", [table]);
     if (policies.length > 0) continue;
     const own = "(SELECT my_shops())::text[]";
-    await tx.run(`CREATE POLICY own_shops ON ${table} USING (shop = ANY (${own}) OR '*' = ANY (${own}))`);
+    await tx.run(
+      table === "shop_roles"
+        ? "CREATE POLICY own_role ON shop_roles USING (role = current_user)"
+        : `CREATE POLICY own_shops ON ${table} USING (shop = ANY (${own}) OR '*' = ANY (${own}))`,
+    );
   }
 }
 

@@ -65,10 +65,11 @@ export async function verifySchema(query: MirrorTx["query"], place: Place): Prom
     throw wrongSchema(m.mirror.disarmed({ at, schema, tables: tables.join(", ") }), m.mirror.initHint);
 }
 
-/** Tables whose rows belong to one shop, protected by row-level security. */
+/** Tables whose rows belong to one shop or one role, protected by row-level security. */
 export const SHOP_TABLES = [
   ...[
     "shop_keys",
+    "shop_roles",
     "positions",
     "orders",
     "order_events",

@@ -37,6 +37,7 @@ describeWithPostgres("mirror init", () => {
       "0007_strays",
       "0008_own_writes",
       "0009_open_requests",
+      "0010_own_names",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(
@@ -78,6 +79,7 @@ describeWithPostgres("mirror init", () => {
     await expect(as(`erp_${name}`, "UPDATE status_requests SET state = 'sent'")).rejects.toThrow("permission denied");
     await expect(as(`reader_${name}`, "DELETE FROM stock")).rejects.toThrow("permission denied");
     expect(await as(`reader_${name}`, "SELECT shop FROM shops")).toBe("north");
+    expect(await as(`reader_${name}`, "SELECT role, shop FROM shop_roles")).toBe(`reader_${name}|north`);
     const bridge = made.shop?.role ?? "";
     expect(await as(bridge, "SELECT count(*) FROM touched")).toBe("2");
     await as(bridge, "SET erp_bridge.quiet = on; UPDATE stock SET error = 'x'");
@@ -162,8 +164,11 @@ describeWithPostgres("mirror init", () => {
     expect(await meet()).toBeUndefined();
     // As pg_restore --clean -t brings a table back, and as a bulk load leaves another.
     await change(`CREATE TABLE copy (LIKE stock INCLUDING ALL); DROP TABLE stock CASCADE; ALTER TABLE copy RENAME TO stock;
-      ALTER TABLE prices DISABLE TRIGGER ALL; ALTER TABLE orders DISABLE ROW LEVEL SECURITY; DROP TRIGGER touch_truncate ON images`);
-    expect(await meet()).toMatchObject({ id: "mirror.disarmed", params: { tables: "images, orders, prices, stock" } });
+      ALTER TABLE prices DISABLE TRIGGER ALL; ALTER TABLE orders DISABLE ROW LEVEL SECURITY; DROP POLICY own_role ON shop_roles; DROP TRIGGER touch_truncate ON images`);
+    expect(await meet()).toMatchObject({
+      id: "mirror.disarmed",
+      params: { tables: "images, orders, prices, shop_roles, stock" },
+    });
     await init(database);
     expect(await meet()).toBeUndefined();
     expect(await triggers()).toBe(before);
