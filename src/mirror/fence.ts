@@ -6,7 +6,7 @@
  * stored one claims again. A takeover by a person has a number too, stored in the database that continues: a machine whose
  * database has a lower one never claims again; one with a higher one claims again and restores its number in PostgreSQL.
  */
-import type { Position } from "./position.ts";
+import type { Position, Self } from "./position.ts";
 
 export interface Claim {
   writer: string;
@@ -34,16 +34,25 @@ export interface Known {
 /** The stored time is at most a minute behind its own process; more means another process. */
 const BEHIND_MAX_S = 300;
 
+type AtWork = Pick<Position, "writer" | "host" | "databaseId" | "account"> & { heardAtS: number; isSilent: boolean };
+
 /**
- * Whether another instance may be working for the shop: one whose claim this database does not list, or one that continued
- * after this database was copied. A start does not claim the shop while that instance still writes; otherwise a trial with
- * a copy of the database would stop the original.
+ * Whether another instance may be working for the shop: one whose claim this database does not list, one that continued
+ * after this database was copied, one on another host, or one with a database of its own that works with the same
+ * account. A start does not claim the shop while that instance still writes; otherwise a trial with a copy of the database
+ * would stop the original.
+ * @param self the instance that starts; absent for a command, which may run on another host than its daemon
  */
 export function mayBeAtWork(
-  { writer, heardAtS, isSilent }: { writer: string | null; heardAtS: number; isSilent: boolean },
+  { writer, host, databaseId, account, heardAtS, isSilent }: AtWork,
   { claims, heardAtS: knownS }: Known,
+  self?: Pick<Self, "host" | "databaseId" | "account">,
 ): boolean {
-  if (isSilent || writer === null || claims === undefined) return false;
+  if (isSilent || writer === null) return false;
+  // Another account is another shop, with this one's key by mistake.
+  if (self !== undefined && databaseId !== self.databaseId) return account === self.account;
+  if (claims === undefined) return false;
+  if (self !== undefined && host !== null && host !== self.host) return true;
   return !claims.includes(writer) || (knownS !== undefined && heardAtS > knownS + BEHIND_MAX_S);
 }
 
@@ -52,7 +61,7 @@ export function mayBeAtWork(
  * whose shop another instance works for.
  */
 export function judgeVisit(
-  seen: Pick<Position, "writer" | "writerNo" | "takeoverNo"> & { heardAtS: number; isSilent: boolean },
+  seen: AtWork & Pick<Position, "takeoverNo">,
   known: Known & { takeoverNo: number },
 ): "free" | "taken over" | "at work" {
   if (seen.takeoverNo > known.takeoverNo) return "taken over";

@@ -9,7 +9,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { addCounts } from "../pass/counts.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { asError } from "../platform/errors.ts";
+import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { briefly, type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
 import { loadHead } from "./down-rows.ts";
@@ -158,35 +158,35 @@ export class RunMirror implements Job {
     try {
       const seen = await look();
       if (seen === undefined) return;
+      // Nothing was asked of the service yet.
+      await this.#watchOther(seen, look, 0);
       this.#refuseOthers(seen);
-      await this.#watchOther(seen, look);
     } catch (error) {
+      const { code } = asError(error);
+      if (code === "stopped") throw error;
       if (error instanceof Fenced) await this.#endFenced(error);
-      else
-        this.#context.log.debug(
-          { errorCode: asError(error).code },
-          "Who works for the shop could not be learnt at the start.",
-        );
+      else this.#context.log.debug({ errorCode: code }, "Who works for the shop could not be learnt at the start.");
     }
   }
 
   /**
    * Where another instance may be working, waits until it is silent: until then the shop is not claimed and no request is
    * sent.
-   * @throws Fenced where the other instance writes meanwhile
+   * @param strays orders that this process has left for the other instance; null: not listed yet
+   * @throws Fenced where the other instance writes meanwhile; BridgeError `stopped`
    */
-  async #watchOther(first: Seen, look: () => Promise<Seen | undefined>): Promise<void> {
+  async #watchOther(first: Seen, look: () => Promise<Seen | undefined>, strays: number | null): Promise<void> {
     const { self } = this.#options;
     for (let seen: Seen | undefined = first; seen !== undefined && this.#isOtherAtWork(seen); seen = await look()) {
-      this.#refuseOthers(seen);
-      if (seen.turn !== first.turn)
-        throw new Fenced({ shop: self.shop, host: seen.host, isTakenOver: false, strays: 0 });
+      if (seen.databaseId === self.databaseId) this.#refuseOthers(seen);
+      if (seen.turn !== first.turn) throw new Fenced({ shop: self.shop, host: seen.host, isTakenOver: false, strays });
       if (seen === first)
         this.#context.log.warn(
           {},
           m.mirror.otherHeard({ shop: self.shop, host: seen.host ?? "?", isHere: isThisHost(seen.host) }),
         );
-      if (this.#context.isStopping()) return;
+      // No claim: the instance at work would end.
+      if (this.#context.isStopping()) throw new BridgeError("stopped", m.daemon.stoppedInPass);
       // Real time, not the injected clock, because PostgreSQL's times are real.
       await sleep(WATCH_MS);
     }
@@ -194,7 +194,7 @@ export class RunMirror implements Job {
 
   #isOtherAtWork(seen: Seen): boolean {
     if (this.#claim.writerNo !== undefined || seen.writer === this.#claim.writer) return false;
-    return mayBeAtWork(seen, loadKnown(this.#context.store));
+    return mayBeAtWork(seen, loadKnown(this.#context.store), this.#options.self);
   }
 
   /** Stores the claim before it is made, so that a start after a crash recognizes its own claim. */
@@ -270,7 +270,7 @@ export class RunMirror implements Job {
     if (this.#isSchemaDue) this.#link.close();
     this.#isSchemaDue = false;
     const counts: Record<string, number> = {};
-    await this.#checkOwnerOnce();
+    await this.admit();
     let seen = await this.#look(signal);
     if (seen.hasStrays) counts["strays"] = await this.#takeStrays(signal);
     const ways = this.#inTurn(seen);
@@ -294,8 +294,9 @@ export class RunMirror implements Job {
 
   async #look(signal: AbortSignal): Promise<Seen> {
     const seen = (await lookAtPosition(this.#link, this.#options.self.shop)) ?? (await this.#begin());
+    // Where PostgreSQL was away at the start, orders may have been taken since.
+    await this.#watchOther(seen, () => lookAtPosition(this.#link, this.#options.self.shop), null);
     this.#refuseOthers(seen);
-    await this.#watchOther(seen, () => lookAtPosition(this.#link, this.#options.self.shop));
     await this.#noteClaim(seen, signal);
     // A trigger may be dropped while the connection is open.
     if (seen.triggers !== this.#triggers)

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Claim, judgeWriter } from "../../src/mirror/fence.ts";
+import { type Claim, judgeWriter, mayBeAtWork } from "../../src/mirror/fence.ts";
 import { runs } from "../support/whole.ts";
 
 const NEVER = { writer: null, writerNo: 0, takeoverNo: 0 };
@@ -106,5 +106,23 @@ describe("the claim to a shop", () => {
       }),
       { numRuns: runs(100, 1000) },
     );
+  });
+});
+
+describe("another instance that may be at work", () => {
+  const SELF = { host: "one", databaseId: "db", account: "a" };
+  const SEEN = { writer: "w", host: "one", databaseId: "db", account: "a", heardAtS: 1_000, isSilent: false };
+  const KNOWN = { claims: ["w"], heardAtS: 990 };
+
+  it.each<[string, Partial<typeof SEEN>, Partial<Parameters<typeof mayBeAtWork>[1]>, boolean]>([
+    ["is none where the claim is this database's", {}, {}, false],
+    ["has a claim that this database does not know", { writer: "x" }, {}, true],
+    ["went on after this database was copied", { heardAtS: 1_300 }, {}, true],
+    ["is on another host", { host: "two" }, {}, true],
+    ["has another database, for the same account", { databaseId: "other" }, { claims: undefined }, true],
+    ["is none where its account is another", { databaseId: "other", account: "b" }, {}, false],
+    ["is none where it is silent", { isSilent: true, host: "two", databaseId: "other" }, {}, false],
+  ])("%s", (_, seen, known, expected) => {
+    expect(mayBeAtWork({ ...SEEN, ...seen }, { ...KNOWN, ...known }, SELF)).toBe(expected);
   });
 });

@@ -110,3 +110,47 @@ describeWithPostgres("a command that asks the service itself", () => {
     60_000,
   );
 });
+
+describeWithPostgres("a start beside an instance that works for the shop", () => {
+  itSome(1)([
+    ["with a database of its own for the same account", "database_id = 'another'"],
+    ["with a copy of the database on another host", "host = 'elsewhere'"],
+  ])(
+    "%s asks the service nothing, and ends once that one is heard of again",
+    async (_, change) => {
+      const { shop, there, asked } = await startFormer();
+      const writer = await there("SELECT writer FROM positions");
+      const hear = (what: string) => there(`UPDATE positions SET ${what}, heard_at = clock_timestamp()`);
+      await hear(change);
+      const before = asked();
+      const daemon = shop.start("run");
+      await daemon.says("may work for the shop");
+      await hear("turn = turn + 1");
+      expect((await daemon.exited).code).toBe(76);
+      const stopped = shop.start("run");
+      await stopped.says("may work for the shop");
+      stopped.child.kill("SIGTERM");
+      expect((await stopped.exited).code).toBe(0);
+      expect(asked()).toBe(before);
+      // Neither has claimed the shop.
+      expect(await there("SELECT writer FROM positions")).toBe(writer);
+    },
+    120_000,
+  );
+
+  itWhole(
+    "goes on without the mirror where the shop of that key is of another account",
+    async () => {
+      const { shop, there, asked } = await startFormer();
+      await there(
+        "UPDATE positions SET database_id = 'another', account = 'another', writer = gen_random_uuid(), heard_at = clock_timestamp()",
+      );
+      const before = asked();
+      const daemon = shop.start("run");
+      await until(() => asked() > before);
+      daemon.child.kill("SIGTERM");
+      expect((await daemon.exited).code).toBe(0);
+    },
+    60_000,
+  );
+});
