@@ -1,5 +1,6 @@
 /*
- * What the mirror costs, on a PostgreSQL of its own: `npm run bench:mirror -- [ORDERS] [ROWS]` (20,000 orders, 100,000 rows unless said).
+ * What the mirror costs, on a PostgreSQL of its own: `npm run bench:mirror -- [ORDERS] [ROWS] [--only PART]...` (20,000 orders, 100,000 rows unless
+ * said; PART: copy, update, daemon, shops):
  *
  * - the first copy of all orders, against COPY of the same rows into tables with the same indexes, in the same run;
  * - an ERP's UPDATE of all rows of `stock`, with the triggers and without;
@@ -11,6 +12,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { parseArgs } from "node:util";
 import { parseConfig } from "../../src/config/load.ts";
 import { type MirrorTarget, readMirrorUrl } from "../../src/config/mirror.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
@@ -28,20 +30,30 @@ const ROUNDS = 3;
 /** What a first copy writes. */
 const COPIED = ["orders", "order_events", "erp_queue"];
 const DATABASE = "bench";
+const PARTS = ["copy", "update", "daemon", "shops"] as const;
 
-const [orders = 20_000, rows = 100_000] = process.argv.slice(2).map(Number);
+const { values, positionals } = parseArgs({
+  options: { only: { type: "string", multiple: true, default: [...PARTS] } },
+  allowPositionals: true,
+});
+const [orders = 20_000, rows = 100_000] = positionals.map(Number);
+const isDue = (part: (typeof PARTS)[number]) => values.only.includes(part);
 const work = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-bench-mirror-"));
 const cluster = await PostgresCluster.start({ settings: "max_connections = 600\n" });
 try {
   await cluster.query("postgres", `CREATE DATABASE ${DATABASE}`);
   const target = readMirrorUrl(cluster.url(DATABASE)) as MirrorTarget;
   await initSchema({ link: { target, authorities: [], schema: "erp_bridge", timeoutMs: 30_000 }, shop: "north" });
-  await benchCopy();
-  await benchUpdate();
-  await there("TRUNCATE stock, touched");
-  const program = await installProgram(path.join(work, "program"));
-  await benchDaemon({ program, cluster, database: DATABASE, folder: path.join(work, "shop"), shop: "north" });
-  await benchShops(cluster, DATABASE, target);
+  await openBridge().stop();
+  fill();
+  if (isDue("copy")) await benchCopy();
+  if (isDue("update")) await benchUpdate();
+  if (isDue("daemon")) {
+    await there("TRUNCATE stock, touched");
+    const program = await installProgram(path.join(work, "program"));
+    await benchDaemon({ program, cluster, database: DATABASE, folder: path.join(work, "shop"), shop: "north" });
+  }
+  if (isDue("shops")) await benchShops(cluster, DATABASE, target);
 } finally {
   await cluster.close();
   rmSync(work, { recursive: true, force: true });
@@ -58,8 +70,6 @@ async function secondsOf(act: () => Promise<unknown>): Promise<number> {
 }
 
 async function benchCopy(): Promise<void> {
-  await openBridge().stop();
-  fill();
   const copies: number[] = [];
   const floors: number[] = [];
   const cpu: number[] = [];
