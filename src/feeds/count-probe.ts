@@ -24,6 +24,8 @@ export class CountProbe {
   readonly #rules: FeedRules;
   readonly #forms: AnswerForms;
   readonly #ask: Ask;
+  /** A count that was 0 while no accepted record could show what it counts. */
+  #open: string | undefined;
 
   constructor(context: FeedContext, { rules, forms, ask }: { rules: FeedRules; forms: AnswerForms; ask: Ask }) {
     this.#context = context;
@@ -61,12 +63,9 @@ export class CountProbe {
   async isSame(pass: SendPass, rows: readonly OutboxRow[], { name }: CountedOtherwise): Promise<boolean> {
     const { store } = this.#context;
     const rules = this.#rules;
-    const again = pass.lastAccepted && (await this.#countAgain(pass.lastAccepted, name, pass.signal));
-    if (again !== undefined) {
-      await commit(this.#context, pass.signal, () => this.#forms.saveCountOf(again > 0 ? "taken" : "changes", name));
-      pass.undecided.clear();
-      return again === 0;
-    }
+    const again = await this.#findOut(pass, name);
+    if (again !== undefined) return again === 0;
+    this.#open = name;
     for (const { id } of rows) pass.undecided.add(id);
     const isAlready = (row: OutboxRow) => {
       const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
@@ -74,6 +73,22 @@ export class CountProbe {
       return isOpen || loadKeyState(store, rules, row.key).sent?.record === row.record;
     };
     return !isPartOfShort(pass, rows) && rows.every(isAlready);
+  }
+
+  /** To be called where a record was accepted: finds out the meaning of a count that was 0 before, also in an earlier pass. */
+  async noteAccepted(pass: SendPass, entry: Entry | undefined): Promise<void> {
+    pass.lastAccepted = entry;
+    if (this.#open !== undefined) await this.#findOut(pass, this.#open);
+  }
+
+  /** The count for a record that was accepted just now, sent again. */
+  async #findOut(pass: SendPass, name: string): Promise<number | undefined> {
+    const again = pass.lastAccepted && (await this.#countAgain(pass.lastAccepted, name, pass.signal));
+    if (again === undefined) return undefined;
+    await commit(this.#context, pass.signal, () => this.#forms.saveCountOf(again > 0 ? "taken" : "changes", name));
+    this.#open = undefined;
+    pass.undecided.clear();
+    return again;
   }
 
   /** The count for a record that the service already has; undefined where the answer has no such count. */
