@@ -528,6 +528,9 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     // day, and another status accepted, the service may be one that carries them out later.
     const number = erp.asked.findIndex(({ id }) => id === row) + 1;
     if (versions.odd.has(orderId) && statuses.hasMovedOn(number) && !isAnsweredLast(auditor, Number(row))) return true;
+    // What was asked for after it does not overtake it.
+    const ahead = auditor.prepare(AHEAD_OF).pluck().get(row) as number | null;
+    if (ahead !== null && isOfLasting(world, what, ahead)) return true;
     // Of a request whose outcome is unknown only the order tells, and the order is no JSON, or what stands for its status is no text.
     return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId));
   }
@@ -538,6 +541,9 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     .get(row);
   return lies.lasting().has(String(key));
 }
+
+const AHEAD_OF = `SELECT max(e.id) FROM status_requests r JOIN status_requests e ON lower(e.order_id) = lower(r.order_id)
+  AND e.id < r.id AND e.state = 'sending' WHERE r.id = ?`;
 
 /** Whether a request that is answered with another status than its own has gone for the last time, and another one was accepted since. */
 function isAnsweredLast(auditor: World["auditor"], request: number): boolean {
