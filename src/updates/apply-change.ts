@@ -4,12 +4,11 @@
  * change is new again.
  */
 
-import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
-import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
+import { isUnnamed } from "../orders/named-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { queueOrderRead } from "../orders/queue-order.ts";
@@ -64,8 +63,8 @@ export function applyChange(
 }
 
 /**
- * The position moves over the change, so the orders that it may belong to are read now (`ingestRecord`), or changes of
- * this time are requested again later.
+ * The position moves over the change, so the orders that it may belong to are read now (`ingestRecord`), and changes of
+ * this time are requested again if no read releases it.
  */
 function applyUnnamed(
   { store, rules, at, from }: Parameters<typeof applyChange>[0],
@@ -73,7 +72,6 @@ function applyUnnamed(
 ): IngestResult {
   const taken = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   if (taken !== "quarantined") return taken;
-  const text = record.isLarge ? "" : textOf(bytes, record.span);
-  if (findStoredOrders(store, { text, mapping: rules.update }).length === 0) noteUnnamed(store, { from, at });
+  noteUnnamed(store, { from, at });
   return taken;
 }
