@@ -29,17 +29,20 @@ const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
 /** The last name of each place states the meaning, as for a member of the body. */
 export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): MetadataField[] {
   const fields: MetadataField[] = [];
-  const add = (kind: MetadataField["kind"], place: string, says: boolean, isClear = true) =>
-    fields.push({ kind, place, says, isClear });
-  // 202, 203 or 206: accepted, not authoritative, or a part. With an empty list none of them means that there is
-  // nothing.
+  const add = (kind: MetadataField["kind"], place: string, says: boolean) =>
+    fields.push({ kind, place, says, isClear: true });
+  // Accepted, a part, or not authoritative: of an empty list none says that there is nothing.
   if (status !== 200 && status !== 204) add("records", `HTTP.${status}`, true);
   if (status === 206 || listHeaders["content-range"] !== undefined) add("part", `${status}.partial`, true);
   for (const [name, value] of Object.entries(listHeaders)) {
     const isSaid = !FALSE.test(value);
     if (/^x-(?:truncated|partial)$/.test(name)) add("part", `${name}.partial`, isSaid);
     if (name === "x-has-more") add("more", `${name}.more`, isSaid);
-    if (name === "x-next-page" || name === "x-next-cursor") add("more", `${name}.next`, isSaid, false);
+    if (name === "x-next-page" || name === "x-next-cursor") {
+      const isNumber = name === "x-next-page" && /^\s*\d{1,7}\s*$/.test(value);
+      const asks = isNumber ? { turn: ["page", value.trim()] as const } : {};
+      fields.push({ kind: "more", place: `${name}.next`, says: isSaid, isClear: false, ...asks });
+    }
     if (name === "link") {
       const isNext = /;\s*rel="?[^";,]*\bnext\b/i.test(value);
       add("more", "link.next", isNext);

@@ -39,8 +39,8 @@ export interface MetadataField {
   empty?: number;
   /** The link to the next page, where that is a text. */
   link?: string;
-  /** For a page number before the last: the parameter that requests the next page where there is no link. */
-  turn?: readonly [name: string, value: string];
+  /** The parameter that requests the next page where there is no link, and the number of the last page, if it is known. */
+  turn?: readonly [name: string, value: string, last?: number];
   /** The page that it refers to exists, and could not be read. */
   isMissing?: true;
   /**
@@ -104,6 +104,8 @@ const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
 const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
 /** Those of them that are not parameters of a request. */
 const SHOWN_PAGE_NAME = /^(?:currentpage|pageindex)$/;
+/** Beside a total: how many records come before these. */
+const OFFSET_NAME = /^(?:offset|skip)$/;
 /** They describe records that are not in the list. */
 const LEFT_OUT_NAME =
   /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|deferred|postponed|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено|отложено)$/;
@@ -167,7 +169,7 @@ export function* readMetadataInSlices(
       addRecord(fields, place, id);
       continue;
     }
-    const pages = isElement ? undefined : readPages(bytes, span, place);
+    const { pages, ...shown } = isElement ? NOT_SHOWN : readPages(bytes, span, place);
     if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
     someMember(bytes, span, ({ key, value }) => {
       if (skipped.has(value.start) || key.length > NAME_MAX) return false;
@@ -180,7 +182,7 @@ export function* readMetadataInSlices(
         if (kindOf(bytes, value) === "array") return false;
       }
       const field = readField(bytes, value, { name: plainOf(key), place: at });
-      if (field !== undefined && fields.length < FIELDS_MAX) fields.push(field);
+      if (field !== undefined && fields.length < FIELDS_MAX) fields.push({ ...field, ...turnOf(field, shown, size) });
       const number = field === undefined && !isElement ? readNumber(bytes, value, at) : undefined;
       if (number !== undefined && numbers.length < NUMBERS_MAX) numbers.push(number);
       return false;
@@ -341,27 +343,48 @@ function readNumber(bytes: Buffer, value: Span, place: string): MetadataField | 
   return { kind: "number", place, says: false, count: Number(text), isClear: false };
 }
 
-/** `page` 1 of `pages` 3. Where pages are counted from 0, this also fits page 0 of 1, which is the last. */
-function readPages(bytes: Buffer, object: Span, place: string): MetadataField | undefined {
-  const found: { page?: number; turn?: string; number?: number; pages?: number; at?: string } = {};
+/** Which page of the list this is. */
+interface ShownPage {
+  /** `page` 1 of `pages` 3. Where pages are counted from 0, the first of one is the last. */
+  pages?: MetadataField | undefined;
+  page?: readonly [name: string, number: number];
+  offset?: readonly [name: string, number: number];
+}
+
+const NOT_SHOWN: ShownPage = {};
+
+function readPages(bytes: Buffer, object: Span, place: string): ShownPage {
+  const found: Pick<ShownPage, "page" | "offset"> & { number?: number; pages?: number; at?: string } = {};
   someMember(bytes, object, ({ key, value }) => {
     const { count, place: at } =
       (key.length > NAME_MAX ? undefined : readNumber(bytes, value, placeIn(place, key))) ?? {};
     if (count === undefined || at === undefined) return false;
     const name = plainOf(key);
-    if (THIS_PAGE_NAME.test(name))
-      Object.assign(found, { page: count, turn: SHOWN_PAGE_NAME.test(name) ? "page" : key });
+    if (THIS_PAGE_NAME.test(name)) found.page = [SHOWN_PAGE_NAME.test(name) ? "page" : key, count];
+    if (OFFSET_NAME.test(name)) found.offset = [key, count];
     if (name === "number") found.number = count;
     if (PAGES_NAME.test(name)) Object.assign(found, { pages: count, at });
     return found.page !== undefined && found.pages !== undefined;
   });
-  const { pages, at, turn = "page" } = found;
+  const { number, pages, at, ...shown } = found;
   // `number` has other meanings elsewhere.
-  const page = found.page ?? (at?.endsWith("totalPages") ? found.number : undefined);
-  if (page === undefined || pages === undefined || at === undefined) return undefined;
+  const [name, page] = shown.page ?? ["page", at?.endsWith("totalPages") ? number : undefined];
+  if (page === undefined || pages === undefined || at === undefined) return shown;
   const says = page === 0 ? pages > 1 : page < pages;
-  const asks = says ? { turn: [turn, String(page + 1)] as const } : {};
-  return { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks };
+  const asks = says ? { turn: [name, String(page + 1), pages] as const } : {};
+  return { pages: { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks } };
+}
+
+/** `has_more` beside the number of a page, or a total that is beyond an offset and the records of the list. */
+function turnOf(
+  { kind, place, says, isClear, count = 0 }: MetadataField,
+  { page, offset }: ShownPage,
+  size: number,
+): Pick<MetadataField, "turn"> {
+  if (kind === "more" && says && isClear && page !== undefined) return { turn: [page[0], String(page[1] + 1)] };
+  const next = (offset?.[1] ?? 0) + size;
+  const isBeyond = kind === "count" && TOTAL_NAME.test(lastName(place)) && count > next && size > 0;
+  return isBeyond && offset !== undefined ? { turn: [offset[0], String(next), Math.ceil(count / size)] } : {};
 }
 
 /** Fields which state that records were left out of a batch: a list or an object with content, a number, a text. */

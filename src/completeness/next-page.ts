@@ -24,7 +24,7 @@ export interface NextPage {
   first: Query | undefined;
   /** The fields that name it. */
   fields: readonly MetadataField[];
-  /** Without a link: the number of the last page, counted from 1. */
+  /** Without a link: the number of the last page, counted from 1; `Infinity` where it is not known. */
   last?: number | undefined;
 }
 
@@ -64,13 +64,13 @@ export function findNextPage(
   return pages.find(({ query }) => query !== undefined) ?? turnPage({ fields, size }, asked) ?? pages[0];
 }
 
-/** Many services that number their pages have no links, and accept a page number as a parameter. */
+/** Many services that number their pages have no links, and accept the number of a page, or of its first record, as a parameter. */
 function turnPage({ fields, size }: Pick<ListMetadata, "fields" | "size">, asked: Query): NextPage | undefined {
   const field = fields.find(({ says, turn }) => says && turn !== undefined);
   if (field?.turn === undefined) return undefined;
-  const [name] = field.turn;
-  const query = [...asked.filter(([own]) => own !== name), field.turn];
-  return { query, first: queryOfFirst(query, { asked, size }), fields: [field], last: field.count };
+  const [name, value, last = Number.POSITIVE_INFINITY] = field.turn;
+  const query = [...asked.filter(([own]) => own !== name), [name, value] as const];
+  return { query, first: queryOfFirst(query, { asked, size }), fields: [field], last };
 }
 
 const PAGE = /page|^pg?$/i;
@@ -105,6 +105,8 @@ function isSame(one: Query, other: Query): boolean {
 /** Marks the answer as one of an incomplete batch. */
 export function withNextPage(answer: ListMetadata, { fields }: NextPage, unread?: UnreadPage): ListMetadata {
   const own = fields.find(({ kind }) => kind === "omitted") ?? fields[0];
+  // The service does not turn pages: what stands beside the list counts what waits.
+  if (unread?.isMissing === false && own?.turn !== undefined && own.kind !== "omitted") return answer;
   const others = answer.fields.filter((field) => field !== own);
   const isMissing = unread?.isMissing === true ? { isMissing: true as const } : {};
   const named = own === undefined ? [] : [{ ...own, kind: "omitted" as const, isClear: true, ...isMissing }];

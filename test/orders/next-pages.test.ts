@@ -440,8 +440,11 @@ describe("a batch beside the number of its page", () => {
       }),
     ],
     ["pageNumber from 0 on", ({ page, pages }) => ({ pageNumber: page - 1, total_pages: pages })],
+    ["offset of total", ({ page, total }) => ({ meta: { offset: (page - 1) * 2, limit: 2, total } })],
+    ["page and has_more", ({ page, pages }) => ({ page, has_more: page < pages })],
   ];
   const queryOf = (name: string, page: number) => {
+    if (name === "offset of total") return `offset=${(page - 1) * 2}`;
     if (name === "number of totalPages") return `page=${page - 1}`;
     return name === "pageNumber from 0 on" ? `pageNumber=${page - 1}` : `page=${page}`;
   };
@@ -472,13 +475,43 @@ describe("a batch beside the number of its page", () => {
     expect([all.isConfirmed(), orderCount(all.t)]).toEqual([true, 5]);
   });
 
-  itSome(2)(FORMS)("is confirmed once the pages behind it are stored, without a link: %s", async (...form) => {
-    const all = await start();
-    inPages(all, form);
-    expect((await all.t.run("orders")).error).toBeNull();
-    expect([all.isConfirmed(), orderCount(all.t)]).toEqual([true, 5]);
-    expect(all.asked.slice(0, 3)).toEqual(["", queryOf(form[0], 2), queryOf(form[0], 3)]);
-    expect(all.asked).not.toContain(queryOf(form[0], 4));
+  itSome(3)(FORMS.toReversed())(
+    "is confirmed once the pages behind it are stored, without a link: %s",
+    async (...form) => {
+      const all = await start();
+      inPages(all, form);
+      expect((await all.t.run("orders")).error).toBeNull();
+      expect([all.isConfirmed(), orderCount(all.t)]).toEqual([true, 5]);
+      expect(all.asked.slice(0, 3)).toEqual(["", queryOf(form[0], 2), queryOf(form[0], 3)]);
+      expect(all.asked).not.toContain(queryOf(form[0], 4));
+    },
+  );
+
+  it("is confirmed once the pages behind it are stored, by a header", async () => {
+    const { t, serve, asked, isConfirmed } = await start();
+    const ids = createOrders(t, 5);
+    serve({
+      "": { ids: ids.slice(0, 2), headers: { "x-next-page": "2" } },
+      "page=1": { ids: ids.slice(0, 2), headers: { "x-next-page": "2" } },
+      "page=2": { ids: ids.slice(2, 4), headers: { "x-next-page": "3" } },
+      "page=3": { ids: ids.slice(4), headers: { "x-next-page": "" } },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect([isConfirmed(), orderCount(t)]).toEqual([true, 5]);
+    expect(asked.slice(0, 3)).toEqual(["", "page=2", "page=3"]);
+  });
+
+  itSome(2)<[string, Page]>([
+    ["has_more", { ids: [], beside: { page: 1, has_more: true } }],
+    ["a header", { ids: [], headers: { "x-next-page": "2" } }],
+  ])("is confirmed where the service does not turn pages, and says that more waits: %s", async (_, page) => {
+    for (const answer of ["again", "refused"]) {
+      const { t, serve, isConfirmed } = await start();
+      const first = { ...page, ids: createOrders(t, 2) };
+      serve({ "": first, "page=2": answer === "again" ? first : { ids: [], status: 400 } });
+      expect((await t.run("orders")).error).toBeNull();
+      expect([isConfirmed(), orderCount(t)]).toEqual([true, 2]);
+    }
   });
 
   it("is confirmed by itself where the next page is a batch of its own", async () => {
