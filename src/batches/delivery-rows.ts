@@ -115,11 +115,13 @@ export function loadDelivery(store: Store): OpenDelivery | undefined {
 }
 
 /**
- * The GET that opened the mark is answered and stored, or delivered nothing. A delivery that was lost before stays
- * lost.
+ * The last GET is answered and stored, or delivered nothing. A delivery that was lost before stays lost, and so does one
+ * from before confirms named their batch: the note has the place of the mark, which is of another GET.
  */
 export function closeDelivery(store: Store): void {
+  const isNoted = loadUnanswered(store) !== undefined;
   noteAccounted(store);
+  if (isNoted) return;
   deleteRows(store, openDeliveries, { lost: false });
   updateRows(store, openDeliveries, { isOpen: true }, { isOpen: false });
 }

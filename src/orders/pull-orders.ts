@@ -259,9 +259,10 @@ export class PullOrders implements Job {
   }
 
   async #closeMark(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
     this.#mayBeLost = false;
-    if (confirmNames(this.#options.rules.confirm)) return;
-    await commit(this.#context, signal, () => closeDelivery(this.#context.store));
+    if (confirmNames(this.#options.rules.confirm) && loadUnanswered(store)?.due === undefined) return;
+    await commit(this.#context, signal, () => closeDelivery(store));
   }
 }
 

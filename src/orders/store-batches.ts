@@ -16,7 +16,7 @@ import {
   saveStoredBatch,
   saveUnjournaled,
 } from "../batches/batch-rows.ts";
-import { closeDelivery, moveDue, noteAccounted, settleDelivery } from "../batches/delivery-rows.ts";
+import { closeDelivery, loadUnanswered, moveDue, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
@@ -230,11 +230,11 @@ export class StoreBatches {
     }
     pass.failure ??= waits;
     pass.isAccounted = true;
-    const hasMark = !confirmNames(this.#rules.confirm);
-    if (!hasMark && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
+    const isOpen = !confirmNames(this.#rules.confirm) || loadUnanswered(store)?.due !== undefined;
+    if (!isOpen && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
       this.#saveFirstWatermark(origin);
-      if (hasMark) closeDelivery(store);
+      closeDelivery(store);
     });
   }
 
@@ -379,9 +379,8 @@ export class StoreBatches {
     if (batch.unread !== undefined) deleteUnread(store, batch.unread.id);
     const { orderIds, batchId } = read;
     const known = batch.known === undefined ? undefined : loadBatchOf(store, batch.known.id);
-    if (batch.fresh && confirmNames(this.#rules.confirm)) noteAccounted(store);
-    else if (batch.fresh) {
-      closeDelivery(store);
+    if (batch.fresh) closeDelivery(store);
+    if (batch.fresh && !confirmNames(this.#rules.confirm)) {
       const isSame = known?.fingerprint === batch.fingerprint;
       if (settleDelivery(store, batch.fingerprint, isSame ? known : undefined))
         deleteHold(store, "orders", "hand-out lost");

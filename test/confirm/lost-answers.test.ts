@@ -64,13 +64,13 @@ async function startWithLoss(
   return Object.assign(t, { service });
 }
 
+const noteOf = (t: TestBridge) =>
+  t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'")[0]?.value;
+
 /** As after a kill: the note of the GETs stays. */
-async function restartKilled(t: TestBridge): Promise<void> {
-  const [{ value }] = t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'") as [
-    { value: string },
-  ];
+async function restartKilled(t: TestBridge, note = noteOf(t)): Promise<void> {
   await t.restart();
-  t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(value);
+  t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(note);
 }
 
 describe("a confirm that waits when an answer of GET /orders is lost", () => {
@@ -118,8 +118,15 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     });
     // The second batch of the name is asked for, and nothing of it is left but the note of the GET.
     t.service.handsOut = undefined;
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    let note: string | undefined;
+    service.handle = (request) => {
+      if (request.method === "GET") note = noteOf(t);
+      return handle(request);
+    };
     await t.run("orders");
-    await restartKilled(t);
+    await restartKilled(t, note);
     t.service.confirms = "accepted";
     await t.run("orders");
     expect(t.service.accepted).toEqual([]);
@@ -174,6 +181,20 @@ describe("an answer of GET /orders that is lost in ordinary operation", () => {
     t.service.handsOut = undefined;
     await t.run("orders");
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+  });
+
+  it("is not assumed where the program was killed after an empty answer", async () => {
+    const t = await startWithLoss((service) => {
+      service.losesNext = false;
+      service.confirms = "lost";
+      service.handsOut = undefined;
+    });
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["stored"]);
+    await restartKilled(t);
+    t.service.confirms = "accepted";
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["confirmed"]);
   });
 
   it("delays no confirm longer than the batch's next hand-out", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openDelivery } from "../../src/batches/delivery-rows.ts";
 import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -332,6 +333,16 @@ describe("confirms that name their batch, and later nothing", () => {
       { opened_at: "2026-03-01T00:00:00.000Z", lost: 1 },
     ]);
     expect(noted()).toBeUndefined();
+  });
+
+  it("wait for what was lost before they named their batch, also where a giant one came meanwhile", async () => {
+    const t = await startNamed();
+    const { store } = t.bridge;
+    store.write(() => openDelivery(store, "2026-03-01T00:00:00.000Z"));
+    t.sandbox.service.setOptions({ batchSize: 1_000 });
+    createOrders(t, 201);
+    expect(await t.run("orders")).toMatchObject({ counts: { created: 201, confirmed: 1 } });
+    expect(mark(t)).toEqual({ is_open: 1, lost: 0 });
   });
 
   it("are kept back by nothing while they name their batch", async () => {
