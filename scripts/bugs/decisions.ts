@@ -183,6 +183,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
   tested(
     "test/orders/next-pages.test.ts",
+    "pages that an offset, or a flag beside their number, names not asked for",
+    { of: "turnOf", does: "return {};" },
+    "src/completeness/list-metadata.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
     "a batch waits for pages that are batches of their own",
     { in: "withPages", find: "isFollowed ? judged", replace: "isFollowed && size < 0 ? judged" },
     "src/completeness/next-page.ts",
@@ -321,6 +327,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/confirm/lost-answers.test.ts",
     "an answer that was stored before a kill taken for lost",
     { of: "noteAccounted", does: "loadUnanswered(store);" },
+    "src/batches/delivery-rows.ts",
+  ),
+  tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "a mark from before confirms named their batch closed by an answer to another request",
+    { in: "closeDelivery", find: "if (isNoted) return;", replace: "" },
     "src/batches/delivery-rows.ts",
   ),
   tested(
@@ -498,7 +510,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/unnamed-changes.test.ts",
     "changes that name no order passed over",
-    { in: "applyUnnamed", find: ".length === 0", replace: ".length < 0" },
+    { in: "applyUnnamed", find: "noteUnnamed(store, { from, at });", replace: "" },
     "src/updates/apply-change.ts",
   ),
   tested(

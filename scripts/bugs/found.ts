@@ -179,6 +179,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     tested(
       "test/feeds/counted-short.test.ts",
+      "what a count of none means found out only by a record accepted before it",
+      { of: "noteAccepted", does: "pass.lastAccepted = entry;" },
+      "src/feeds/count-probe.ts",
+    ),
+    tested(
+      "test/feeds/counted-short.test.ts",
       "a count of none never says that nothing has changed",
       { of: "isSame", does: "return false;" },
       "src/feeds/count-probe.ts",
@@ -659,6 +665,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "an approval covers rows that nobody was shown",
     { find: "more = waiting > atMost ? waiting : 0;", replace: "more = 0;" },
     "src/cli/approve.ts",
+  ),
+  tested(
+    "test/updates/look-near.test.ts",
+    "a machine's clock that was once right taken to be right for ever",
+    { of: "noteNews", does: "return;" },
+    "src/updates/look-near.ts",
+  ),
+  tested(
+    "test/updates/look-near.test.ts",
+    "a full page of a few changes of the future leads nowhere",
+    { in: "planNextPage", find: "pass.learned.pageMax || TIE_MIN", replace: "TIE_MIN" },
+    "src/updates/follow.ts",
   ),
   tested(
     "test/updates/look-near.test.ts",

@@ -439,8 +439,8 @@ describe("a batch beside the number of its page", () => {
         last: page === pages,
       }),
     ],
-    ["pageNumber from 0 on", ({ page, pages }) => ({ pageNumber: page - 1, total_pages: pages })],
     ["offset of total", ({ page, total }) => ({ meta: { offset: (page - 1) * 2, limit: 2, total } })],
+    ["pageNumber from 0 on", ({ page, pages }) => ({ pageNumber: page - 1, total_pages: pages })],
     ["page and has_more", ({ page, pages }) => ({ page, has_more: page < pages })],
   ];
   const queryOf = (name: string, page: number) => {
