@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 // @ts-expect-error: plain JavaScript, because Node versions read it that know no types.
 import { isNewEnough } from "../bin/launch.mjs";
 import { tempFolder } from "./support/temp.ts";
-import { itSome, itWhole } from "./support/whole.ts";
+import { itWhole } from "./support/whole.ts";
 
 const BUNDLED = path.resolve(`node_modules/node-linux-${process.arch}/bin/node`);
 
@@ -76,7 +76,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
     expect(withOldNode(folder, "launch.mjs", ["./x.ts"], env).stdout).toBe("v24.1.0 runs ./x.ts\n");
   });
 
-  it("starts the program itself in the same way", () => {
+  itWhole("starts the program itself in the same way", () => {
     const folder = checkout();
     bringAlong(folder, nodeOf("v24.21.0"));
     const program = path.join(folder, "bin/erp-bridge.mjs");
@@ -85,7 +85,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
     );
   });
 
-  it.each([
+  itWhole.each([
     ["C.UTF-8", /^erp-bridge needs Node 24 or newer, and this is .*npm ci/],
     ["ru_RU.UTF-8", /^Для erp-bridge нужен Node 24 или новее, а это .*npm ci/],
   ])("says what is missing where there is none (%s)", (locale, said) => {
@@ -104,7 +104,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
     expect(withOldNode(folder, "launch.mjs", ["./-", "kill -KILL $$"]).status).toBe(137);
   });
 
-  itSome(2)(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  itWhole.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "passes %s on, and ends when the program has ended",
     async (signal) => {
       const folder = checkout();

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { withoutSecretsInSlices } from "../../src/answers/hide-in-body.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { secretFilter } from "../../src/platform/secrets.ts";
+import { itWhole } from "../support/whole.ts";
 
 const SECRET = "s3cr3t+value/0123456789";
 const SLICE = 256 * 1024;
@@ -9,7 +10,7 @@ const hide = secretFilter("shop", SECRET);
 const shown = (text: string) => atOnce(withoutSecretsInSlices(Buffer.from(text), hide)).toString("utf8");
 
 describe("a secret in a body", () => {
-  it("is hidden wherever a slice ends, in any writing", () => {
+  itWhole("is hidden wherever a slice ends, in any writing", () => {
     const written = [SECRET, encodeURIComponent(SECRET), Buffer.from(`shop:${SECRET}`).toString("base64")];
     const escaped = [...SECRET].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
     for (const text of [...written, escaped]) {

@@ -8,7 +8,7 @@ import { scanJson } from "../../src/answers/scan-json.ts";
 import { TextSyntaxError } from "../../src/answers/text-syntax-error.ts";
 import { m } from "../../src/messages/messages.ts";
 import { ANY_CHARACTER } from "../support/any-text.ts";
-import { itWhole, runs } from "../support/whole.ts";
+import { runs } from "../support/whole.ts";
 
 const db = new Database(":memory:");
 const arrow = db.prepare<[string, string], { found: string | null }>("select json(?) -> ? as found");
@@ -194,9 +194,9 @@ describe("a path", () => {
         expect(found).toBe(expected);
         if (found !== null && path !== "$") hits++;
       }),
-      { numRuns: runs(800, 4_000) },
+      { numRuns: runs(130, 4_000) },
     );
-    expect(hits).toBeGreaterThan(runs(80, 400));
+    expect(hits).toBeGreaterThan(runs(8, 400));
   });
 
   it("is found together with others where it is found alone", () => {
@@ -211,11 +211,11 @@ describe("a path", () => {
         });
         expect(resolvePaths(bytes, root, compilePathSet(paths))).toEqual(alone);
       }),
-      { numRuns: runs(300, 1_000) },
+      { numRuns: runs(50, 1_000) },
     );
   });
 
-  itWhole("is written so that it reads back to the same steps, and SQLite takes it", () => {
+  it("is written so that it reads back to the same steps, and SQLite takes it", () => {
     const step = fc.oneof(
       fc.integer({ min: -5, max: 5 }),
       fc.constantFrom(...KEYS),

@@ -135,7 +135,7 @@ describe("scanJson", () => {
       fc.property(fc.oneof(pieces, damaged, fc.json()), (text) => {
         expect(isAccepted(Buffer.from(text))).toBe(isJson(text));
       }),
-      { numRuns: runs(600, 3_000) },
+      { numRuns: runs(100, 3_000) },
     );
   });
 });
@@ -219,7 +219,7 @@ describe("the parts of a value", () => {
         expect(rebuild(bytes, root)).toEqual(JSON.parse(JSON.stringify(input)));
         expect(skipValue(bytes, root.start)).toBe(root.end);
       }),
-      { numRuns: runs(150, 500) },
+      { numRuns: runs(25, 500) },
     );
   });
 });

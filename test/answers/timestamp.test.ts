@@ -150,7 +150,7 @@ describe("formatTimestamp", () => {
         const { instantNs, form } = timestamp(text, zone);
         expect(formatTimestamp(instantNs, form, zone)).toBe(text);
       }),
-      { numRuns: runs(500, 2_000) },
+      { numRuns: runs(80, 2_000) },
     );
   });
 
@@ -163,7 +163,7 @@ describe("formatTimestamp", () => {
         expect(written <= instantNs).toBe(true);
         expect(instantNs - written < unitNs(form)).toBe(true);
       }),
-      { numRuns: runs(500, 2_000) },
+      { numRuns: runs(80, 2_000) },
     );
   });
 

@@ -31,7 +31,9 @@ import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
 import { HAS_OTHER_DISK, OTHER_DISK, tempFolder } from "../support/temp.ts";
-import { isWhole, itSome, itWhole } from "../support/whole.ts";
+import { inWhole, isWhole, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("backup/restore-damage");
 
 function entry(text: string): JournalEntry {
   return {
@@ -123,7 +125,7 @@ describe("the journal", () => {
     expect(await second.prune({ file: "no copy", madeMs: 0 })).toBe(0);
   });
 
-  it("removes what the oldest copy covers after a night under a clock that was ahead", async () => {
+  itWhole("removes what the oldest copy covers after a night under a clock that was ahead", async () => {
     const folder = tempFolder("journal");
     const clock = new FakeClock();
     const owner = { account: "shop", database: "d" };
@@ -186,7 +188,7 @@ describe("the journal", () => {
     expect([...readJournal(folder)].flatMap((file) => file.entries)).toHaveLength(2);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["that can be written", false],
     ["that could not be written then", true],
   ])(
@@ -389,7 +391,7 @@ describe("the journal", () => {
   });
 });
 
-describe("restoring with a journal", () => {
+whole.describe("restoring with a journal", () => {
   const settings = { backup: { journal: "journal" } };
 
   it("brings back every order that was confirmed after the copy where the replaced file is gone", async () => {

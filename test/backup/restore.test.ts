@@ -23,7 +23,7 @@ import { saying } from "../support/messages.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, type Scene, STOCK, startScene, takeAll } from "../support/restored.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 function expectInStep(scene: Scene): void {
   expectComplete(scene);
@@ -306,7 +306,7 @@ describe("restoring a copy", () => {
     ]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["is taken back", [{ status: "new" }]],
     ["is followed by a cancellation and an opening", [{ status: "cancelled" }, { status: "new" }]],
     ["is taken back as the order gets another total", [{ status: "new", total: "77.00" }]],

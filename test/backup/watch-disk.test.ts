@@ -26,7 +26,7 @@ async function startOnDisk() {
 }
 
 describe("a disk that fills up", () => {
-  it("stops the pull in good order, lets confirms and pushes go on, and goes on by itself", async () => {
+  itWhole("stops the pull in good order, lets confirms and pushes go on, and goes on by itself", async () => {
     const { bridge, sandbox, space, holds } = await startOnDisk();
     sandbox.service.createOrder();
     sandbox.faults.add({ match: { path: "confirm" }, times: 1, do: { kind: "status", status: 503 } });

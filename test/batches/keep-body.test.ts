@@ -9,7 +9,9 @@ import { loadUnreadBatch } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
 import { startScene } from "../support/restored.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, some } from "../support/whole.ts";
+
+const whole = inWhole("batches/keep-body");
 
 const MIB = 1024 * 1024;
 const giant = { handOut: "next" as const, redeliverAfterMs: null, batchSize: 100 };
@@ -40,7 +42,7 @@ function failAfter({ bridge: { store } }: TestBridge, transactions: number): voi
 const parts = ({ rows }: Pick<TestBridge, "rows">) => rows<{ n: number }>("SELECT count(*) AS n FROM body_parts")[0]!.n;
 
 describe("a large answer that cannot be read", () => {
-  it("is written a megabyte at a time, and is found by the view whole", async () => {
+  itWhole("is written a megabyte at a time, and is found by the view whole", async () => {
     const t = await startTestBridge();
     const body = strange(5, "ещё ");
     answerOnce(t, body);
@@ -82,7 +84,7 @@ describe("a large answer that cannot be read", () => {
     },
   );
 
-  it.each(some([0, 1, 3, 5, 6], 1))(
+  itWhole.each(some([0, 1, 3, 5, 6], 1))(
     "is kept whole or not at all where the program dies after %s transactions",
     async (count) => {
       const t = await startTestBridge();
@@ -192,7 +194,7 @@ describe("a large batch", () => {
   );
 });
 
-describe("a restore", () => {
+whole.describe("a restore", () => {
   it("brings large bodies over under numbers of their own", async () => {
     const t = await startScene();
     createOrders(t, 1);

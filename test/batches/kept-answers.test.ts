@@ -47,7 +47,7 @@ describe("a kept answer that cannot be read", () => {
     expectComplete(t);
   });
 
-  it("is settled while confirms fail", async () => {
+  itWhole("is settled while confirms fail", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     const ids = createOrders(t, 1);
     answerOnce(t, `{"result":[${ids.map((id) => textOf(t, id)).join()}]}`);

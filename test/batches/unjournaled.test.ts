@@ -195,7 +195,7 @@ itWhole("an upgrade brings over what waits in batches, also beside a confirm tha
 const moved = `UPDATE batches SET (body, body_id) = (SELECT body, body_id FROM unjournaled_bodies u WHERE u.fingerprint = batches.fingerprint);
   DELETE FROM unjournaled_bodies`;
 
-itSome(1)([
+itWhole.each([
   ["of this version", "", [2, 1]],
   ["of a version that kept them beside their batches", moved, [2, 1]],
   ["that lacks the parts of one", "DELETE FROM body_parts", [1, 0]],

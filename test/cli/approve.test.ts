@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { startShop } from "../support/shop.ts";
 import { typingTerminal } from "../support/typing.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 async function startFormer() {
   const shop = await startShop();
@@ -29,7 +29,7 @@ describe("approve --former", () => {
     expect((await command("status")).out).toContain("Stocks: 2 rows on the site cannot be named by the new key: b, c.");
   });
 
-  itSome(1)([
+  itWhole.each([
     ["gone", "gone", "stocks: 2 rows may go at the next pass."],
     ["keep", "kept", "stocks: 2 rows of a former key stay on the site as they are."],
   ])("%s decides about all that wait, once", async (word, state, said) => {

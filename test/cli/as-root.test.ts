@@ -295,7 +295,7 @@ describe("a command of root's in somebody else's folder", PATIENT, () => {
   });
 });
 
-describe("a program that root's init starts", PATIENT, () => {
+inWhole("platform/fresh-file").describe("a program that root's init starts", PATIENT, () => {
   asRoot("is started as the owner of the database's folder", async () => {
     const shop = await startRootsShop();
     const program = path.join(shop.data, "alert.sh");

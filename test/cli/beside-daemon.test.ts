@@ -192,7 +192,7 @@ describe("beside a running daemon", PATIENT, () => {
   });
 });
 
-describe("with no daemon", () => {
+whole.describe("with no daemon", () => {
   it("sync leaves the lock free, also when it is interrupted in the middle", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");

@@ -4,6 +4,7 @@ import { m } from "../../src/messages/messages.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { paintFor } from "../../src/platform/paint.ts";
 import { startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ESCAPE = "\u001b[";
 
@@ -22,7 +23,7 @@ async function written(args: readonly string[], env: NodeJS.ProcessEnv, outIsTer
 }
 
 describe("colour", () => {
-  it("stands where a person reads on a terminal, and nowhere else", async () => {
+  itWhole("stands where a person reads on a terminal, and nowhere else", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const config = ["--config", shop.configFile];

@@ -23,7 +23,7 @@ function asNobody<Result>(act: () => Result): Result {
 }
 
 describe("config check", () => {
-  it("accepts what the daemon would, without the secret that systemd hands to the daemon alone", async () => {
+  itWhole("accepts what the daemon would, without the secret that systemd hands to the daemon alone", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const service = { base_url: shop.sandbox.url, client_id: shop.sandbox.clientId };

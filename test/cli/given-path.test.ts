@@ -5,12 +5,13 @@ import { requirePlace, requireReadable } from "../../src/cli/given-path.ts";
 import { m } from "../../src/messages/messages.ts";
 import { runCommand, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** Rights do not bind root. */
 const isRoot = process.geteuid?.() === 0;
 
 describe("a path on the command line that cannot be used", () => {
-  it("is a wrong call of backup, whatever is wrong with it, and leaves nothing", async () => {
+  itWhole("is a wrong call of backup, whatever is wrong with it, and leaves nothing", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const before = readdirSync(shop.folder);
@@ -30,7 +31,7 @@ describe("a path on the command line that cannot be used", () => {
     expect(JSON.parse(out)).toMatchObject({ error: { code: "usage" } });
   });
 
-  it("is a wrong call of restore and of sync --orders", async () => {
+  itWhole("is a wrong call of restore and of sync --orders", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     mkdirSync(path.join(shop.folder, "folder"));
@@ -41,7 +42,7 @@ describe("a path on the command line that cannot be used", () => {
     }
   });
 
-  it("is a wrong call of init, before the service is asked", async () => {
+  itWhole("is a wrong call of init, before the service is asked", async () => {
     const shop = await startShop();
     const given = ["--base-url", shop.sandbox.url, "--client-id", shop.sandbox.clientId];
     const secret = ["--client-secret-file", path.join(shop.folder, "client-secret")];

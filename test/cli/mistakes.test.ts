@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runCommand } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const SERVICE = "  base_url: https://shop.example\n  client_id: shop-1\n  client_secret: s3cret";
 
@@ -154,7 +154,7 @@ const IN_FILE: [name: string, mistake: Mistake][] = [
 ];
 
 describe("a mistake in the file", () => {
-  it.each(IN_FILE)("%s", async (_, { expected, ...parts }) => {
+  itSome(9)(IN_FILE)("%s", async (_, { expected, ...parts }) => {
     const file = write(parts);
     const { code, said } = await check(file);
     expect(code).toBe(78);
@@ -193,7 +193,7 @@ describe("a mistake around the file", () => {
     expect(said).toContain("the configuration file may not be read by this user\n  Run the command with sudo");
   });
 
-  it("a port that is taken names the key", async () => {
+  itWhole("a port that is taken names the key", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());

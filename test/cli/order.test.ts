@@ -3,7 +3,7 @@ import { startRepairBridge } from "../support/repair.ts";
 import { itWhole } from "../support/whole.ts";
 
 describe("order", () => {
-  it("tells an order's story from the batch to the ERP", async () => {
+  itWhole("tells an order's story from the batch to the ERP", async () => {
     const t = await startRepairBridge();
     const id = t.sandbox.service.createOrder({
       number: "A-17",

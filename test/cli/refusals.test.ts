@@ -107,7 +107,7 @@ describe("a configuration or a database that cannot be worked with", () => {
     expect(shop.rows(`SELECT count(*) AS n FROM ${table} WHERE created_at = 9999999999999`)).toEqual([{ n: 1 }]);
   });
 
-  it("says that there is no database yet", async () => {
+  itWhole("says that there is no database yet", async () => {
     const shop = await startShop();
     expect(await shop.command("status")).toMatchObject({
       code: 78,

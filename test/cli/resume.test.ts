@@ -15,7 +15,7 @@ async function startHeld(...held: [area: string, reason: string][]) {
 }
 
 describe("resume", () => {
-  itSome(2)([
+  itSome(1)([
     ["orders", "credentials", "restored"],
     ["updates", "credentials", "tie"],
     ["stocks", "refused", "answer"],

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
@@ -33,7 +33,7 @@ async function startHeld() {
   return { ...shop, standing, before };
 }
 
-it("status asks for nothing about what was switched off, and for all of it once it is on again", async () => {
+itWhole("status asks for nothing about what was switched off, and for all of it once it is on again", async () => {
   const { command, writeConfig } = await startHeld();
   const codes = async () => {
     const { conditions } = JSON.parse((await command("status", "--json")).out) as {

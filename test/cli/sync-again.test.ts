@@ -20,7 +20,7 @@ itWhole("sync FEED --again sends every row once more, also one that is gone, and
   expect(sent("A")).toBe(before.a + 1);
 });
 
-itSome(2)([[], ["orders"], ["stocks", "--only", "A"], ["stocks", "--dry-run"]])(
+itSome(1)([[], ["orders"], ["stocks", "--only", "A"], ["stocks", "--dry-run"]])(
   "--again is refused without the name of a feed, and with other ways of choosing: %s %s %s",
   async (...args) => {
     const shop = await startShop();

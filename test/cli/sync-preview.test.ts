@@ -87,7 +87,7 @@ describe("sync --dry-run", () => {
 });
 
 describe("sync FEED --only KEY", () => {
-  it("sends that row and no other, and says where it stands", async () => {
+  itWhole("sends that row and no other, and says where it stands", async () => {
     const shop = await shopWithStock();
     shop.write("UPDATE stock SET quantity = 9");
     const before = sent(shop);

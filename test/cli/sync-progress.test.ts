@@ -7,7 +7,7 @@ import { startShop } from "../support/shop.ts";
 import { itWhole } from "../support/whole.ts";
 
 describe("the progress of a sync", () => {
-  it("counts the orders that have come since it began", async () => {
+  itWhole("counts the orders that have come since it began", async () => {
     const { bridge, sandbox, run } = await startTestBridge();
     sandbox.service.createOrder();
     await run("orders");
@@ -18,7 +18,7 @@ describe("the progress of a sync", () => {
     expect(progress.look()).toEqual({ what: "orders", unit: "orders", done: 3 });
   });
 
-  it("counts the rows that went, also where more are written meanwhile", async () => {
+  itWhole("counts the rows that went, also where more are written meanwhile", async () => {
     const { bridge, run } = await startTestBridge();
     await run("stocks");
     const write = (from: number, to: number) => {

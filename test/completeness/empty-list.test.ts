@@ -20,7 +20,7 @@ const BESIDE: [string, object][] = [
 ];
 
 describe("an empty list whose answer says that there is something", () => {
-  itSome(2)(BESIDE)("is no empty batch: %s", async (_name, beside) => {
+  itSome(1)(BESIDE)("is no empty batch: %s", async (_name, beside) => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");
@@ -43,7 +43,7 @@ describe("an empty list whose answer says that there is something", () => {
     expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 2 }]);
   });
 
-  itSome(2)(BESIDE)("is no end of the changes: %s", async (_name, beside) => {
+  itWhole.each(BESIDE)("is no end of the changes: %s", async (_name, beside) => {
     const test = await startFollowed(1);
     await test.poll();
     const [id] = test.ids as [string];
@@ -62,7 +62,7 @@ describe("an empty list whose answer says that there is something", () => {
     expect(test.statusOf(id).status).toBe("paid");
   });
 
-  it("counts as empty once a person has said that it means nothing", async () => {
+  itWhole("counts as empty once a person has said that it means nothing", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");
@@ -140,7 +140,7 @@ describe("a batch whose answer says that it is not whole", () => {
   const isConfirmed = (t: Pick<Awaited<ReturnType<typeof startCounted>>["t"], "sandbox">) =>
     confirmBodies(t).some((body) => body?.includes("b-short"));
 
-  itSome(2)([
+  itSome(1)([
     ["a count", { count: 5, partial: false }],
     ["a flag", { count: 2, partial: true }],
     ["a page of several", { count: 2, meta: { page: 1, pages: 3 } }],
@@ -181,7 +181,7 @@ describe("a batch whose answer says that it is not whole", () => {
     expect(isConfirmed(t)).toBe(true);
   });
 
-  itSome(2)([
+  itWhole.each([
     ["a warning from the first answer on", { warnings: ["deprecated"] }],
     ["the last page", { page: 3, pages: 3 }],
     ["the only page, counted from 0", { page: 0, pages: 1 }],
@@ -195,7 +195,7 @@ describe("a batch whose answer says that it is not whole", () => {
     expect(confirmBodies(t).some((text) => text?.includes("b-1"))).toBe(true);
   });
 
-  it("is whole beside the number of all that waits, which was never that of its orders", async () => {
+  itWhole("is whole beside the number of all that waits, which was never that of its orders", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
     const records = createOrders(t, 1).map((id) => t.sandbox.service.newestText(id));
     const body = `{"batch_id":"b-1","orders":[${records.join(",")}],"count":250,"total":250,"has_more":true}`;
@@ -233,7 +233,7 @@ describe("a batch with records that hold nothing", () => {
     return { t, serve, poll, isConfirmed };
   }
 
-  itSome(2)(["null", "{ }", "[]", '""'])(
+  itWhole.each(["null", "{ }", "[]", '""'])(
     "is stored, and not confirmed until the orders have come: %s",
     async (empty) => {
       const { t, serve, poll, isConfirmed } = await start();
@@ -269,7 +269,7 @@ describe("a batch with records that hold nothing", () => {
     },
   );
 
-  it("stops no shop where each answer has one, whatever the batch is called", async () => {
+  itWhole("stops no shop where each answer has one, whatever the batch is called", async () => {
     const { t, serve, poll, isConfirmed } = await start();
     const ids: string[] = [];
     for (let polls = 0; polls < 7; polls++) {
@@ -287,7 +287,7 @@ describe("a batch with records that hold nothing", () => {
     expect(isConfirmed("b-later")).toBe(false);
   });
 
-  it("waits an hour also where whole batches are served in between", async () => {
+  itWhole("waits an hour also where whole batches are served in between", async () => {
     const { t, serve, poll, isConfirmed } = await start();
     const ids = createOrders(t, 1);
     for (let polls = 0; polls < 3; polls++) {
@@ -309,7 +309,7 @@ describe("a batch with records that hold nothing", () => {
     expect(confirmBodies(t).at(-1)).toContain(id);
   });
 
-  it("is confirmed once a person says that nothing is missing", async () => {
+  itWhole("is confirmed once a person says that nothing is missing", async () => {
     const { t, serve, poll, isConfirmed } = await start();
     serve("b-hollow", createOrders(t, 1), ["null"]);
     await poll(1);

@@ -94,7 +94,7 @@ const askFor = (test: Followed, id: string, status: string) =>
 describe("a status that is written otherwise for a while", () => {
   const settings = { statuses: { path: STATUS_PATH } };
 
-  itSome(1)(Object.keys(WRITE))("as %s is not stored, and nothing leaves for its order", async (how) => {
+  itWhole.each(Object.keys(WRITE))("as %s is not stored, and nothing leaves for its order", async (how) => {
     const test = await startFollowed(12, { settings });
     const [id, other] = test.ids as [string, string];
     const mend = lose(test, writeStatus(WRITE[how]!));
@@ -150,7 +150,7 @@ describe("a status that is written otherwise for a while", () => {
     ]);
   });
 
-  it("is stored as it is where the service has always written it so", async () => {
+  itWhole("is stored as it is where the service has always written it so", async () => {
     const test = await startFollowed(0);
     lose(test, writeStatus(WRITE["a number"]!));
     const { service } = test.sandbox;
@@ -164,7 +164,7 @@ describe("a status that is written otherwise for a while", () => {
 });
 
 describe("what nearly every former order has", () => {
-  itSome(1)(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {
+  itWhole.each(Object.keys(LOSE))("is not lost by an answer without it: %s", async (name) => {
     const test = await startFollowed(3);
     const [id] = test.ids as [string];
     const mend = lose(test, LOSE[name]!);
@@ -267,7 +267,7 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe("packed");
   });
 
-  it("may be lost by an order that is cancelled, or that costs nothing", async () => {
+  itWhole("may be lost by an order that is cancelled, or that costs nothing", async () => {
     const test = await startFollowed(3);
     const [id, other] = test.ids as [string, string];
     const without = LOSE["no lines"]!;
@@ -298,7 +298,7 @@ describe("what nearly every former order has", () => {
 
   const stored = ({ rows }: Followed, id: string) => rows("SELECT 1 FROM orders WHERE order_id = ?", id).length;
 
-  itSome(2)(["no lines", "lines without an article", "no status"])(
+  itWhole.each(["no lines", "lines without an article", "no status"])(
     "is lacked by one order alone, which another order's answer shows twice: %s",
     async (way) => {
       const test = await startFollowed(3);
@@ -314,7 +314,7 @@ describe("what nearly every former order has", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     [2, "new"],
     [3, "paid"],
   ])("is guarded while %i of twenty others have lost it", async (without, status) => {
@@ -330,7 +330,7 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe(status);
   });
 
-  it("is missed by no order where none has it, whatever stands in the place of a total", async () => {
+  itWhole("is missed by no order where none has it, whatever stands in the place of a total", async () => {
     const test = await startFollowed(3, { settings: { orders: { fields: { total: "$.currency" } } } });
     test.bridge.store.db.exec("DELETE FROM order_line_rows");
     const [id] = test.ids as [string];
@@ -340,7 +340,7 @@ describe("what nearly every former order has", () => {
     expect(test.statusOf(id).status).toBe("paid");
   });
 
-  it("is guarded beside cancelled orders and free ones that have none", async () => {
+  itWhole("is guarded beside cancelled orders and free ones that have none", async () => {
     const test = await startFollowed(6);
     const [id, ...others] = test.ids as [string, ...string[]];
     const { db } = test.bridge.store;
@@ -401,7 +401,7 @@ describe("what nearly every former order has", () => {
     expect(lines(test, id)).toBeGreaterThan(0);
   });
 
-  itSome(1)([403, 404])("counts after a day as it was held where the order cannot be read: %i", async (status) => {
+  itWhole.each([403, 404])("counts after a day as it was held where the order cannot be read: %i", async (status) => {
     const test = await startWithIll(3);
     const [first, second] = (await pullLacking(test, ["no lines", "no status"])) as [string, string];
     for (const id of [first, second]) test.ill.set(id, { kind: "status", status, body: '{"error":"no details"}' });
@@ -456,7 +456,7 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 
-  it("is lacked by an order that was set back, where the changes list its later version no more", async () => {
+  itWhole("is lacked by an order that was set back, where the changes list its later version no more", async () => {
     const test = await startWithIll(6);
     const [id, other] = test.ids as [string, string];
     const lacking = LOSE["no lines"]!(test.sandbox.service.newestText(id)!);
@@ -475,7 +475,7 @@ describe("what nearly every former order has", () => {
     expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
   });
 
-  it("is not lacked by an order that is cancelled, opened and cancelled again, before it is read", async () => {
+  itWhole("is not lacked by an order that is cancelled, opened and cancelled again, before it is read", async () => {
     const test = await startFollowed(12, { service: { updates: { history: "log" } } });
     const [id = "", ...others] = test.ids;
     lose(test, LOSE_ONE["no number"]!);

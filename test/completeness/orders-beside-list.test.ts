@@ -43,7 +43,7 @@ async function start(beside: (ids: readonly string[]) => object = () => ({}), fo
 const NOT_WHOLE = { code: "answer_shape", message: expect.stringContaining("holds more than") };
 
 describe("a number that was that of the records of every batch", () => {
-  itSome(1)<[string, (size: number) => object]>([
+  itWhole.each<[string, (size: number) => object]>([
     ["meta.pagination.total", (total) => ({ meta: { pagination: { total, per_page: 2 } } })],
     ["a text", (total) => ({ meta: { total: String(total) } })],
   ])("is not that of a batch of which a part is served: %s", async (_, beside) => {
@@ -73,7 +73,7 @@ describe("a number that was that of the records of every batch", () => {
     expect((await poll()).error).toBeNull();
   });
 
-  it("is explained by what the records hold: their lines, or the sum of a number", async () => {
+  itWhole("is explained by what the records hold: their lines, or the sum of a number", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ lines: ids.length, pieces: String(ids.length) }));
     const [id] = createOrders(t, 1);
     const order = JSON.parse(t.sandbox.service.newestText(id!)!) as { items: { quantity: number }[] };
@@ -84,7 +84,7 @@ describe("a number that was that of the records of every batch", () => {
     expect(isConfirmed("b-lines")).toBe(true);
   });
 
-  it("counts what waits where it moves while the batch is the same", async () => {
+  itWhole("counts what waits where it moves while the batch is the same", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
     const ids = createOrders(t, 10);
     serve("b-full", ids, { total: 25 });
@@ -99,7 +99,7 @@ describe("a number that was that of the records of every batch", () => {
     expect(isConfirmed("b-next")).toBe(true);
   });
 
-  it("counts what waits where it moves again and again, however small the batch", async () => {
+  itWhole("counts what waits where it moves again and again, however small the batch", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
     const ids = createOrders(t, 2);
     for (const total of [5, 6, 7]) {
@@ -111,7 +111,7 @@ describe("a number that was that of the records of every batch", () => {
     expect(isConfirmed("b-small")).toBe(true);
   });
 
-  it("counts what waits where the next batch brings the rest", async () => {
+  itWhole("counts what waits where the next batch brings the rest", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
     const [first, second] = [createOrders(t, 10), createOrders(t, 3)];
     serve("b-first", first, { total: 13 });
@@ -123,7 +123,7 @@ describe("a number that was that of the records of every batch", () => {
     expect([isConfirmed("b-first"), isConfirmed("b-second")]).toEqual([true, true]);
   });
 
-  it("keeps a batch that is as large as any for an hour, and is told of then", async () => {
+  itWhole("keeps a batch that is as large as any for an hour, and is told of then", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
     serve("b-full", createOrders(t, 10), { total: 25 });
     expect((await poll()).error).toMatchObject(NOT_WHOLE);
@@ -138,7 +138,7 @@ describe("a number that was that of the records of every batch", () => {
     );
   });
 
-  it("says nothing where a confirm names its orders", async () => {
+  itWhole("says nothing where a confirm names its orders", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "order_ids" } } });
     const serve = (ids: readonly string[], total: number) =>
       t.sandbox.faults.add({
@@ -159,7 +159,7 @@ describe("a number that was that of the records of every batch", () => {
 });
 
 describe("a count beside the first batches", () => {
-  itSome(1)([
+  itWhole.each([
     ["the very first one", 0, { total: 3 }],
     ["of a name that counts the list", 0, { count: 3 }],
     ["in a header of the batch", 0, { meta: { pagination: { total: 99 } } }],
@@ -207,7 +207,7 @@ describe("a count beside the first batches", () => {
     expect(isConfirmed("b-first")).toBe(true);
   });
 
-  it("holds nothing where a confirm names the orders that came", async () => {
+  itWhole("holds nothing where a confirm names the orders that came", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "order_ids" } } });
     const records = createOrders(t, 2).map((id) => t.sandbox.service.newestText(id));
     for (const name of ["total", "count"]) {
@@ -217,7 +217,7 @@ describe("a count beside the first batches", () => {
     }
   });
 
-  it("counts all that waits where it moves, and holds nothing from then on", async () => {
+  itWhole("counts all that waits where it moves, and holds nothing from then on", async () => {
     const { t, serve, poll, isConfirmed } = await start(undefined, 0);
     const ids = createOrders(t, 4);
     for (const total of [7, 8, 9]) {
@@ -231,7 +231,7 @@ describe("a count beside the first batches", () => {
     expect([isConfirmed("b-first"), isConfirmed("b-next")]).toEqual([true, true]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["an hour where the batch may be all that is delivered at once", 20, 1, "an hour"],
     ["a day where it is smaller", 4, 24, "a day"],
   ])("keeps a batch for %s, and says so", async (_, size, hours, words) => {
@@ -265,7 +265,7 @@ describe("a count beside the first batches", () => {
 });
 
 describe("orders that an answer names beside its list", () => {
-  itSome(2)<[string, (ids: readonly string[]) => object, (ids: readonly string[]) => object]>([
+  itSome(1)<[string, (ids: readonly string[]) => object, (ids: readonly string[]) => object]>([
     ["a list of all ids", (ids) => ({ order_ids: ids }), (ids) => ({ order_ids: ids })],
     ["the same for the first time", () => ({}), (ids) => ({ order_ids: ids })],
     ["those that are to come", () => ({ deferred: [] }), (ids) => ({ deferred: ids.slice(2) })],
@@ -307,7 +307,7 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-short")).toBe(true);
   });
 
-  it("are none where the service has no such order, and the place says nothing from then on", async () => {
+  itWhole("are none where the service has no such order, and the place says nothing from then on", async () => {
     const { t, serve, poll, isConfirmed } = await start();
     serve("b-else", createOrders(t, 2), { warehouses: [FOREIGN] });
     expect((await poll()).error).toMatchObject(NOT_WHOLE);
@@ -321,7 +321,7 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-more")).toBe(true);
   });
 
-  it("keep a batch for an hour where nothing shows that they are orders", async () => {
+  itWhole("keep a batch for an hour where nothing shows that they are orders", async () => {
     const { t, serve, poll, isConfirmed } = await start();
     t.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
     serve("b-else", createOrders(t, 2), { warehouses: [FOREIGN] });
@@ -333,14 +333,14 @@ describe("orders that an answer names beside its list", () => {
     expect(isConfirmed("b-else")).toBe(true);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["from the first answer on", { warehouses: [FOREIGN] }],
     ["one by one", { shop_id: FOREIGN, account: { id: FOREIGN } }],
   ])("are something else where they stand there %s", async (_, beside) => {
     await start(() => beside);
   });
 
-  it("are read beside an empty list too", async () => {
+  itWhole("are read beside an empty list too", async () => {
     const { t, serve, poll, orderCount } = await start();
     const before = orderCount() ?? 0;
     serve("b-none", [], { deferred: createOrders(t, 2) });
@@ -349,7 +349,7 @@ describe("orders that an answer names beside its list", () => {
     expect(orderCount()).toBe(before + 2);
   });
 
-  it("are read beside a list of changes too, those that are stored included", async () => {
+  itWhole("are read beside a list of changes too, those that are stored included", async () => {
     const test = await startFollowed(2);
     await test.poll();
     const [id] = test.ids as [string];
@@ -393,7 +393,7 @@ describe("the number of a page beside a batch", () => {
     expect(orderCount()).toBe(9 + 25 + 10);
   });
 
-  it("says nothing once a person has said so, also after a batch of one page", async () => {
+  itWhole("says nothing once a person has said so, also after a batch of one page", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => beside(ids.length));
     serve("b-first", createOrders(t, 2), beside(25));
     expect((await poll()).error).toMatchObject(NOT_WHOLE);
@@ -406,7 +406,7 @@ describe("the number of a page beside a batch", () => {
     expect(isConfirmed("b-third")).toBe(true);
   });
 
-  itSome(1)<[string, object]>([
+  itWhole.each<[string, object]>([
     ["a flag of a part", { partial: true }],
     ["records that were left out", { skipped: ["ЗК-7"] }],
     ["a link that is not asked", { _links: { next: { href: "https://shop.example/pages/2" } } }],

@@ -43,7 +43,7 @@ const UNFAMILIAR: [string, object][] = [
 ];
 
 describe("an empty list in another form than usual", () => {
-  itSome(3)(UNFAMILIAR)("is told after ten minutes, and not before: %s", async (_name, beside) => {
+  itSome(1)(UNFAMILIAR)("is told after ten minutes, and not before: %s", async (_name, beside) => {
     const t = await startTestBridge();
     let empty: object = { batch_id: null, orders: [] };
     answerWith(t.sandbox, "/orders", () => empty);
@@ -57,7 +57,7 @@ describe("an empty list in another form than usual", () => {
     expect(await poll(t, 2)).toEqual([null, null]);
   });
 
-  itSome(2)(UNFAMILIAR.slice(0, 3))("moves no position of the changes, and is told: %s", async (_name, beside) => {
+  itWhole.each(UNFAMILIAR.slice(0, 3))("moves no position of the changes, and is told: %s", async (_name, beside) => {
     const test = await startFollowed(1);
     let empty: object | undefined = { updates: [] };
     answerWith(test.sandbox, "/orders/updates", () => empty);
@@ -102,7 +102,7 @@ describe("an empty list in another form than usual", () => {
     t.sandbox.faults.remove(rule);
   });
 
-  it("is usual after a day of nothing else, and at once where a person says so", async () => {
+  itWhole("is usual after a day of nothing else, and at once where a person says so", async () => {
     const t = await startTestBridge();
     let empty: object = { orders: [] };
     answerWith(t.sandbox, "/orders", () => empty);
@@ -121,7 +121,7 @@ describe("an empty list in another form than usual", () => {
     expect(await poll(t, 12)).toEqual(Array(12).fill(null));
   });
 
-  it("is usual where orders have come in between three times", async () => {
+  itWhole("is usual where orders have come in between three times", async () => {
     const t = await startTestBridge();
     let beside = {};
     let served = 0;
@@ -202,7 +202,7 @@ describe("a named batch without orders", () => {
     expect(t.rows("SELECT count(*) AS n FROM batches WHERE state <> 'confirmed'")).toEqual([{ n: 0 }]);
   });
 
-  it("is confirmed after an hour where no other empty answer has come", async () => {
+  itWhole("is confirmed after an hour where no other empty answer has come", async () => {
     const queue = [
       { batch_id: "b1", orders: [orderOf(1)] },
       { batch_id: "b2", orders: [] },
@@ -226,7 +226,7 @@ describe("a named batch without orders", () => {
     expect(ids(t)).toBe(1);
   });
 
-  itSome(1)([2, 3, 7])("is confirmed after an hour where it comes by turns with others: %i", async (size) => {
+  itWhole.each([2, 3, 7])("is confirmed after an hour where it comes by turns with others: %i", async (size) => {
     const queue: { batch_id: string; orders: object[] }[] = [];
     const t = await startQueue(queue, () => ({ batch_id: "last", orders: [orderOf(3)] }), true);
     for (let n = 0; n < size; n++) queue.push({ batch_id: `b${n}`, orders: [] });
@@ -237,7 +237,7 @@ describe("a named batch without orders", () => {
     expect(ids(t)).toBe(1);
   });
 
-  itSome(1)<[string, (n: number) => string]>([
+  itWhole.each<[string, (n: number) => string]>([
     ["the same", () => "empty"],
     ["a new one each time", (n) => `poll-${n}`],
   ])("is how the service says nothing, where each empty answer has a name: %s", async (_name, nameOf) => {

@@ -118,7 +118,7 @@ describe("a value is written into a configuration", () => {
         if (after === undefined) return;
         expect(parse(after)).toEqual(put(was, key.split("."), value));
       }),
-      { numRuns: runs(200, 1_000) },
+      { numRuns: runs(30, 1_000) },
     );
   });
 });

@@ -126,8 +126,8 @@ describe("under any template that is not refused", () => {
           expect(planRow(rules, { kind: "row", record: empty }, known)).toMatchObject({ kind: "send", isDrop: true });
         },
       ),
-      { numRuns: runs(500, 2_000) },
+      { numRuns: runs(80, 2_000) },
     );
-    expect(accepted).toBeGreaterThan(runs(25, 100));
+    expect(accepted).toBeGreaterThan(runs(4, 100));
   });
 });

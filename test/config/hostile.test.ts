@@ -7,7 +7,7 @@ import { excessIn } from "../../src/config/yaml-problems.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { ANY_CHARACTER } from "../support/any-text.ts";
-import { itSome, itWhole, runs } from "../support/whole.ts";
+import { itWhole, runs } from "../support/whole.ts";
 import { MINIMAL, parse } from "./support.ts";
 
 /** Loads and shows, or refuses in words; anything else is a stack trace on somebody's screen. */
@@ -99,7 +99,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
     );
   });
 
-  itWhole("in place of any value of a complete file", () => {
+  it("in place of any value of a complete file", () => {
     const line = fc.integer({ min: 0, max: LINES.length - 1 });
     fc.assert(
       fc.property(line, ANYTHING, fc.anything(), (index, text, value) => {
@@ -113,7 +113,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
     );
   });
 
-  itWhole("as any JSON value under any key", () => {
+  it("as any JSON value under any key", () => {
     const keys = PIECES.slice(0, 11);
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...keys), fc.jsonValue({ maxDepth: 4 })), (value) => {
@@ -124,7 +124,7 @@ describe("no text whatever makes anything but a clear refusal", { timeout: 120_0
     );
   });
 
-  it.each([
+  itWhole.each([
     ["brackets", "[".repeat(100_000)],
     ["braces", "{a: ".repeat(50_000)],
     ["dashes", "- ".repeat(50_000)],
@@ -169,7 +169,7 @@ describe("a megabyte that would keep the parser busy", () => {
     expect(() => parse(text)).toThrow(/nested too deeply/);
   });
 
-  itSome(3)([
+  itWhole.each([
     ["anchors", `a: ${many("&a ")}`],
     ["tags", `a: ${many("!!a ")}`],
     ["values in a list", `a: [${many("a,")}`],

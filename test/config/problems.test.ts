@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the file, meant as it stands
 import { describe, expect, it } from "vitest";
 import { nearest } from "../../src/config/problems.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 import { errorOf, FILE, MINIMAL, parse, problemsOf } from "./support.ts";
 
 /** A line below a good service part, and what must be said of it; MINIMAL has four lines. */
@@ -226,7 +226,7 @@ const BROKEN: [name: string, text: string, expected: string][] = [
 ];
 
 describe("a wrong configuration", () => {
-  it.each(BAD)("names the place of %s", (_, text, expected) => {
+  itSome(11)(BAD)("names the place of %s", (_, text, expected) => {
     expect(problemsOf(`${MINIMAL}${text}\n`)).toEqual(expected);
   });
 

@@ -104,7 +104,7 @@ describe("a SELECT that is a feed's source", () => {
         }
         expect(queryProblem(sql) !== null, sql).toBe(isMany);
       }),
-      { numRuns: runs(150, 500) },
+      { numRuns: runs(25, 500) },
     );
     db.close();
   });

@@ -33,7 +33,7 @@ const startNaming = () =>
   startTestBridge({ ...ORDERS, settings: { orders: { confirm: { body: { order_ids: "{order_ids}" } } } } });
 
 describe("a confirm that is too large for the service", () => {
-  it("is divided until each part is accepted, and confirms stay as small for a day", async () => {
+  itWhole("is divided until each part is accepted, and confirms stay as small for a day", async () => {
     const t = await startNaming();
     const { accepted, refused } = limitConfirms(t, () => ids(6));
     createOrders(t, 20);
@@ -70,7 +70,7 @@ describe("a confirm that is too large for the service", () => {
     expectComplete(t);
   });
 
-  it("names nothing again that was accepted, whatever happens to the other parts", async () => {
+  itWhole("names nothing again that was accepted, whatever happens to the other parts", async () => {
     const t = await startNaming();
     const { accepted } = limitConfirms(t, () => ids(3));
     createOrders(t, 9);
@@ -95,7 +95,7 @@ describe("a confirm that is too large for the service", () => {
     expectComplete(t);
   });
 
-  it("is no lasting limit where everything is answered so for a while", async () => {
+  itWhole("is no lasting limit where everything is answered so for a while", async () => {
     const t = await startNaming();
     let bytesMax = 0;
     const { accepted } = limitConfirms(t, () => bytesMax);
@@ -128,7 +128,7 @@ describe("a confirm that is too large for the service", () => {
     expectComplete(t);
   });
 
-  it.each([
+  itWhole.each([
     ["a batch", "batch_id", "auto"],
     ["one order", "order_ids", { order_ids: "{order_ids}" }],
   ] as const)("is told of as such where it names %s", async (_, confirmForm, body) => {

@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { listNotices } from "../../src/probe/learned-notices.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, orderCount } from "../support/pull.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** Each confirm also covers orders that no batch has held; its answer is what `say` makes of all of them. */
 async function startConfirmingAll(say: (ids: readonly string[]) => object): Promise<TestBridge> {
@@ -31,7 +31,7 @@ async function startConfirmingAll(say: (ids: readonly string[]) => object): Prom
 }
 
 describe("an order that is confirmed before it was served", () => {
-  it.each([
+  itSome(1)([
     ["as a list", (ids: readonly string[]) => ({ ok: true, order_ids: ids })],
     [
       "as records",
@@ -51,7 +51,7 @@ describe("an order that is confirmed before it was served", () => {
     ]);
   });
 
-  it("is not looked for where the ids that an answer names are none of orders", async () => {
+  itWhole("is not looked for where the ids that an answer names are none of orders", async () => {
     let at = 0;
     const t = await startConfirmingAll(() => ({
       ok: true,

@@ -38,7 +38,7 @@ async function confirmLate(
 }
 
 describe("an order whose confirm comes late", () => {
-  it("is read once where changes are asked for from later than what is stored of it", async () => {
+  itWhole("is read once where changes are asked for from later than what is stored of it", async () => {
     const { test, late } = await confirmLate(20);
     expect(owed(test)).toEqual([late]);
     await test.poll();
@@ -94,7 +94,7 @@ describe("an order whose confirm comes late", () => {
     expect(test.snapshots(late)).toBe(before + 1);
   });
 
-  it("is read once its batch is served no more, where confirms of it were accepted in vain", async () => {
+  itWhole("is read once its batch is served no more, where confirms of it were accepted in vain", async () => {
     const { test, late, faults, inVain, pollFor } = await confirmInVain();
     faults.add({ match: { path: "confirm" }, times: "forever", do: inVain });
     await pollFor(20);

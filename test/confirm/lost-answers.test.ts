@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
 
 const OLD = "0f8c1e2a-0000-4000-8000-00000000000a";
 const NEW = "0f8c1e2a-0000-4000-8000-00000000000b";
@@ -84,7 +85,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
   });
 
-  it("leaves after ten polls over an hour that serve nothing of that name", async () => {
+  itWhole("leaves after ten polls over an hour that serve nothing of that name", async () => {
     const t = await startWithLoss();
     await t.run("orders");
     t.service.handsOut = undefined;
@@ -99,7 +100,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     expect(batchStates(t)).toEqual(["confirmed"]);
   });
 
-  it("leaves where each poll is a program of its own", async () => {
+  itWhole("leaves where each poll is a program of its own", async () => {
     const t = await startWithLoss();
     await t.run("orders");
     t.service.handsOut = undefined;
@@ -111,7 +112,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     expect(batchStates(t)).toEqual(["confirmed"]);
   });
 
-  it("waits also where the program was killed before the answer was stored", async () => {
+  itWhole("waits also where the program was killed before the answer was stored", async () => {
     const t = await startWithLoss((service) => {
       service.losesNext = false;
       service.confirms = "lost";
@@ -146,7 +147,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     expect(t.service.accepted).toEqual([]);
   });
 
-  it("waits for ten polls more where its orders are served under another name", async () => {
+  itWhole("waits for ten polls more where its orders are served under another name", async () => {
     const t = await startWithLoss();
     await t.run("orders");
     t.service.handsOut = undefined;
@@ -169,7 +170,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
 });
 
 describe("an answer of GET /orders that is lost in ordinary operation", () => {
-  it("is not assumed where the program was killed after it had stored the last one", async () => {
+  itWhole("is not assumed where the program was killed after it had stored the last one", async () => {
     const t = await startWithLoss((service) => {
       service.losesNext = false;
       service.confirms = "lost";
@@ -209,7 +210,7 @@ describe("an answer of GET /orders that is lost in ordinary operation", () => {
     expectComplete(t);
   });
 
-  it.each([
+  itWhole.each([
     ["because the batch has no name", "none", {}],
     ["whatever the batch is called", "string", { orders: { confirm: { body: { order_ids: "{order_ids}" } } } }],
   ] as const)(

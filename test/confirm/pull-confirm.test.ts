@@ -47,7 +47,7 @@ describe("a confirm whose answer does not come", () => {
     expectComplete(t);
   });
 
-  itSome(2)([200, 404, 409, 410] as const)(
+  itWhole.each([200, 404, 409, 410] as const)(
     "ends as confirmed when it was applied and the repeat answers %s",
     async (repeated) => {
       const t = await startTestBridge({
@@ -64,7 +64,7 @@ describe("a confirm whose answer does not come", () => {
     },
   );
 
-  it("is repeated after a restart, the pull coming first", async () => {
+  itWhole("is repeated after a restart, the pull coming first", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
     createOrders(t, 3);
     await t.run("orders");
@@ -99,7 +99,7 @@ describe("a confirm whose answer does not come", () => {
     expectComplete(t);
   });
 
-  it("does not keep the other batches waiting when some are never accepted", async () => {
+  itWhole("does not keep the other batches waiting when some are never accepted", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
     });
@@ -140,16 +140,19 @@ describe("a confirm whose answer does not come", () => {
     expect(batchStates(t)).toEqual(["refused"]);
   });
 
-  itSome(1)(['{"success":', "fals", '{"batch_id":"7"'])("is unknown when the answer breaks off: %s", async (body) => {
-    const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
-    createOrders(t, 1);
-    t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "raw", body, contentType: "application/json" } });
-    expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
-    expect(t.rows("SELECT state, confirm_attempts FROM batches")).toEqual([{ state: "stored", confirm_attempts: 1 }]);
-    // It had arrived: not found then means confirmed.
-    await t.run("orders");
-    expectComplete(t);
-  });
+  itWhole.each(['{"success":', "fals", '{"batch_id":"7"'])(
+    "is unknown when the answer breaks off: %s",
+    async (body) => {
+      const t = await startTestBridge({ sandbox: { options: { handOut: "next", confirmRepeated: 404 } } });
+      createOrders(t, 1);
+      t.sandbox.faults.add({ ...onConfirm, when: "after", do: { kind: "raw", body, contentType: "application/json" } });
+      expect(await t.run("orders")).toMatchObject({ outcome: "failed", error: { code: "answer_unreadable" } });
+      expect(t.rows("SELECT state, confirm_attempts FROM batches")).toEqual([{ state: "stored", confirm_attempts: 1 }]);
+      // It had arrived: not found then means confirmed.
+      await t.run("orders");
+      expectComplete(t);
+    },
+  );
 
   it("is no acceptance when a web page answers", async () => {
     const t = await startTestBridge();
@@ -163,7 +166,7 @@ describe("a confirm whose answer does not come", () => {
 });
 
 describe("a confirm that is refused", () => {
-  itSome(2)([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
+  itSome(1)([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 2);
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status, body: '{"error":"no such batch here"}' } });
@@ -176,7 +179,7 @@ describe("a confirm that is refused", () => {
     expect(orderCount(t)).toBe(2);
   });
 
-  itSome(2)([
+  itWhole.each([
     '{"success":false,"message":"wrong form"}',
     '{"success":0,"message":"wrong form"}',
     '{"success":"false","message":"wrong form"}',
@@ -193,21 +196,24 @@ describe("a confirm that is refused", () => {
     ]);
   });
 
-  it("is tried again within the hour, and what a service refused that was out of order is confirmed then", async () => {
-    const t = await startTestBridge({
-      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
-    });
-    createOrders(t, 3);
-    t.sandbox.faults.add({ ...onConfirm, times: 3, do: { kind: "raw", body: "false", contentType: "text/plain" } });
-    await t.run("orders");
-    expect(batchStates(t)).toEqual(["refused", "refused", "refused"]);
-    t.clock.advance(30 * 60_000);
-    await t.run("orders");
-    expect(confirmBodies(t)).toHaveLength(3);
-    t.clock.advance(31 * 60_000);
-    expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
-    expectComplete(t);
-  });
+  itWhole(
+    "is tried again within the hour, and what a service refused that was out of order is confirmed then",
+    async () => {
+      const t = await startTestBridge({
+        sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+      });
+      createOrders(t, 3);
+      t.sandbox.faults.add({ ...onConfirm, times: 3, do: { kind: "raw", body: "false", contentType: "text/plain" } });
+      await t.run("orders");
+      expect(batchStates(t)).toEqual(["refused", "refused", "refused"]);
+      t.clock.advance(30 * 60_000);
+      await t.run("orders");
+      expect(confirmBodies(t)).toHaveLength(3);
+      t.clock.advance(31 * 60_000);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { confirmed: 3 } });
+      expectComplete(t);
+    },
+  );
 
   itWhole("is not tried again for ever, and never more than twenty an hour", async () => {
     const t = await startTestBridge({
@@ -261,7 +267,7 @@ describe("a confirm that is refused", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
   });
 
-  it("is sent once more when its batch is served again, and may succeed then", async () => {
+  itWhole("is sent once more when its batch is served again, and may succeed then", async () => {
     const t = await startTestBridge();
     createOrders(t, 2);
     t.sandbox.faults.add({ ...onConfirm, times: 2, do: { kind: "status", status: 422 } });
@@ -353,7 +359,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     return t;
   };
 
-  it.each(some(REFUSALS, 2))(
+  itSome(1)(some(REFUSALS, 2))(
     "counts as confirmed once nothing of it was served for an hour: $status $body",
     async (answer) => {
       const t = await start();
@@ -370,7 +376,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     },
   );
 
-  it("needs ten polls", async () => {
+  itWhole("needs ten polls", async () => {
     const t = await start();
     refuse(t, "batch-1", { status: 422, body: "" });
     for (let polls = 0; polls < 9; polls++) {
@@ -385,7 +391,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     expect(batchStates(t)).toEqual(["confirmed"]);
   });
 
-  it("is refused and visible where an order of it is served again", async () => {
+  itWhole("is refused and visible where an order of it is served again", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: 1_200_000 } } });
     createOrders(t, 1);
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "reset" } });
@@ -395,7 +401,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
     expect(batchStates(t)[0]).toBe("refused");
   });
 
-  it("is refused and visible where the first attempt was refused as well", async () => {
+  itWhole("is refused and visible where the first attempt was refused as well", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 1);
     refuse(t, "batch-1", { status: 422, body: "" });
@@ -405,7 +411,7 @@ describe("a confirm whose answer was lost, and whose repeat is refused", () => {
 });
 
 describe("a confirm that is refused as if for the credentials, while orders are answered", () => {
-  itSome(1)([
+  itWhole.each([
     [401, 5],
     [402, 30],
     [403, 5],
@@ -452,30 +458,33 @@ describe("a confirm that is refused as if for the credentials, while orders are 
     expect(batchStates(t)).toEqual(["refused"]);
   });
 
-  it("waits also where the batch is served again by its name, with the ids of its orders written otherwise", async () => {
-    const t = await startTestBridge({ sandbox: { options: { redeliverAfterMs: null } } });
-    createOrders(t, 1);
-    const { service, faults } = t.sandbox;
-    const handle = service.handle.bind(service);
-    let isOtherwise = false;
-    service.handle = (request) => {
-      const answered = handle(request);
-      const body = Buffer.from(
-        answered.body.toString().replaceAll(/"order_id":\s*"([0-9a-f-]{36})"/g, '"order_id":"{$1}"'),
-      );
-      return isOtherwise ? { ...answered, body } : answered;
-    };
-    faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 403 } });
-    await t.run("orders");
-    isOtherwise = true;
-    await pollFor(t, 4 * 60_000);
-    expect(t.rows("SELECT 1 FROM batches")).toHaveLength(2);
-    expect(confirmBodies(t)).toHaveLength(1);
-    await pollFor(t, 2 * 60_000);
-    expect(confirmBodies(t)).toHaveLength(2);
-  });
+  itWhole(
+    "waits also where the batch is served again by its name, with the ids of its orders written otherwise",
+    async () => {
+      const t = await startTestBridge({ sandbox: { options: { redeliverAfterMs: null } } });
+      createOrders(t, 1);
+      const { service, faults } = t.sandbox;
+      const handle = service.handle.bind(service);
+      let isOtherwise = false;
+      service.handle = (request) => {
+        const answered = handle(request);
+        const body = Buffer.from(
+          answered.body.toString().replaceAll(/"order_id":\s*"([0-9a-f-]{36})"/g, '"order_id":"{$1}"'),
+        );
+        return isOtherwise ? { ...answered, body } : answered;
+      };
+      faults.add({ ...onConfirm, times: "forever", do: { kind: "status", status: 403 } });
+      await t.run("orders");
+      isOtherwise = true;
+      await pollFor(t, 4 * 60_000);
+      expect(t.rows("SELECT 1 FROM batches")).toHaveLength(2);
+      expect(confirmBodies(t)).toHaveLength(1);
+      await pollFor(t, 2 * 60_000);
+      expect(confirmBodies(t)).toHaveLength(2);
+    },
+  );
 
-  it("is the service's answer to all where it meets several in a row: one tries when a probe is due", async () => {
+  itWhole("is the service's answer to all where it meets several in a row: one tries when a probe is due", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
     });
@@ -534,7 +543,7 @@ describe("the count in the answer to a confirm", () => {
     expect(await batch(4, 1)).toBe("confirmed");
   });
 
-  itSome(1)([2, 0])(
+  itWhole.each([2, 0])(
     "leaves the outcome unknown where it is smaller, and is known to count else afterwards: %s",
     async (count) => {
       const { t, batch, asked } = await start();
@@ -555,7 +564,7 @@ describe("the count in the answer to a confirm", () => {
     },
   );
 
-  it("ends with a repeat that counts them all", async () => {
+  itWhole("ends with a repeat that counts them all", async () => {
     const { t, batch, setCount } = await start();
     await batch(1);
     await batch(2);
@@ -578,7 +587,7 @@ describe("the count in the answer to a confirm", () => {
     expectComplete(t);
   });
 
-  it("says nothing of a repeat, which may count only what is new", async () => {
+  itWhole("says nothing of a repeat, which may count only what is new", async () => {
     const { t, batch } = await start();
     await batch(1);
     await batch(2);

@@ -82,7 +82,7 @@ describe("a confirm that names nothing", () => {
     expect(mark(t)).toBeNull();
   });
 
-  it("covers every batch stored so far, and they end as confirmed together", async () => {
+  itWhole("covers every batch stored so far, and they end as confirmed together", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 3);
     t.sandbox.faults.add({ match: { path: "confirm" }, times: 3, do: { kind: "status", status: 500 } });
@@ -94,7 +94,7 @@ describe("a confirm that names nothing", () => {
 });
 
 describe("a lost answer of GET while confirms name nothing", () => {
-  it("lets no confirm go until the lost batch and those after it have come", async () => {
+  itWhole("lets no confirm go until the lost batch and those after it have come", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 2 });
     createOrders(t, 6);
     t.sandbox.faults.add(lostGet);
@@ -130,7 +130,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it.each([
+  itWhole.each([
     [429, { "retry-after": "1" }],
     [401, {}],
     [302, { location: "https://elsewhere.example/" }],
@@ -185,7 +185,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it("waits for the second lost answer too", async () => {
+  itWhole("waits for the second lost answer too", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1 });
     createOrders(t, 4);
     t.sandbox.faults.add(lostGet);
@@ -226,7 +226,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it.each([
+  itWhole.each([
     ["an hour back", -3_600_000],
     ["a day ahead", 86_400_000],
   ])("is waited for as long as ever when the wall clock jumps %s", async (_how, jumpMs) => {
@@ -283,7 +283,7 @@ describe("confirms that name their batch, and later nothing", () => {
     startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } } });
   const reset = { kind: "status", status: 422 } as const;
 
-  it("know an answer that was lost before, and cover it only once somebody has decided", async () => {
+  itWhole("know an answer that was lost before, and cover it only once somebody has decided", async () => {
     const t = await startNamed();
     t.sandbox.faults.add({ match: { path: "confirm" }, times: "forever", do: reset });
     createOrders(t, 3);

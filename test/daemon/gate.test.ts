@@ -6,7 +6,7 @@ import { startFollowed } from "../support/followed.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { startShop } from "../support/shop.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 const SIGNAL = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -186,7 +186,7 @@ describe("a hold that a pass has tried and was let in", () => {
     ({ match: { path }, times, do: { kind: "status", status } }) as const;
   const some = 50;
 
-  it("is over although single orders cannot be read behind it", async () => {
+  itWhole("is over although single orders cannot be read behind it", async () => {
     const followed = await startFollowed(5);
     const { sandbox, run, clock, ids } = followed;
     sandbox.faults.add(fault("updates", 402, 1));
@@ -215,7 +215,7 @@ describe("a hold that a pass has tried and was let in", () => {
     expect(holds()).toEqual([]);
   });
 
-  itSome(1)([500, 402])(
+  itWhole.each([500, 402])(
     "is over although a later part of a feed is answered with 500, and stands with 402 (%i)",
     async (status) => {
       const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 2 } } } });
@@ -291,7 +291,7 @@ describe("a refusal of one endpoint", () => {
     await vi.waitFor(() => expect(failing()).toEqual([]));
   });
 
-  it("widens to the area once every endpoint that is tried refuses, and then probes once for all", async () => {
+  itWhole("widens to the area once every endpoint that is tried refuses, and then probes once for all", async () => {
     const { sandbox, run, clock } = test;
     sandbox.service.createOrder();
     await run("orders");
@@ -320,7 +320,7 @@ describe("a refusal of one endpoint", () => {
     expect(scopes(test)).toEqual([]);
   });
 
-  it("converges after a restart, when nothing is known of the others any more", async () => {
+  itWhole("converges after a restart, when nothing is known of the others any more", async () => {
     const { sandbox, run, clock } = test;
     sandbox.service.createOrder();
     sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "status", status: 401 } });
@@ -347,7 +347,7 @@ describe("a refusal of one endpoint", () => {
     expect(scopes(test)).toEqual([]);
   });
 
-  itSome(1)([402, 403])("of one feed (%i) holds that feed, also after a restart", async (status) => {
+  itWhole.each([402, 403])("of one feed (%i) holds that feed, also after a restart", async (status) => {
     const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
     const { erp, sandbox, minute, site, level } = feeds;
     fillStock(erp, 1);
@@ -397,7 +397,7 @@ describe("a refusal of one endpoint", () => {
     expect([scopes(feeds), Object.keys(site("prices"))]).toEqual([[], ["A"]]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["updates", { path: "updates" }],
     ["one order", { path: "snapshot" }],
   ] as const)("asks for a wait at %s, and new orders come as ever", async (_, match) => {
@@ -421,7 +421,7 @@ describe("a refusal of one endpoint", () => {
     expect(scopes(followed)).toEqual([]);
   });
 
-  it("asks to wait, and the second one too: all of the area wait, and each as long as it was asked", async () => {
+  itWhole("asks to wait, and the second one too: all of the area wait, and each as long as it was asked", async () => {
     const { sandbox, run, clock } = test;
     sandbox.service.createOrder();
     await run("orders");
@@ -460,7 +460,7 @@ describe("a refusal of one endpoint", () => {
     expect(scopes(test)).toEqual([]);
   });
 
-  it("of imports as a whole holds them all, though one of them was accepted a minute before", async () => {
+  itWhole("of imports as a whole holds them all, though one of them was accepted a minute before", async () => {
     const feeds = await startFeeds({ settings: LIKE_FEEDS, arm: ["stocks", "prices"] });
     const { erp, sandbox } = feeds;
     fillStock(erp, 1);
@@ -473,7 +473,7 @@ describe("a refusal of one endpoint", () => {
     expect(heldFlows(feeds)).toEqual(["catalog", "images", "prices", "stocks"]);
   });
 
-  it.each(some([401, 402, 403, 405, 423, 429, 451], 1))(
+  itWhole.each(some([401, 402, 403, 405, 423, 429, 451], 1))(
     "for one order (%i) holds nothing, and the others are read",
     async (status) => {
       const followed = await startFollowed(5);

@@ -8,7 +8,7 @@ import { reachedBy } from "../../src/database/progress-note.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, type Scene, STOCK, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const WORDS = "was set back to an earlier state";
@@ -72,7 +72,7 @@ describe("a database whose folder was set back as a whole", () => {
     expect(scene.sandbox.ledger.ofKind("import")).toHaveLength(before + 1);
   });
 
-  itSome(1)(["orders and stock", "stock alone"])("is told where the newest copy has more: %s", async (what) => {
+  itWhole.each(["orders and stock", "stock alone"])("is told where the newest copy has more: %s", async (what) => {
     const places = await start({ journal: false });
     const { scene, copies } = places;
     await setBackAfter(places, async () => {

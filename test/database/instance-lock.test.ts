@@ -41,7 +41,7 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 describe("the instance lock", () => {
-  it("refuses a second process and names the first, and is free at once when the first is killed", async () => {
+  itWhole("refuses a second process and names the first, and is free at once when the first is killed", async () => {
     const file = path.join(tempFolder("lock"), "bridge.db");
     const child = await holderOf(file);
     let thrown: unknown;

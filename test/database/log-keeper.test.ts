@@ -215,7 +215,7 @@ describe("a log that is truncated in place", () => {
     }
   }
 
-  itSome(1)([
+  itWhole.each([
     ["empty", 0],
     ["to a part of its header", 20],
     ["to some of its frames", 32 + 3 * 4120],

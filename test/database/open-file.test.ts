@@ -11,6 +11,7 @@ import { ProgressNote, readNote } from "../../src/database/progress-note.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { collectingLog, configFor } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itSome } from "../support/whole.ts";
 
 const KINDS: Record<string, (name: string, precious: string) => void> = {
   "a link": (name, precious) => symlinkSync(precious, name),
@@ -54,14 +55,14 @@ describe.each(Object.keys(KINDS))("%s in the place of what SQLite uses", (kind) 
     expectUntouched();
   });
 
-  it.each(BESIDE)("beside a database (%s) is found before a start looks into it", (suffix) => {
+  itSome(6)(BESIDE)("beside a database (%s) is found before a start looks into it", (suffix) => {
     const loaded = configFor(SERVICE, folder);
     plant(`${file}${suffix}`);
     expect(() => new Bridge({ loaded, log: collectingLog([]), clock: systemClock }, "run")).toThrow(refused);
     expectUntouched();
   });
 
-  it.each(BESIDE)("beside the lock file (%s) is no way past the lock", (suffix) => {
+  itSome(10)(BESIDE)("beside the lock file (%s) is no way past the lock", (suffix) => {
     const lock = new Database(`${file}.lock`);
     lock.pragma("journal_mode = WAL");
     lock.close();

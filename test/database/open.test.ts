@@ -24,7 +24,7 @@ import type { Store } from "../../src/database/store.ts";
 import { m } from "../../src/messages/messages.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { isWhole, itSome, itWhole } from "../support/whole.ts";
 
 const SCHEMA = "CREATE TABLE orders (order_id TEXT PRIMARY KEY, payload TEXT) STRICT, WITHOUT ROWID;";
 
@@ -124,7 +124,7 @@ describe("opening", () => {
     expect(store.db.prepare("SELECT x FROM goods").pluck().all()).toEqual([1]);
   });
 
-  itSome(1)([0, 1_313_820_229])("takes a file for its own in which the ERP has set application_id to %i", (id) => {
+  itWhole.each([0, 1_313_820_229])("takes a file for its own in which the ERP has set application_id to %i", (id) => {
     const first = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
     first.db.pragma(`application_id = ${id}`);
     first.close();
@@ -173,7 +173,7 @@ describe("opening", () => {
     expect(codeOf(() => open())).toBe("database_corrupt");
   });
 
-  it("does not migrate under a running daemon", () => {
+  itWhole("does not migrate under a running daemon", () => {
     open().close();
     const child = spawnSync(process.execPath, ["-e", "process.exit(0)"]);
     const lock = acquireInstanceLock(file, { command: "erp-bridge run" });
@@ -202,7 +202,7 @@ describe("opening", () => {
     expect(ran).toBe(false);
   });
 
-  it("is possible again after a kill in the middle of a transaction", async () => {
+  itWhole("is possible again after a kill in the middle of a transaction", async () => {
     insert(open(), "a");
     const child = await otherProgram("BEGIN IMMEDIATE; INSERT INTO orders VALUES ('lost', '{}')");
     const exited = once(child, "exit");
@@ -255,26 +255,29 @@ describe("opening to read", () => {
     },
   );
 
-  it.runIf(process.geteuid?.() === 0)("works beside a daemon for a user who may write neither file nor folder", () => {
-    insert(open(), "a");
-    chmodSync(folder, 0o755);
-    for (const name of ["bridge.db", "bridge.db-wal", "bridge.db-shm"]) chmodSync(path.join(folder, name), 0o644);
-    const migrationsFolder = path.join(folder, "drizzle");
-    const script = (
-      opened: string,
-    ) => `import { openStore } from ${JSON.stringify(path.resolve("src/database/open.ts"))};
+  it.runIf(isWhole && process.geteuid?.() === 0)(
+    "works beside a daemon for a user who may write neither file nor folder",
+    () => {
+      insert(open(), "a");
+      chmodSync(folder, 0o755);
+      for (const name of ["bridge.db", "bridge.db-wal", "bridge.db-shm"]) chmodSync(path.join(folder, name), 0o644);
+      const migrationsFolder = path.join(folder, "drizzle");
+      const script = (
+        opened: string,
+      ) => `import { openStore } from ${JSON.stringify(path.resolve("src/database/open.ts"))};
       import { openReadOnly } from ${JSON.stringify(path.resolve("src/database/connection.ts"))};
       const store = ${opened};
       console.log(JSON.stringify(store.db.prepare("SELECT order_id FROM orders").pluck().all()));
       store.close();`;
-    const run = (text: string) =>
-      spawnSync(process.execPath, ["--input-type=module", "-e", text], { uid: 65534, gid: 65534, encoding: "utf8" });
-    const reading = `openReadOnly(${JSON.stringify(file)}, ${JSON.stringify(migrationsFolder)})`;
-    expect(run(script(reading))).toMatchObject({ stdout: '["a"]\n', stderr: "" });
-    expect(
-      run(script(`openStore(${JSON.stringify({ path: file, migrationsFolder, mode: "daemon" })})`)).stderr,
-    ).toMatch(/may not be written .*mode 0755, owner 0:0; .* 65534/);
-  });
+      const run = (text: string) =>
+        spawnSync(process.execPath, ["--input-type=module", "-e", text], { uid: 65534, gid: 65534, encoding: "utf8" });
+      const reading = `openReadOnly(${JSON.stringify(file)}, ${JSON.stringify(migrationsFolder)})`;
+      expect(run(script(reading))).toMatchObject({ stdout: '["a"]\n', stderr: "" });
+      expect(
+        run(script(`openStore(${JSON.stringify({ path: file, migrationsFolder, mode: "daemon" })})`)).stderr,
+      ).toMatch(/may not be written .*mode 0755, owner 0:0; .* 65534/);
+    },
+  );
 });
 
 describe("writing", () => {

@@ -12,7 +12,7 @@ import { startShop } from "../support/shop.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge } from "../support/web.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const statements = statementsOf(loadMigrations(MIGRATIONS_FOLDER));
 
@@ -66,7 +66,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(namesMadeBy(statements)).toEqual(expect.arrayContaining(own.map(({ name }) => name)));
   });
 
-  it.each(["UTF-8", "UTF-16"])("stand as they are to stand in a new database in %s", (encoding) => {
+  itWhole.each(["UTF-8", "UTF-16"])("stand as they are to stand in a new database in %s", (encoding) => {
     const file = path.join(tempFolder("own"), "bridge.db");
     const erp = new Database(file);
     erp.exec(`PRAGMA encoding = '${encoding}'; CREATE TABLE erp_own (name TEXT)`);
@@ -76,7 +76,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(inspectOwn(store.db, own)).toEqual({ changed: [], lacking: [] });
   });
 
-  it("are made again once erp_orders was made anew, and what the ERP did meanwhile counts", async () => {
+  itWhole("are made again once erp_orders was made anew, and what the ERP did meanwhile counts", async () => {
     const t = await startTestBridge();
     const before = standing(t);
     const [taken, marked, open, aside] = createOrders(t, 4);
@@ -129,7 +129,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(t.posts()).toEqual([]);
   });
 
-  it.each(["erp_orders", "status_requests"])("are made again once the old %s was renamed first", async (table) => {
+  itWhole.each(["erp_orders", "status_requests"])("are made again once the old %s was renamed first", async (table) => {
     const t = await startTestBridge({ settings: { orders: { extra: { phone: "$.phone" } } } });
     await t.run("stocks");
     const before = standing(t);
@@ -144,7 +144,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     for (const view of viewsOf(db)) expect(() => db.prepare(`SELECT * FROM ${view}`).all()).not.toThrow();
   });
 
-  it.each(["orders_pending", "orders_blocked", "order_events", "sync_status", "stock_sent", "orders_wide"])(
+  itWhole.each(["orders_pending", "orders_blocked", "order_events", "sync_status", "stock_sent", "orders_wide"])(
     "take the name %s back from a view of the ERP's",
     async (view) => {
       const t = await startTestBridge({ settings: { orders: { extra: { phone: "$.phone" } } } });
@@ -196,7 +196,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(inspectOwn(store.db, own)).toEqual({ changed: [], lacking: [] });
   });
 
-  itSome(1)([
+  itWhole.each([
     ["DROP VIEW orders_pending; CREATE TABLE orders_pending (a)", "orders_pending"],
     ["DROP VIEW sync_status; CREATE TABLE sync_status (a)", "sync_status"],
     ["DROP VIEW stock_sent; CREATE TABLE stock_sent (a)", "stock_sent"],
@@ -241,7 +241,7 @@ describe("the bridge's own triggers, indexes and views", () => {
     expect(await t.run("orders")).toMatchObject({ error: null });
   });
 
-  it("are made again once a table has again what it lacked, and the queue is worked out anew", async () => {
+  itWhole("are made again once a table has again what it lacked, and the queue is worked out anew", async () => {
     const t = await startTestBridge();
     const before = standing(t);
     const [taken] = createOrders(t, 2);

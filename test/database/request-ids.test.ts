@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ORDER = "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde";
 const INSERT = "INSERT INTO status_requests (id, order_id, status) VALUES (?, ?, 'packed')";
@@ -40,7 +41,7 @@ it("an id that leaves no number for later requests is refused with words, and ot
   store.close();
 });
 
-it.each([
+itWhole.each([
   ["that is there", false, [5n, LARGEST - 100_000_000_000_000_000n]],
   ["of a row that is gone", true, [5n]],
 ])("an id %s and left no number is brought down, and later requests are taken", (_, isDeleted, expected) => {

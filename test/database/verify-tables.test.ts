@@ -7,7 +7,7 @@ import { verifyTables } from "../../src/database/verify-tables.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, liveADay, type Scene, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** What an ERP whose `lower` and NOCASE know Cyrillic keeps in the file; for it every row and index is right. */
 const ERP_OBJECTS: Record<string, { sql: string; complaint: string }> = {
@@ -80,9 +80,12 @@ function damage(file: string, name: string, bytes: Buffer, at: number): void {
 }
 
 describe("verifying", () => {
-  it.each(Object.entries(ERP_OBJECTS))("names %s of the ERP's and takes it for no damage", (_, { sql, complaint }) => {
-    expect(verify(fileWith(sql))).toEqual({ ...SOUND, erpComplaints: [complaint] });
-  });
+  itSome(4)(Object.entries(ERP_OBJECTS))(
+    "names %s of the ERP's and takes it for no damage",
+    (_, { sql, complaint }) => {
+      expect(verify(fileWith(sql))).toEqual({ ...SOUND, erpComplaints: [complaint] });
+    },
+  );
 
   it("finds damage of the bridge's own tables behind any number of complaints, and in any check", () => {
     const file = fileWith(

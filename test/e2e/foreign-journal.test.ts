@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { addOrders, backUpTo, confirmed, startDaemon, stored } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";
-import { itWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 /** A hot journal, as a killed program leaves one: page 1 and others as they were before. */
 function writeHotJournal(shop: Shop): void {
@@ -21,7 +21,7 @@ function writeHotJournal(shop: Shop): void {
 
 const setAside = (shop: Shop) => readdirSync(shop.folder).filter((name) => /^bridge\.db\.foreign-journal-/.test(name));
 
-describe("a file DATABASE-journal beside the database", PATIENT, () => {
+inWhole("database/foreign-journal").describe("a file DATABASE-journal beside the database", PATIENT, () => {
   it("is named while the daemon runs, and nothing is confirmed until it is gone", async () => {
     const { shop, program } = await startDaemon();
     writeHotJournal(shop);

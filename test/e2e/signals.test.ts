@@ -127,7 +127,7 @@ async function startBehind(script: string): Promise<Shop> {
   return await startShop({ env: { NODE_OPTIONS: `--import=${file}` } });
 }
 
-describe("SIGHUP while the daemon starts", PATIENT, () => {
+whole.describe("SIGHUP while the daemon starts", PATIENT, () => {
   it("ends nothing before the program itself is read", async () => {
     const shop = await startBehind(
       `import { registerHooks } from "node:module";
@@ -163,7 +163,7 @@ describe("SIGHUP while the daemon starts", PATIENT, () => {
   });
 });
 
-describe("SIGUSR1", PATIENT, () => {
+whole.describe("SIGUSR1", PATIENT, () => {
   it("opens no debugger: nothing listens, and the daemon goes on", async () => {
     const shop = await startShop();
     const daemon = shop.start("run");

@@ -1,12 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const SERVICE_NOW_MS = Date.UTC(2026, 5, 1, 12);
 
 describe("a local clock that is years off", () => {
-  it.each([-10, 10])("by %i years changes no request and loses no change", async (years) => {
+  itSome(1)([-10, 10])("by %i years changes no request and loses no change", async (years) => {
     let serviceMs = SERVICE_NOW_MS;
     const t = await startTestBridge({ sandbox: { now: () => serviceMs } });
     t.clock.jump(years * YEAR_MS);

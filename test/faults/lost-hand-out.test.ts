@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import { itSome } from "../support/whole.ts";
 
 describe("an answer that is lost after its batch was handed out, by a service that goes on to the following one", () => {
-  it.each([
+  itSome(1)([
     ["its id", {}, {}],
     [
       "its orders",

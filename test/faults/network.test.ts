@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { RequestKind } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -75,7 +75,7 @@ async function expectConverged(t: TestBridge, quantity: number): Promise<void> {
 }
 
 describe("a line to the service that fails in every request, before or after the effect", PATIENT, () => {
-  it.each(some(FAULTS, 3))(
+  itSome(1)(some(FAULTS, 3))(
     "loses nothing, is named, and everything converges after it: $kind $of $bytes",
     async (action) => {
       const t = await startTestBridge({ settings: QUICK });

@@ -19,7 +19,7 @@ function attention(t: TestBridge): string[] {
 }
 
 describe("the ERP's silence", () => {
-  it("is worth attention once a table was not written for as long as the configuration says", async () => {
+  itWhole("is worth attention once a table was not written for as long as the configuration says", async () => {
     const t = await startTestBridge({ settings: { erp: { write_within: { stocks: "26h" } } } });
     t.bridge.store.db.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 1)");
     await t.run("stocks");
@@ -41,7 +41,7 @@ describe("the ERP's silence", () => {
     expect(attention(t)).toEqual([]);
   });
 
-  it("shows in sync_status, with the age of what the site shows", async () => {
+  itWhole("shows in sync_status, with the age of what the site shows", async () => {
     const t = await startTestBridge();
     t.bridge.store.db.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 1)");
     await t.run("stocks");
@@ -95,7 +95,7 @@ describe("a write of equal values", () => {
     },
   );
 
-  it("costs one row of the bridge's for any number of rows, and one transaction in fifteen seconds", async () => {
+  itWhole("costs one row of the bridge's for any number of rows, and one transaction in fifteen seconds", async () => {
     const t = await startTestBridge({ settings: WATCHED });
     const { db } = t.bridge.store;
     const touchedAt = () => t.rows("SELECT touched_at FROM feeds WHERE name = 'stocks'");
@@ -118,7 +118,7 @@ describe("a write of equal values", () => {
     expect(touchedAt()).not.toEqual(noted);
   });
 
-  it("is noted once the triggers of an earlier version were replaced", async () => {
+  itWhole("is noted once the triggers of an earlier version were replaced", async () => {
     const t = await startTestBridge({ settings: WATCHED });
     await t.run("stocks");
     t.bridge.store.db.exec(`${UPSERT}; DROP TRIGGER erp_bridge_stocks_write`);
@@ -129,7 +129,7 @@ describe("a write of equal values", () => {
     expect(attention(t)).toEqual([]);
   });
 
-  itSome(2)(["delete", "wal"])("is a write of a file of its own, in journal mode %s", async (mode) => {
+  itWhole.each(["delete", "wal"])("is a write of a file of its own, in journal mode %s", async (mode) => {
     const file = path.join(tempFolder("erp"), "erp.db");
     const erp = new Database(file);
     onTestFinished(() => void erp.close());
@@ -156,7 +156,7 @@ describe("a write of equal values", () => {
     expect(attention(t)).toHaveLength(1);
   });
 
-  it("is not seen through a view, of which no silence is reported", async () => {
+  itWhole("is not seen through a view, of which no silence is reported", async () => {
     const sku = "SELECT sku, '' AS warehouse, quantity, 0 AS reserved FROM mine";
     const stocks = { table: "seen" };
     const t = await startTestBridge({ settings: { ...WATCHED, imports: { stocks } } });

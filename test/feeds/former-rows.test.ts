@@ -230,7 +230,7 @@ describe("an article that its row names no longer", () => {
     expect(test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'")).toEqual([{ live: 0 }]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["it has no number", "NULL"],
     ["its number is none", "'1,5'"],
   ])("goes away where the ERP writes another one into the row, which cannot be sent: %s", async (_what, quantity) => {
@@ -281,7 +281,7 @@ describe("an article that its row names no longer", () => {
     expect(former(test)).toEqual([]);
   });
 
-  it("stays on sale where other rows name it, also more than one", async () => {
+  itWhole("stays on sale where other rows name it, also more than one", async () => {
     const test = await startGoods();
     test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 5), ('a', 5)");
     test.erp.exec("UPDATE goods SET article = 'y' WHERE id = 1");
@@ -296,7 +296,7 @@ describe("an article that its row names no longer", () => {
     expect([test.levels("a"), test.levels("b"), former(test)]).toEqual([[5, 6], [5, 6], []]);
   });
 
-  it("stays on sale where the ERP fills its table anew, and its rows have other ids", async () => {
+  itWhole("stays on sale where the ERP fills its table anew, and its rows have other ids", async () => {
     const test = await startGoods();
     test.erp.exec("DELETE FROM goods");
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (11, 'a', 5), (12, 'b', 6)");
@@ -309,7 +309,7 @@ describe("an article that its row names no longer", () => {
     expect([test.level("a"), test.level("b")]).toEqual([0, 6]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["is deleted", "DELETE FROM goods WHERE id > 3"],
     ["names another article", "UPDATE goods SET article = 'd' || id WHERE id > 3"],
   ])("shows what its own row says where another one named it and %s", async (_how, sql) => {
@@ -334,7 +334,7 @@ describe("an article that its row names no longer", () => {
     expect([test.requests(), test.rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["sent before", 6],
     ["never sent", undefined],
   ])(
@@ -369,20 +369,23 @@ describe("an article that its row names no longer", () => {
     expect(counted).toEqual(live);
   });
 
-  it("shows what its own row says where two others named it and now name something else, of which one was sent later", async () => {
-    const test = await startGoods();
-    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 9)");
-    await test.minute();
-    test.erp.exec("UPDATE goods SET quantity = 0 WHERE id = 1");
-    await test.minute();
-    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
-    await test.minute();
-    test.erp.exec("UPDATE goods SET article = 'd' || id WHERE id > 3");
-    await test.minutes(15);
-    expect(test.levels("a")).toEqual([5, 9, 0, 7, 0]);
-  });
+  itWhole(
+    "shows what its own row says where two others named it and now name something else, of which one was sent later",
+    async () => {
+      const test = await startGoods();
+      test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'a', 9)");
+      await test.minute();
+      test.erp.exec("UPDATE goods SET quantity = 0 WHERE id = 1");
+      await test.minute();
+      test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
+      await test.minute();
+      test.erp.exec("UPDATE goods SET article = 'd' || id WHERE id > 3");
+      await test.minutes(15);
+      expect(test.levels("a")).toEqual([5, 9, 0, 7, 0]);
+    },
+  );
 
-  itSome(1)([
+  itWhole.each([
     ["an approval", true],
     ["the next full comparison", false],
   ])(
@@ -408,22 +411,25 @@ describe("an article that its row names no longer", () => {
     },
   );
 
-  it("stays on sale where another row names it and the deleted one, given to others meanwhile, was in a request of unknown outcome", async () => {
-    const test = await startGoods({ chunk: 1 });
-    const fault = hold(test);
-    reload(test, { b: 2 });
-    await test.minute();
-    expect(test.rows("SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL")).toEqual([{ k0: "11" }]);
-    // Another row is tried first.
-    test.erp.exec("UPDATE goods SET article = 'c'; INSERT INTO goods (id, article, quantity) VALUES (10, 'z', 0)");
-    await test.minute();
-    reload(test, { z: 0, b: 1 });
-    test.sandbox.faults.remove(fault);
-    test.bridge.store.write(() => test.bridge.store.prepare("DELETE FROM holds").run());
-    await test.minutes(45);
-    expect(["a", "b", "c"].map((sku) => test.level(sku))).toEqual([0, 1, 0]);
-    expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
-  });
+  itWhole(
+    "stays on sale where another row names it and the deleted one, given to others meanwhile, was in a request of unknown outcome",
+    async () => {
+      const test = await startGoods({ chunk: 1 });
+      const fault = hold(test);
+      reload(test, { b: 2 });
+      await test.minute();
+      expect(test.rows("SELECT k0 FROM feed_outbox WHERE doubt_record IS NOT NULL")).toEqual([{ k0: "11" }]);
+      // Another row is tried first.
+      test.erp.exec("UPDATE goods SET article = 'c'; INSERT INTO goods (id, article, quantity) VALUES (10, 'z', 0)");
+      await test.minute();
+      reload(test, { z: 0, b: 1 });
+      test.sandbox.faults.remove(fault);
+      test.bridge.store.write(() => test.bridge.store.prepare("DELETE FROM holds").run());
+      await test.minutes(45);
+      expect(["a", "b", "c"].map((sku) => test.level(sku))).toEqual([0, 1, 0]);
+      expect(test.rows("SELECT id FROM feed_outbox")).toEqual([]);
+    },
+  );
 
   itWhole("stays on sale where another row names it while the deletion of its own is in quarantine", async () => {
     const test = await startGoods();
@@ -448,7 +454,7 @@ describe("an article that its row names no longer", () => {
     expect([test.rows("SELECT id FROM feed_outbox"), held()]).toEqual([[], []]);
   });
 
-  it("stays on sale where a row that cannot be read names it while the guard holds its own", async () => {
+  itWhole("stays on sale where a row that cannot be read names it while the guard holds its own", async () => {
     const test = await startGoods({ guard: { percent: 30, from: 2 } });
     test.erp.exec("DELETE FROM goods WHERE id < 4");
     await test.minutes(15);
@@ -488,7 +494,7 @@ describe("an article that its row names no longer", () => {
     });
   });
 
-  itSome(1)([
+  itWhole.each([
     ["on_delete: ignore", { on_delete: "ignore" }],
     ["zeros", {}],
   ])(
@@ -510,21 +516,24 @@ describe("an article that its row names no longer", () => {
     },
   );
 
-  it("shows what its own row says where another one named it and takes the place of a row that goes, with on_delete: ignore", async () => {
-    const test = await startGoods({ on_delete: "ignore", delete_after: "0s" });
-    test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
-    await test.minute();
-    test.erp.exec("UPDATE goods SET quantity = 6 WHERE article = 'b'");
-    await test.minute();
-    test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
-    test.erp.exec("UPDATE goods SET article = 'b', quantity = 8 WHERE id = 9");
-    await test.run("stocks");
-    test.erp.exec("DELETE FROM goods WHERE id = 2");
-    await test.minutes(30);
-    expect([test.level("a"), test.level("b"), former(test)]).toEqual([5, 8, []]);
-  });
+  itWhole(
+    "shows what its own row says where another one named it and takes the place of a row that goes, with on_delete: ignore",
+    async () => {
+      const test = await startGoods({ on_delete: "ignore", delete_after: "0s" });
+      test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
+      await test.minute();
+      test.erp.exec("UPDATE goods SET quantity = 6 WHERE article = 'b'");
+      await test.minute();
+      test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+      test.erp.exec("UPDATE goods SET article = 'b', quantity = 8 WHERE id = 9");
+      await test.run("stocks");
+      test.erp.exec("DELETE FROM goods WHERE id = 2");
+      await test.minutes(30);
+      expect([test.level("a"), test.level("b"), former(test)]).toEqual([5, 8, []]);
+    },
+  );
 
-  it("sends nothing more of a row that was sent after the one that goes", async () => {
+  itWhole("sends nothing more of a row that was sent after the one that goes", async () => {
     const test = await startGoods();
     test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (9, 'a', 7)");
     await test.minute();
@@ -533,7 +542,7 @@ describe("an article that its row names no longer", () => {
     expect(test.levels("a")).toEqual([5, 7]);
   });
 
-  it("is counted by the guard where the row that stays takes it off sale", async () => {
+  itWhole("is counted by the guard where the row that stays takes it off sale", async () => {
     const test = await startGoods();
     test.erp.exec("UPDATE goods SET quantity = 0");
     await test.minute();
@@ -548,7 +557,7 @@ describe("an article that its row names no longer", () => {
     ]);
   });
 
-  it("sends nothing of a deleted row at zero that no other one names", async () => {
+  itWhole("sends nothing of a deleted row at zero that no other one names", async () => {
     const test = await startGoods();
     test.erp.exec("UPDATE goods SET quantity = 0 WHERE article = 'a'");
     await test.minute();
@@ -557,7 +566,7 @@ describe("an article that its row names no longer", () => {
     expect([test.levels("a"), test.rows("SELECT id FROM feed_outbox")]).toEqual([[5, 0], []]);
   });
 
-  it("goes away each time where its row is given several one after the other", async () => {
+  itWhole("goes away each time where its row is given several one after the other", async () => {
     const test = await startGoods();
     for (const article of ["x", "y", "z"]) {
       test.erp.exec(`UPDATE goods SET article = '${article}' WHERE id = 1`);
@@ -574,7 +583,7 @@ describe("an article that its row names no longer", () => {
     expect([test.holds(), test.level("a"), test.level("a2")]).toEqual([[{ area: "stocks", reason: "guard" }], 5, 5]);
   });
 
-  it("is not told by a name that is a value: another title of the same article sends nothing away", async () => {
+  itWhole("is not told by a name that is a value: another title of the same article sends nothing away", async () => {
     const test = await startFeeds({ settings: { imports: { catalog: { path: "/api/v1/import/catalog" } } } });
     test.erp.exec("CREATE TABLE wares (id INTEGER PRIMARY KEY, article, title, active DEFAULT 1)");
     test.erp.exec("INSERT INTO wares (article, title) VALUES ('a', 'A')");
@@ -587,16 +596,19 @@ describe("an article that its row names no longer", () => {
     expect(test.site("catalog")["a"]).toMatchObject({ name: "B", active: true });
   });
 
-  it("is told of another one by the record where the former column means something else in the new table", async () => {
-    const test = await startGoods({ record: { sku: "A{id}", quantity: "{available}" } });
-    test.erp.exec(`CREATE TABLE wares (id, code, quantity, reserved DEFAULT 0);
+  itWhole(
+    "is told of another one by the record where the former column means something else in the new table",
+    async () => {
+      const test = await startGoods({ record: { sku: "A{id}", quantity: "{available}" } });
+      test.erp.exec(`CREATE TABLE wares (id, code, quantity, reserved DEFAULT 0);
       INSERT INTO wares (id, code, quantity) VALUES (1, 'z', 9), (2, 'A2', 4)`);
-    const record = { sku: "{code}", quantity: "{available}" };
-    await test.restart({ imports: { stocks: { delete_after: "10m", table: "wares", key: ["code"], record } } });
-    await test.minutes(15);
-    expect(["A1", "A2", "A3", "z"].map((sku) => test.level(sku))).toEqual([0, 4, 0, 9]);
-    expect([test.levels("A2"), former(test), conditions(test)]).toEqual([[5, 4], [], []]);
-  });
+      const record = { sku: "{code}", quantity: "{available}" };
+      await test.restart({ imports: { stocks: { delete_after: "10m", table: "wares", key: ["code"], record } } });
+      await test.minutes(15);
+      expect(["A1", "A2", "A3", "z"].map((sku) => test.level(sku))).toEqual([0, 4, 0, 9]);
+      expect([test.levels("A2"), former(test), conditions(test)]).toEqual([[5, 4], [], []]);
+    },
+  );
 
   const liveCounts = (test: PushedFeeds) => [
     test.rows("SELECT live_count AS live FROM feeds WHERE name = 'stocks'"),
@@ -687,7 +699,7 @@ describe("an article that its row names no longer", () => {
       expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
     });
 
-    itSome(1)([
+    itWhole.each([
       ["zeros", {}],
       ["on_delete: ignore", { on_delete: "ignore" }],
     ])(

@@ -15,7 +15,7 @@ describe("a 200 that accepts", () => {
     expect(rows("SELECT accepted_by FROM feeds WHERE name = 'stocks'")).toEqual([{ accepted_by: "status" }]);
   });
 
-  it("says that it reports records where the configuration says where", async () => {
+  itWhole("says that it reports records where the configuration says where", async () => {
     const { erp, run, rows } = await startFeeds({ settings: RESULT });
     fillStock(erp, 3);
     await run("stocks");
@@ -40,7 +40,7 @@ describe("a 200 with errors of single records", () => {
     ]);
   });
 
-  itSome(2)([
+  itWhole.each([
     ["as an object of reasons by key", '{"errors":{"S-2":"locked"}}'],
     ["as a number, which names none", '{"errors":1}'],
     ["as a text", '{"errors":"S-2"}'],
@@ -60,7 +60,7 @@ describe("a 200 with errors of single records", () => {
     expect(level("S-2")).toBeUndefined();
   });
 
-  itSome(1)([{}, { scope: "whole" }])(
+  itWhole.each([{}, { scope: "whole" }])(
     "sends the others again where an error stands beside those: %j",
     async (stocks) => {
       const settings = { imports: { stocks: { ...RESULT.imports.stocks, ...stocks } } };
@@ -96,7 +96,7 @@ describe("a 200 with errors of single records", () => {
     expect(quarantined().map(({ reference }) => reference)).toEqual(["S-7"]);
   });
 
-  it("is split where a name stands for two of the records sent", async () => {
+  itWhole("is split where a name stands for two of the records sent", async () => {
     const { erp, run, site, quarantined, sandbox } = await startFeeds({ settings: RESULT });
     erp.exec("INSERT INTO stock (sku, warehouse, quantity) VALUES ('A', 'west', 1), ('A', 'east', 2), ('B', '', 3)");
     await run("stocks");
@@ -111,7 +111,7 @@ describe("a 200 with errors of single records", () => {
     expect(site()).toMatchObject({ "A west": { quantity: 11 }, "A east": { quantity: 12 }, B: { quantity: 13 } });
   });
 
-  it("leaves in doubt what it may have taken: a value set back is sent again", async () => {
+  itWhole("leaves in doubt what it may have taken: a value set back is sent again", async () => {
     const { erp, run, level, sandbox, clock } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5), ('BAD', 5)");
     await run("stocks");
@@ -158,7 +158,7 @@ describe("a 200 that tells of a failure", () => {
     ]);
   });
 
-  it("success: false for one of several quarantines that one", async () => {
+  itWhole("success: false for one of several quarantines that one", async () => {
     const { erp, run, level, quarantined, sandbox } = await startFeeds();
     fillStock(erp, 8);
     await run("stocks");

@@ -78,7 +78,7 @@ describe("the nightly comparison", () => {
     expect(requests().flatMap(({ records }) => records)).toHaveLength(2);
   });
 
-  it("finds what a program wrote that dropped the triggers and made them again", async () => {
+  itWhole("finds what a program wrote that dropped the triggers and made them again", async () => {
     const { erp, run, compare, level } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");
@@ -94,7 +94,7 @@ describe("the nightly comparison", () => {
     expect(level("S-1")).toBe(4);
   });
 
-  it("is not waited for where the triggers are still missing: the next pass compares", async () => {
+  itWhole("is not waited for where the triggers are still missing: the next pass compares", async () => {
     const { erp, run, level } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");

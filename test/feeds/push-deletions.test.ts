@@ -5,7 +5,7 @@ import { itWhole } from "../support/whole.ts";
 const MINUTE_MS = 60_000;
 
 describe("a deleted row", () => {
-  it("is sent as on_delete says, no sooner than delete_after", async () => {
+  itWhole("is sent as on_delete says, no sooner than delete_after", async () => {
     const { erp, run, clock, level, requests } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");
@@ -33,7 +33,7 @@ describe("a deleted row", () => {
     expect(requests()).toEqual([]);
   });
 
-  it("is not deleted on the site where its key comes back sooner", async () => {
+  itWhole("is not deleted on the site where its key comes back sooner", async () => {
     const { erp, run, minute, requests, minutes } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");
@@ -59,7 +59,7 @@ describe("a deleted row", () => {
     expect(requests()).toEqual([]);
   });
 
-  it("that comes back later is sent", async () => {
+  itWhole("that comes back later is sent", async () => {
     const { erp, run, minutes, levels } = await startFeeds();
     fillStock(erp, 1);
     await run("stocks");
@@ -70,7 +70,7 @@ describe("a deleted row", () => {
     expect(levels("S-1")).toEqual([10, 0, 10]);
   });
 
-  it("that was never sent is forgotten", async () => {
+  itWhole("that was never sent is forgotten", async () => {
     const { erp, run, minutes, requests, rows } = await startFeeds();
     const hold = "INSERT INTO holds (area, reason, since, next_probe_at) VALUES ('stocks', 'refused', ?, ?)";
     erp.prepare(hold).run("2026-03-01T00:00:00Z", "2100-01-01T00:00:00Z");
@@ -84,7 +84,7 @@ describe("a deleted row", () => {
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
   });
 
-  it("that may have been taken, its answer lost, is deleted on the site", async () => {
+  itWhole("that may have been taken, its answer lost, is deleted on the site", async () => {
     const { erp, run, minutes, level, sandbox } = await startFeeds();
     sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
     fillStock(erp, 1);
@@ -95,7 +95,7 @@ describe("a deleted row", () => {
     expect(level("S-1")).toBe(0);
   });
 
-  it("is left alone on the site where on_delete is ignore", async () => {
+  itWhole("is left alone on the site where on_delete is ignore", async () => {
     const { erp, run, minutes, requests, level } = await startFeeds({
       settings: { imports: { stocks: { on_delete: "ignore" } } },
     });
@@ -112,7 +112,7 @@ describe("a deleted row", () => {
     await expect(startFeeds({ settings })).rejects.toThrow(/on_delete\.note.*names a column of a row that is gone/s);
   });
 
-  it("keeps the rest of its last record", async () => {
+  itWhole("keeps the rest of its last record", async () => {
     const settings = {
       imports: {
         catalog: {

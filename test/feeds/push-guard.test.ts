@@ -32,7 +32,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([30, []]);
   });
 
-  it("holds those rows only, where they are too many at once", async () => {
+  itWhole("holds those rows only, where they are too many at once", async () => {
     const { erp, run, zero, zeros, holds, level, rows } = await startFilled();
     zero(1, 31);
     erp.exec("UPDATE stock SET quantity = 5 WHERE sku = 'S-90'");
@@ -54,7 +54,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([25, GUARDED]);
   });
 
-  it("forgets what went to zero before its window", async () => {
+  itWhole("forgets what went to zero before its window", async () => {
     const { run, zero, zeros, holds, clock } = await startFilled();
     zero(1, 25);
     await run("stocks");
@@ -76,14 +76,14 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([25, GUARDED]);
   });
 
-  it("never holds fewer rows than from", async () => {
+  itWhole("never holds fewer rows than from", async () => {
     const { run, zero, zeros } = await startFilled({ imports: { stocks: { guard: { percent: 1, from: 20 } } } });
     zero(1, 19);
     await run("stocks");
     expect(zeros()).toBe(19);
   });
 
-  it("lets the rows go that a person approved, and counts later ones anew", async () => {
+  itWhole("lets the rows go that a person approved, and counts later ones anew", async () => {
     const { run, zero, zeros, holds, bridge } = await startFilled();
     zero(1, 60);
     await run("stocks");
@@ -95,7 +95,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([60, GUARDED]);
   });
 
-  it("asks again for a row that goes away after its zero was approved but not yet sent", async () => {
+  itWhole("asks again for a row that goes away after its zero was approved but not yet sent", async () => {
     const { run, zero, zeros, bridge, sandbox, rows, clock } = await startFilled();
     zero(1, 60);
     await run("stocks");
@@ -111,7 +111,7 @@ describe("the guard", () => {
     expect(rows("SELECT count(*) AS n FROM stock_sent WHERE state = 'guarded'")).toEqual([{ n: 40 }]);
   });
 
-  it("ends by itself when the ERP puts the rows back", async () => {
+  itWhole("ends by itself when the ERP puts the rows back", async () => {
     const { erp, run, zero, zeros, holds, requests } = await startFilled();
     zero(1, 60);
     await run("stocks");
@@ -120,7 +120,7 @@ describe("the guard", () => {
     expect([zeros(), holds(), requests()]).toEqual([0, [], []]);
   });
 
-  it("stays up where somebody lifts its hold without approving", async () => {
+  itWhole("stays up where somebody lifts its hold without approving", async () => {
     const { run, zero, zeros, holds, bridge } = await startFilled();
     zero(1, 60);
     await run("stocks");
@@ -129,7 +129,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([0, GUARDED]);
   });
 
-  it("holds rows whose last request had an unknown outcome too", async () => {
+  itWhole("holds rows whose last request had an unknown outcome too", async () => {
     const { erp, run, zero, zeros, holds, sandbox, clock } = await startFilled();
     erp.exec("UPDATE stock SET quantity = 7");
     sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
@@ -140,7 +140,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([0, GUARDED]);
   });
 
-  it("holds rows that may be on the site because an answer was lost at the very first push", async () => {
+  itWhole("holds rows that may be on the site because an answer was lost at the very first push", async () => {
     const { erp, run, minutes, zeros, holds, sandbox } = await startFeeds().then((test) =>
       Object.assign(test, {
         zeros: () =>
@@ -167,7 +167,7 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([100, []]);
   });
 
-  it("lets an approval cover the rows that it showed, not those still inside delete_after", async () => {
+  itWhole("lets an approval cover the rows that it showed, not those still inside delete_after", async () => {
     const { erp, run, minute, zero, zeros, bridge, rows, minutes } = await startFilled();
     zero(1, 31);
     erp.exec("DELETE FROM stock WHERE CAST(substr(sku, 3) AS INTEGER) > 31");
@@ -182,7 +182,7 @@ describe("the guard", () => {
     expect(zeros()).toBe(100);
   });
 
-  it("counts a row anew that was let through, refused, and is tried again", async () => {
+  itWhole("counts a row anew that was let through, refused, and is tried again", async () => {
     const { run, minute, zero, zeros, bridge, sandbox, rows, minutes } = await startFilled();
     zero(1, 40);
     await run("stocks");

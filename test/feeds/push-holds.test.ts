@@ -135,7 +135,7 @@ describe("feeds beside one another", () => {
     expect(Object.keys(site("prices"))).toEqual(["A"]);
   });
 
-  it("let prices go where stock was switched off with rows left", async () => {
+  itWhole("let prices go where stock was switched off with rows left", async () => {
     const { erp, run, site, sandbox, restart } = await startFeeds({ settings: ALL_FEEDS, arm: ["stocks", "prices"] });
     sandbox.faults.add({ match: { feed: "stocks" }, do: { kind: "status", status: 500 } });
     fillStock(erp, 3);
@@ -192,7 +192,7 @@ describe("a path that the service does not know", () => {
 describe("a hold of imports with nothing left to send", () => {
   const ignoring = { imports: { stocks: { on_delete: "ignore" } } } as const;
 
-  it.each([
+  itSome(1)([
     ["refused credentials", { refuse: ["import"] }, { refuse: [] }, "credentials"],
     ["an unpaid subscription", { paid: false }, { paid: true }, "payment"],
   ] as const)("ends where a probe would be due: %s", async (_, ill, well, reason) => {
@@ -211,7 +211,7 @@ describe("a hold of imports with nothing left to send", () => {
     expect([holds(), requests()]).toEqual([[], []]);
   });
 
-  it("stands while another feed has something to send", async () => {
+  itWhole("stands while another feed has something to send", async () => {
     const { erp, run, minute, holds, clock, sandbox } = await startFeeds({
       settings: { imports: { ...ALL_FEEDS.imports, ...ignoring.imports } },
       arm: ["stocks", "prices"],

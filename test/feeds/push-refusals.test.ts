@@ -67,7 +67,7 @@ describe("a service that takes no more than so much at once", () => {
 });
 
 describe("one bad record of a thousand", () => {
-  it("is found in about 2·log2(n) requests and quarantined by name; the rest is delivered", async () => {
+  itWhole("is found in about 2·log2(n) requests and quarantined by name; the rest is delivered", async () => {
     const { erp, run, requests, site, quarantined, sandbox } = await startFeeds({ settings: BIG_CHUNK });
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('FIRST', 1)");
     await run("stocks");

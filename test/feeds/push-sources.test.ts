@@ -78,7 +78,7 @@ describe("a feed whose rows are those of a view", () => {
     },
   );
 
-  it("takes no triggers and notes nothing of what the ERP writes", async () => {
+  itWhole("takes no triggers and notes nothing of what the ERP writes", async () => {
     const { erp, minute, rows } = await startFeeds({ settings, arm: [] });
     erp.exec(view);
     fillStock(erp, 3);
@@ -90,7 +90,7 @@ describe("a feed whose rows are those of a view", () => {
     expect(rows("SELECT * FROM feed_dirty")).toEqual([]);
   });
 
-  it("repeats nothing and writes nothing but its runs while nothing changes", async () => {
+  itWhole("repeats nothing and writes nothing but its runs while nothing changes", async () => {
     const test = await startFeeds({ settings, arm: [] });
     test.erp.exec(view);
     fillStock(test.erp, 20);
@@ -102,7 +102,7 @@ describe("a feed whose rows are those of a view", () => {
     expect([test.requests(), bookkeeping(test)]).toEqual([[], before]);
   });
 
-  it("deletes by policy what the view no longer shows, after delete_after and under the guard", async () => {
+  itWhole("deletes by policy what the view no longer shows, after delete_after and under the guard", async () => {
     const { erp, minute, level, clock, holds, run } = await startFeeds({ settings, arm: [] });
     erp.exec(view);
     fillStock(erp, 40);
@@ -144,19 +144,22 @@ describe("a feed whose rows are those of a view", () => {
     expect(rows("SELECT * FROM feed_dirty")).toEqual([]);
   });
 
-  it("shows in quarantine what a row that cannot be sent holds now, and writes nothing while it is as it was", async () => {
-    const { erp, minute, rows } = await startFeeds({ settings, arm: [] });
-    erp.exec("CREATE TABLE raw (sku, warehouse, quantity, reserved); INSERT INTO raw VALUES ('A', '', 'many', 0)");
-    erp.exec("CREATE VIEW for_sale AS SELECT * FROM raw");
-    await minute();
-    const held = () => rows<{ payload: string }>("SELECT * FROM quarantine WHERE state = 'held'");
-    const before = [held(), rows("SELECT touched_at FROM feeds")];
-    await minute();
-    expect([held(), rows("SELECT touched_at FROM feeds")]).toEqual(before);
-    erp.exec("UPDATE raw SET quantity = 'few'");
-    await minute();
-    expect(held().map(({ payload }) => payload)).toEqual([expect.stringContaining("few")]);
-  });
+  itWhole(
+    "shows in quarantine what a row that cannot be sent holds now, and writes nothing while it is as it was",
+    async () => {
+      const { erp, minute, rows } = await startFeeds({ settings, arm: [] });
+      erp.exec("CREATE TABLE raw (sku, warehouse, quantity, reserved); INSERT INTO raw VALUES ('A', '', 'many', 0)");
+      erp.exec("CREATE VIEW for_sale AS SELECT * FROM raw");
+      await minute();
+      const held = () => rows<{ payload: string }>("SELECT * FROM quarantine WHERE state = 'held'");
+      const before = [held(), rows("SELECT touched_at FROM feeds")];
+      await minute();
+      expect([held(), rows("SELECT touched_at FROM feeds")]).toEqual(before);
+      erp.exec("UPDATE raw SET quantity = 'few'");
+      await minute();
+      expect(held().map(({ payload }) => payload)).toEqual([expect.stringContaining("few")]);
+    },
+  );
 
   itWhole("goes on as a tracked table when a table takes its place, and back", async () => {
     const { erp, minute, level, rows, requests } = await startFeeds({ settings, arm: [] });
@@ -201,16 +204,19 @@ describe("a feed whose rows are those of a view", () => {
 });
 
 describe("a feed whose rows are in another file", () => {
-  it("sends what is left of a key that stood twice, also where the program was started again meanwhile", async () => {
-    const { file, erp } = erpFile();
-    erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0), ('A', '', 2, 0)");
-    const { minute, restart, level } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
-    await minute();
-    await restart();
-    erp.exec("DELETE FROM goods WHERE quantity = 2");
-    await minute();
-    expect(level("A")).toBe(1);
-  });
+  itWhole(
+    "sends what is left of a key that stood twice, also where the program was started again meanwhile",
+    async () => {
+      const { file, erp } = erpFile();
+      erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0), ('A', '', 2, 0)");
+      const { minute, restart, level } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
+      await minute();
+      await restart();
+      erp.exec("DELETE FROM goods WHERE quantity = 2");
+      await minute();
+      expect(level("A")).toBe(1);
+    },
+  );
 
   itWhole("sends what a SELECT gives, exactly, and follows its changes without writing to the file", async () => {
     const { file, erp } = erpFile();
@@ -231,7 +237,7 @@ describe("a feed whose rows are in another file", () => {
     expect(erp.pragma("data_version", { simple: true })).toBe(before);
   });
 
-  it("reads a file in which no journal is kept beside it, and says that writers wait", async () => {
+  itWhole("reads a file in which no journal is kept beside it, and says that writers wait", async () => {
     const { file, erp } = erpFile("delete");
     erp.exec("INSERT INTO goods VALUES ('A', '', 1, 0)");
     const { minute, level, logs } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
@@ -284,7 +290,7 @@ describe("a feed whose rows are in another file", () => {
     expect([t.level("A"), t.holds()]).toEqual([1, []]);
   });
 
-  itSome(1)(["mkfifo", "mkdir"])("refuses what is no ordinary file (%s) without opening it", async (make) => {
+  itWhole.each(["mkfifo", "mkdir"])("refuses what is no ordinary file (%s) without opening it", async (make) => {
     const file = path.join(tempFolder("erp"), "erp.db");
     execFileSync(make, [file]);
     const { run, holds } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });

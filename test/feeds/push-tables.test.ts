@@ -24,7 +24,7 @@ describe("the feed's table", () => {
     expect([requests(), level("S-1")]).toEqual([[], 10]);
   });
 
-  it("dropped and made again with the same rows sends nothing and ends the hold", async () => {
+  itWhole("dropped and made again with the same rows sends nothing and ends the hold", async () => {
     const { erp, run, minute, holds, requests, minutes } = await startFeeds();
     fillStock(erp, 30);
     erp.exec("CREATE TABLE copy AS SELECT * FROM stock");
@@ -40,7 +40,7 @@ describe("the feed's table", () => {
     expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "S-4", warehouse: "", quantity: 11 }]);
   });
 
-  it("renamed and replaced by another is followed at its name, not at the old table", async () => {
+  itWhole("renamed and replaced by another is followed at its name, not at the old table", async () => {
     const { erp, run, minute, requests, level } = await startFeeds();
     fillStock(erp, 5);
     await run("stocks");
@@ -53,7 +53,7 @@ describe("the feed's table", () => {
     expect(level("S-2")).toBe(10);
   });
 
-  it("made again with integer keys yields the same text keys, and nothing is sent", async () => {
+  itWhole("made again with integer keys yields the same text keys, and nothing is sent", async () => {
     const { erp, run, minutes, requests } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('123', 4), ('456', 5)");
     await run("stocks");
@@ -72,7 +72,7 @@ describe("the feed's table", () => {
     expect(requests().flatMap(({ records }) => records)).toEqual([{ sku: "456", warehouse: "", quantity: 0 }]);
   });
 
-  itSome(1)(["1000000000000000001", "-1234567890123456789", "9223372036854775807", "-9223372036854775808"])(
+  itWhole.each(["1000000000000000001", "-1234567890123456789", "9223372036854775807", "-9223372036854775808"])(
     "without types finds the row of the integer key %s again",
     async (key) => {
       const stocks = { ...GOODS.imports.stocks, record: { sku: "{sku|string}", quantity: "{available|number}" } };
@@ -89,7 +89,7 @@ describe("the feed's table", () => {
     },
   );
 
-  it("with no primary key gets an index, and two rows of one key are quarantined by name", async () => {
+  itWhole("with no primary key gets an index, and two rows of one key are quarantined by name", async () => {
     const { erp, run, quarantined, level, rows } = await startFeeds();
     erp.exec("DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT, quantity, reserved)");
     erp.exec("INSERT INTO stock VALUES ('A', '', 1, 0), ('A', '', 2, 0), ('B', '', 3, 0)");
@@ -106,7 +106,7 @@ describe("the feed's table", () => {
     expect([level("A"), quarantined()[0]?.state]).toEqual([2, "released"]);
   });
 
-  itSome(2)(["arms its triggers", "makes its index", "ends the hold"])(
+  itWhole.each(["arms its triggers", "makes its index", "ends the hold"])(
     "made again once more just after the pass that %s is looked at again",
     async (moment) => {
       const { bridge, erp, run, minute, level, rows, minutes } = await startFeeds({ settings: GOODS, arm: [] });
@@ -161,7 +161,7 @@ describe("the feed's table", () => {
     expect([level("A"), own()]).toEqual([3, expect.arrayContaining([{ name: "erp_bridge_stocks_insert" }])]);
   });
 
-  it("renamed and replaced by another gets its index again, and the former table loses it", async () => {
+  itWhole("renamed and replaced by another gets its index again, and the former table loses it", async () => {
     const { erp, run, rows, restart } = await startFeeds({ settings: GOODS, arm: [] });
     erp.exec("CREATE TABLE goods (sku, n); INSERT INTO goods VALUES ('A', 1)");
     await run("stocks");
@@ -181,7 +181,7 @@ describe("the feed's table", () => {
     expect(indexes()).toEqual([{ t: "goods", sql: expect.stringContaining('("code" COLLATE BINARY)') }]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["an index", "n INTEGER, sku TEXT COLLATE BINARY UNIQUE)", ['("sku" COLLATE BINARY)']],
     ["the table itself", "n INTEGER, sku TEXT COLLATE BINARY PRIMARY KEY) WITHOUT ROWID", []],
   ])(
@@ -217,7 +217,7 @@ describe("the feed's table", () => {
     expect(level("a")).toBe(2);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["a collation", "CREATE TABLE goods (sku COLLATE erp_words, n)"],
     ["a function", "CREATE TABLE goods (sku, raw, n AS (erp_words(raw)))"],
   ])("with %s that only the ERP knows is named, and hinders no other feed", async (_, sql) => {
@@ -239,7 +239,7 @@ describe("the feed's table", () => {
     expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringContaining("goods") });
   });
 
-  it("is watched beside views and triggers of the ERP that are broken", async () => {
+  itWhole("is watched beside views and triggers of the ERP that are broken", async () => {
     const { erp, run, level, holds, restart } = await startFeeds();
     erp.exec(
       `CREATE VIEW my_view AS SELECT * FROM nowhere; CREATE TABLE my_table (a);
@@ -253,7 +253,7 @@ describe("the feed's table", () => {
     expect([level("A"), holds()]).toEqual([3, []]);
   });
 
-  it("without a column that a record needs is named, with what to do", async () => {
+  itWhole("without a column that a record needs is named, with what to do", async () => {
     const { erp, run, holds, rows, level } = await startFeeds();
     erp.exec("DROP TABLE stock; CREATE TABLE stock (sku TEXT, warehouse TEXT, quantity)");
     expect(await run("stocks")).toMatchObject({
@@ -319,7 +319,7 @@ describe("a table of the ERP's own", () => {
     ]);
   });
 
-  it("whose key ignores case tells a from A", async () => {
+  itWhole("whose key ignores case tells a from A", async () => {
     const settings = {
       imports: {
         stocks: {
@@ -339,7 +339,7 @@ describe("a table of the ERP's own", () => {
     expect([level("abc"), level("ABC")]).toEqual([0, 5]);
   });
 
-  it("with rows that have no key says so, and no longer once they are gone", async () => {
+  itWhole("with rows that have no key says so, and no longer once they are gone", async () => {
     const settings = {
       imports: {
         stocks: {
@@ -371,7 +371,7 @@ describe("a row that leaves a table of the ERP's", () => {
   };
   const FIRST = "INSERT INTO goods (sku, n, code) VALUES ('A', 5, 'a'), ('B', 6, 'b')";
   const BY_SIZE = "model DEFAULT 'm', size, sku AS (model || size)";
-  itSome(2)([
+  itSome(1)([
     [
       "whose key is generated, by an UPDATE of what it is generated from",
       `CREATE TABLE goods (${BY_SIZE}, n)`,

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { itWhole, size, some } from "../support/whole.ts";
+import { inWhole, itWhole, size, some } from "../support/whole.ts";
+
+const whole = inWhole("feeds/push-failing-record", "feeds/push-model");
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -35,7 +37,7 @@ describe("a service that refuses every import for a while", () => {
     ["451", 451, false],
   ] as const;
 
-  it.each(some(ANSWERS, 1))(
+  itWhole.each(some(ANSWERS, 1))(
     "%s: holds the feed, asks little, quarantines nothing and goes on by itself",
     async (_, status, html) => {
       const test = await startFeeds();
@@ -158,7 +160,7 @@ describe("a lone record that is refused", () => {
     expect(requests().filter(({ records }) => records.some(({ sku }) => sku === "S-3"))).toHaveLength(1);
   });
 
-  it("is sent as soon as the service takes it", async () => {
+  itWhole("is sent as soon as the service takes it", async () => {
     const test = await startFeeds();
     const { erp, run, sandbox, level } = test;
     fillStock(erp, 3);
@@ -171,7 +173,7 @@ describe("a lone record that is refused", () => {
     expect([level("S-2"), setAside(test)]).toEqual([4, []]);
   });
 
-  it("waits where others are accepted and the refusal is not for good", async () => {
+  itWhole("waits where others are accepted and the refusal is not for good", async () => {
     const bad = { text: "" };
     const test: PushedFeeds = await startFeeds({
       sandbox: {
@@ -197,7 +199,7 @@ describe("a lone record that is refused", () => {
   });
 });
 
-describe("many refused records among good ones", PATIENT, () => {
+whole.describe("many refused records among good ones", PATIENT, () => {
   const BAD = [
     ["every second one", (n: number) => n % 2 === 0],
     ["side by side", (n: number) => n > 40 && n <= 120],
@@ -333,7 +335,7 @@ describe("a refused row whose content changes at every pass", () => {
   });
 });
 
-describe("the whole of bad days", PATIENT, () => {
+whole.describe("the whole of bad days", PATIENT, () => {
   it("leaves nothing in quarantine that the service would take, and no hold, after a quiet day without a person", async () => {
     const test = await startFeeds();
     const { erp, run, sandbox, holds, quarantined, site, rows } = test;

@@ -69,7 +69,7 @@ describe("imports that are held for two reasons", () => {
     },
   );
 
-  it.each(some(COMBINATIONS, 1))(
+  itWhole.each(some(COMBINATIONS, 1))(
     "drain at the same time after a restart: %s",
     async (_, stocks, prices, __, minutes) => {
       const feeds = await startRefused(stocks, prices);
@@ -80,7 +80,7 @@ describe("imports that are held for two reasons", () => {
     },
   );
 
-  it.each(some(COMBINATIONS, 1))(
+  itWhole.each(some(COMBINATIONS, 1))(
     "wait one window at most where the clock was set back meanwhile: %s",
     async (...of) => {
       const [, stocks, prices, reasons] = of;

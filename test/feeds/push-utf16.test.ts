@@ -17,7 +17,7 @@ const CUT = ["A", 0xd83d, "-", "1"] as const;
 const CUT_HIGH = ["A", 0xd83d, 0xff0d] as const;
 
 describe("in a database in UTF-16", () => {
-  itSome(2)([["UTF-16le"], ["UTF-16be"]])(
+  itSome(1)([["UTF-16le"], ["UTF-16be"]])(
     "%s: a key with half a surrogate pair is quarantined, and all others go on",
     async (encoding) => {
       const { erp, run, level, quarantined, rows } = await startFeeds({ encoding });
@@ -47,7 +47,7 @@ describe("in a database in UTF-16", () => {
     expect(quarantined()).toHaveLength(1);
   });
 
-  it("does not send a text of which half a surrogate pair was joined with what follows it", async () => {
+  itWhole("does not send a text of which half a surrogate pair was joined with what follows it", async () => {
     const settings = {
       imports: {
         catalog: { path: "/api/v1/import/catalog", record: { sku: "{sku}", name: "{name}" } },
@@ -60,7 +60,7 @@ describe("in a database in UTF-16", () => {
     expect(quarantined()).toMatchObject([{ reference: "cut" }]);
   });
 
-  itSome(2)([["view"], ["file"]])("%s: rows that are read through are treated alike", async (kind) => {
+  itWhole.each([["view"], ["file"]])("%s: rows that are read through are treated alike", async (kind) => {
     const file = path.join(tempFolder(), "erp.db");
     const other = new Database(file);
     onTestFinished(() => void other.close());

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { startFeeds } from "../support/pushed.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** A literal of SQL, and the number that must reach the site with exactly these digits; undefined: quarantined. */
 const QUANTITIES: [string, string | undefined, string?][] = [
@@ -28,7 +29,7 @@ const QUANTITIES: [string, string | undefined, string?][] = [
 ];
 
 describe("quantities", () => {
-  it.each(QUANTITIES)("%s arrives as %s", async (sql, expected, reason) => {
+  itSome(1)(QUANTITIES)("%s arrives as %s", async (sql, expected, reason) => {
     const { erp, run, sandbox, quarantined, rows } = await startFeeds();
     erp.exec(`INSERT INTO stock (sku, quantity) VALUES ('A', ${sql}), ('GOOD', 1)`);
     await run("stocks");
@@ -88,7 +89,7 @@ describe("a row that cannot be sent", () => {
     expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
   });
 
-  it("is held again where somebody had it tried again and it is as bad as before", async () => {
+  itWhole("is held again where somebody had it tried again and it is as bad as before", async () => {
     const { erp, run, quarantined, bridge } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'many')");
     await run("stocks");
@@ -99,7 +100,7 @@ describe("a row that cannot be sent", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "A", state: "held" })]);
   });
 
-  it("stays dropped where somebody dropped it", async () => {
+  itWhole("stays dropped where somebody dropped it", async () => {
     const { erp, run, quarantined, bridge, compare } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'many')");
     await run("stocks");
@@ -179,7 +180,7 @@ describe("skus", () => {
     expect(requests()[0]?.records).toHaveLength(SKUS.length - 1);
   });
 
-  it("of bytes that are no UTF-8 are quarantined and never make the feed run in circles", async () => {
+  itWhole("of bytes that are no UTF-8 are quarantined and never make the feed run in circles", async () => {
     const { erp, run, level, quarantined, compare, requests } = await startFeeds();
     erp.exec(
       "INSERT INTO stock (sku, quantity) VALUES (CAST(x'CFF0E8E2E5F2' AS TEXT), 1), (CAST(x'FF41' AS TEXT), 1), ('GOOD', 1)",
@@ -198,7 +199,7 @@ describe("skus", () => {
     expect(requests()).toEqual([]);
   });
 
-  it("that hold the replacement character themselves are text like any other", async () => {
+  itWhole("that hold the replacement character themselves are text like any other", async () => {
     const { erp, run, level, quarantined } = await startFeeds();
     erp.prepare("INSERT INTO stock (sku, quantity) VALUES (?, 4)").run("a\uFFFDb");
     await run("stocks");
@@ -218,7 +219,7 @@ describe("texts", () => {
     expect(quarantined()).toEqual([{ reference: "A", reason: expect.stringContaining("name"), state: "held" }]);
   });
 
-  it("nested too deeply in a |json column hold back their own row only", async () => {
+  itWhole("nested too deeply in a |json column hold back their own row only", async () => {
     const settings = {
       imports: { catalog: { path: "/api/v1/import/catalog", record: { sku: "{sku}", data: "{data|json}" } } },
     };

@@ -5,7 +5,7 @@ import { fillStock, startFeeds } from "../support/pushed.ts";
 import { itWhole } from "../support/whole.ts";
 
 describe("stock_sent", () => {
-  it("says of every key what the site has and what waits", async () => {
+  itWhole("says of every key what the site has and what waits", async () => {
     const { erp, run, rows, sandbox, clock } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('SENT', 1), ('TOUCHED', 2), ('GONE', 3)");
     await run("stocks");

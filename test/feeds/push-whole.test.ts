@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const WHOLE = { imports: { stocks: { scope: "whole", chunk: 2 } } };
 const REPLACE = { options: { imports: { stocks: { replace: true } } } } as const;
@@ -21,7 +21,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(requests()).toEqual([]);
   });
 
-  itSome(1)([{ quantity: 0 }, "ignore"])(
+  itWhole.each([{ quantity: 0 }, "ignore"])(
     "deletes by absence after delete_after, whatever on_delete says (%s)",
     async (on_delete) => {
       const settings = { imports: { stocks: { ...WHOLE.imports.stocks, on_delete } } };
@@ -41,7 +41,7 @@ describe("a feed whose requests are the whole table", () => {
     },
   );
 
-  it("keeps guarded rows in the table as they were", async () => {
+  itWhole("keeps guarded rows in the table as they were", async () => {
     const { erp, run, minute, holds, site, bridge, minutes } = await startWhole();
     fillStock(erp, 40);
     await run("stocks");
@@ -55,7 +55,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(Object.keys(site())).toEqual(["S-1"]);
   });
 
-  it("is never sent from an empty table, not even when approved", async () => {
+  itWhole("is never sent from an empty table, not even when approved", async () => {
     const { erp, run, minute, holds, site, bridge, requests, minutes } = await startWhole();
     fillStock(erp, 40);
     await run("stocks");
@@ -97,7 +97,7 @@ describe("a feed whose requests are the whole table", () => {
     expect([level("S-1"), level("S-2")]).toEqual([10, 5]);
   });
 
-  it("keeps a row that goes away as it was sent last, although that was never answered", async () => {
+  itWhole("keeps a row that goes away as it was sent last, although that was never answered", async () => {
     const { erp, run, sandbox, level, clock } = await startWhole();
     fillStock(erp, 40);
     await run("stocks");
@@ -110,7 +110,7 @@ describe("a feed whose requests are the whole table", () => {
     expect([level("S-1"), level("S-2"), level("S-9")]).toEqual([4, 10, 9]);
   });
 
-  it("is held, with the service's words, where the table is refused", async () => {
+  itWhole("is held, with the service's words, where the table is refused", async () => {
     const { erp, run, holds, rows, quarantined, sandbox } = await startWhole();
     fillStock(erp, 10);
     sandbox.service.setOptions({ limits: { maxRecords: 5 } });
@@ -120,7 +120,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(rows("SELECT chunk FROM feeds WHERE name = 'stocks'")).toEqual([{ chunk: null }]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["is as before", "UPDATE stock SET quantity = 10 WHERE sku = 'S-2'"],
     ["is gone", "DELETE FROM stock WHERE sku = 'S-2'"],
     ["cannot be sent any more", "UPDATE stock SET quantity = 'many' WHERE sku = 'S-2'"],
@@ -138,7 +138,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(site()).toMatchObject({ "S-1": { quantity: 10 }, "S-3": { quantity: 10 } });
   });
 
-  it("keeps a refused record in the table as it was accepted last", async () => {
+  itWhole("keeps a refused record in the table as it was accepted last", async () => {
     const settings = {
       imports: { stocks: { ...WHOLE.imports.stocks, result: { rejected: "$.errors", key: "$.sku" } } },
     };
@@ -161,7 +161,7 @@ describe("a feed whose requests are the whole table", () => {
     );
   });
 
-  it("quarantines single records that the answer names, also ones that had not changed", async () => {
+  itWhole("quarantines single records that the answer names, also ones that had not changed", async () => {
     const settings = {
       imports: {
         stocks: { ...WHOLE.imports.stocks, result: { rejected: "$.errors", key: "$.sku", message: "$.message" } },
@@ -212,7 +212,7 @@ describe("a request of the whole table that may have replaced the site's", () =>
     expect(site()).toMatchObject({ "S-1": { quantity: 10 }, "S-3": { quantity: 10 } });
   });
 
-  it("goes again where its answer never came and its row cannot be sent any more", async () => {
+  itWhole("goes again where its answer never came and its row cannot be sent any more", async () => {
     const { erp, run, minutes, restart, sandbox, site } = await startWhole();
     fillStock(erp, 3);
     await run("stocks");
@@ -228,7 +228,7 @@ describe("a request of the whole table that may have replaced the site's", () =>
     expect(site()).toMatchObject({ "S-1": { quantity: 10 }, "S-3": { quantity: 10 } });
   });
 
-  it("goes again without a quarantined row with which it was refused", async () => {
+  itWhole("goes again without a quarantined row with which it was refused", async () => {
     const settings = { imports: { stocks: { ...WHOLE.imports.stocks, ...RESULT } } };
     const { erp, run, minute, minutes, quarantined, requests, sandbox, site } = await startFeeds({
       settings,
@@ -251,7 +251,7 @@ describe("a request of the whole table that may have replaced the site's", () =>
     expect(site()).toMatchObject({ "S-1": { quantity: 5 }, "S-3": { quantity: 10 } });
   });
 
-  it("does not go again where no connection was made", async () => {
+  itWhole("does not go again where no connection was made", async () => {
     const { erp, run, minute, requests, rows, sandbox, site } = await startWhole();
     fillStock(erp, 3);
     await run("stocks");

@@ -3,6 +3,7 @@ import { invalidateAcknowledged } from "../../src/feeds/acknowledged-rows.ts";
 import { m } from "../../src/messages/messages.ts";
 import { isoTime } from "../../src/platform/ports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { itWhole } from "../support/whole.ts";
 
 const STOCKS = { delete_after: "2m", table: "goods", record: { sku: "{article}", quantity: "{available|number}" } };
 
@@ -28,7 +29,7 @@ async function whileUnpaid(test: PushedFeeds, work: () => Promise<void>): Promis
 }
 
 describe("what was tried and never accepted", () => {
-  it.each([
+  itWhole.each([
     ["is changed", ["id"]],
     ["is changed twice", ["id", "code"]],
   ])("is sent where the key %s before the service is well again", async (_what, keys) => {
@@ -57,18 +58,21 @@ describe("what was tried and never accepted", () => {
     expect([test.levels("a"), test.level("n"), test.holds()]).toEqual([[5, 0], 4, []]);
   });
 
-  it("says nothing of what the site has where the row is deleted, sends nothing for that, and comes back as it was acknowledged", async () => {
-    const test = await startGoods("article", { on_delete: "ignore" });
-    test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
-    test.erp.exec("UPDATE goods SET quantity = 9 WHERE article = 'a'");
-    await test.minute();
-    expect(test.level("a")).toBe(9);
-    test.erp.exec("DELETE FROM goods WHERE article = 'a'");
-    await test.minutes(5);
-    test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 5)");
-    await test.minutes(2);
-    expect(test.level("a")).toBe(5);
-  });
+  itWhole(
+    "says nothing of what the site has where the row is deleted, sends nothing for that, and comes back as it was acknowledged",
+    async () => {
+      const test = await startGoods("article", { on_delete: "ignore" });
+      test.sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+      test.erp.exec("UPDATE goods SET quantity = 9 WHERE article = 'a'");
+      await test.minute();
+      expect(test.level("a")).toBe(9);
+      test.erp.exec("DELETE FROM goods WHERE article = 'a'");
+      await test.minutes(5);
+      test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('a', 5)");
+      await test.minutes(2);
+      expect(test.level("a")).toBe(5);
+    },
+  );
 });
 
 it("what was acknowledged as gone and is in doubt since goes once more where the key is changed", async () => {

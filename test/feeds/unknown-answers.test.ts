@@ -56,7 +56,7 @@ describe("an import that is answered with 200 and another no", () => {
     expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
   });
 
-  it.each(some([...NO, ...STRANGE], 2))(
+  itWhole.each(some([...NO, ...STRANGE], 2))(
     "in a form that is not the usual one leaves the row in doubt: %s",
     async (body) => {
       const { erp, sandbox, run, minute, level, clock, holds, quarantined } = await startUsed();
@@ -122,7 +122,7 @@ describe("an import that is answered with 200 and another no", () => {
     return trouble;
   }
 
-  itSome(2)<[(each: readonly boolean[]) => object]>([
+  itWhole.each<[(each: readonly boolean[]) => object]>([
     [(each) => ({ results: each.map((is) => (is ? "ok" : "skipped")) })],
     [(each) => ({ results: each.map((is) => ({ status: is ? "updated" : "unknown" })) })],
     [(each) => each.map((is) => (is ? 200 : 404))],
@@ -150,7 +150,7 @@ describe("an import that is answered with 200 and another no", () => {
     },
   );
 
-  itSome(2)<[(taken: number, of: number) => string]>([
+  itWhole.each<[(taken: number, of: number) => string]>([
     [(taken, of) => JSON.stringify({ status: "ok", progress: `${taken}/${of}` })],
     [(taken, of) => JSON.stringify({ ok: true, message: `updated ${taken} of ${of}` })],
     [(taken, of) => JSON.stringify({ processed: `${taken}/${of}` })],
@@ -177,24 +177,27 @@ describe("an import that is answered with 200 and another no", () => {
     }
   });
 
-  it("says that a part was taken in numbers that are known by then: the row that was left out is named, and goes once it is taken", async () => {
-    const feeds = await startFeeds();
-    const { run, minute, clock, holds, level, quarantined } = feeds;
-    const trouble = leaveOut(feeds, (taken, of) => `Обновлено: ${taken}, не найдено: ${of - taken}`);
-    await showUsual(feeds, 4);
-    trouble.leavesOut = "S-3";
-    refill(feeds, 20);
-    await run("stocks");
-    expect([level("S-1"), level("S-2"), level("S-3"), holds()]).toEqual([20, 20, 4, []]);
-    expect(quarantined()).toEqual([{ reference: "S-3", reason: "200: updated: 0 of 1", state: "held" }]);
-    trouble.leavesOut = undefined;
-    clock.advance(2 * HOUR_MS);
-    for (let minutes = 0; minutes < 10; minutes++) await minute();
-    expect(level("S-3")).toBe(20);
-    expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
-  });
+  itWhole(
+    "says that a part was taken in numbers that are known by then: the row that was left out is named, and goes once it is taken",
+    async () => {
+      const feeds = await startFeeds();
+      const { run, minute, clock, holds, level, quarantined } = feeds;
+      const trouble = leaveOut(feeds, (taken, of) => `Обновлено: ${taken}, не найдено: ${of - taken}`);
+      await showUsual(feeds, 4);
+      trouble.leavesOut = "S-3";
+      refill(feeds, 20);
+      await run("stocks");
+      expect([level("S-1"), level("S-2"), level("S-3"), holds()]).toEqual([20, 20, 4, []]);
+      expect(quarantined()).toEqual([{ reference: "S-3", reason: "200: updated: 0 of 1", state: "held" }]);
+      trouble.leavesOut = undefined;
+      clock.advance(2 * HOUR_MS);
+      for (let minutes = 0; minutes < 10; minutes++) await minute();
+      expect(level("S-3")).toBe(20);
+      expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+    },
+  );
 
-  it("says that a part was taken, which a person accepts; an error in the same form is none", async () => {
+  itWhole("says that a part was taken, which a person accepts; an error in the same form is none", async () => {
     const { erp, sandbox, run, minute, clock, holds, bridge, rows } = await startFeeds();
     const said = (message: string) =>
       sandbox.faults.add({
@@ -220,7 +223,7 @@ describe("an import that is answered with 200 and another no", () => {
     expect(rows("SELECT 1 FROM feed_outbox")).toHaveLength(3);
   });
 
-  it("counts as usual when all requests got it for as long as the usual one was seen", async () => {
+  itWhole("counts as usual when all requests got it for as long as the usual one was seen", async () => {
     const { erp, sandbox, minute, clock, holds, rows } = await startUsed();
     for (const quantity of [101, 102]) {
       clock.advance(24 * HOUR_MS);
@@ -254,7 +257,7 @@ describe("an import that is answered with 200 and another no", () => {
     await run("stocks");
   }
 
-  itSome(1)([
+  itWhole.each([
     ["works of a weekend", 48, 27],
     ["works of an evening", 4, 6],
   ])("stays in doubt without a sign of an acceptance, however long it lasts: %s", async (_, usualHours, hours) => {
@@ -306,20 +309,23 @@ describe("an import that is answered with 200 and another no", () => {
     },
   );
 
-  it("that was the only one in the first hours puts all that it accepted in doubt once the service answers well", async () => {
-    const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 1 } } } });
-    const { erp, sandbox, level, holds } = feeds;
-    fillStock(erp, 4);
-    await answerFor(feeds, '{"notice":"Good day"}', 2);
-    expect(holds()).toEqual([]);
-    sandbox.faults.clear();
-    erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-1'");
-    for (let hour = 0; hour < 8; hour++) await hourPasses(feeds);
-    expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([3, 10, 10, 10]);
-    expect(holds()).toEqual([]);
-  });
+  itWhole(
+    "that was the only one in the first hours puts all that it accepted in doubt once the service answers well",
+    async () => {
+      const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 1 } } } });
+      const { erp, sandbox, level, holds } = feeds;
+      fillStock(erp, 4);
+      await answerFor(feeds, '{"notice":"Good day"}', 2);
+      expect(holds()).toEqual([]);
+      sandbox.faults.clear();
+      erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-1'");
+      for (let hour = 0; hour < 8; hour++) await hourPasses(feeds);
+      expect(["S-1", "S-2", "S-3", "S-4"].map(level)).toEqual([3, 10, 10, 10]);
+      expect(holds()).toEqual([]);
+    },
+  );
 
-  it("counts as usual once a person has resumed the feed", async () => {
+  itWhole("counts as usual once a person has resumed the feed", async () => {
     const { erp, sandbox, run, minute, bridge, clock, holds, rows } = await startUsed();
     erp.exec("UPDATE stock SET quantity = 3");
     sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer('{"imported":0}') });
@@ -332,26 +338,29 @@ describe("an import that is answered with 200 and another no", () => {
     expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
   });
 
-  it("is over after a restart too, where the acceptances that settle it are those that make a form usual", async () => {
-    const { erp, sandbox, run, minutes, restart, clock, holds, levels, rows } = await startFeeds({
-      settings: { imports: { stocks: { chunk: 1 } } },
-    });
-    fillStock(erp, 1);
-    await run("stocks");
-    sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: answer("Connection refused") });
-    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 10)");
-    expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "answer_unknown" } });
-    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
-    await restart({ imports: { stocks: { chunk: 1 } } });
-    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-3', 10)");
-    clock.advance(HOUR_MS);
-    await minutes(3);
-    expect(levels("S-3")).toEqual([10]);
-    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
-    expect(holds()).toEqual([]);
-  });
+  itWhole(
+    "is over after a restart too, where the acceptances that settle it are those that make a form usual",
+    async () => {
+      const { erp, sandbox, run, minutes, restart, clock, holds, levels, rows } = await startFeeds({
+        settings: { imports: { stocks: { chunk: 1 } } },
+      });
+      fillStock(erp, 1);
+      await run("stocks");
+      sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: answer("Connection refused") });
+      erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 10)");
+      expect(await run("stocks")).toMatchObject({ outcome: "failed", error: { code: "answer_unknown" } });
+      expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+      await restart({ imports: { stocks: { chunk: 1 } } });
+      erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-3', 10)");
+      clock.advance(HOUR_MS);
+      await minutes(3);
+      expect(levels("S-3")).toEqual([10]);
+      expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+      expect(holds()).toEqual([]);
+    },
+  );
 
-  it("for one record alone keeps back no other", async () => {
+  itWhole("for one record alone keeps back no other", async () => {
     const { erp, sandbox, minute, level, quarantined, clock, rows } = await startUsed();
     erp.exec("UPDATE stock SET quantity = 3");
     const { service } = sandbox;
@@ -445,7 +454,7 @@ describe("a confirm that is answered in another form than usual", () => {
     expectComplete(t);
   });
 
-  it("counts as confirmed once nothing of the batch was served for an hour", async () => {
+  itWhole("counts as confirmed once nothing of the batch was served for an hour", async () => {
     const t = await startUsedConfirms();
     t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: answer("Good day"), times: "forever" });
     await t.run("orders");
@@ -525,7 +534,7 @@ describe("an import of whose records the answer says something new", () => {
     expect(holds()).toEqual([]);
   });
 
-  it("is known by the key column that tells the rows apart, wherever it stands", async () => {
+  itWhole("is known by the key column that tells the rows apart, wherever it stands", async () => {
     const left = new Set<string>();
     const feeds = await startLeavingOut(left, (keys) => ({ not_found: keys }), { key: ["warehouse", "sku"] });
     const { erp, minutes, level, rows } = feeds;
@@ -536,7 +545,7 @@ describe("an import of whose records the answer says something new", () => {
     expect(rows("SELECT k1 FROM feed_outbox")).toEqual([{ k1: "S-2" }]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["in a list of names", (keys: string[]) => ({ not_found: keys })],
     ["beside each", (keys: string[]) => ({ results: keys.map((sku) => ({ sku, status: "unknown" })) })],
     ["in a sentence", (keys: string[]) => ({ note: `There is no ${keys.join(", ")}.` })],
@@ -554,7 +563,7 @@ describe("an import of whose records the answer says something new", () => {
     expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "row of S-2" }]);
   });
 
-  it("is read behind a byte order mark, too", async () => {
+  itWhole("is read behind a byte order mark, too", async () => {
     const { erp, sandbox, run, level } = await startFeeds();
     const handle = sandbox.service.handle.bind(sandbox.service);
     sandbox.service.handle = (request) => {

@@ -43,7 +43,7 @@ describe("alerts of the daemon", () => {
     });
   });
 
-  it("speak the language of the configuration; what programs read in them stays", async () => {
+  itWhole("speak the language of the configuration; what programs read in them stays", async () => {
     const receiver = await startReceiver();
     const test = await startTestBridge({ settings: { language: "ru", alerts: { webhook: receiver.url } } });
     test.sandbox.faults.add(refuseAll);
@@ -59,7 +59,7 @@ describe("alerts of the daemon", () => {
     expect(test.rows<{ detail: string }>("SELECT detail FROM holds")[0]?.detail).toMatch(/^the service refuses/);
   });
 
-  it("go on after a restart where they stopped", async () => {
+  itWhole("go on after a restart where they stopped", async () => {
     const receiver = await startReceiver();
     const test = await startTestBridge({ settings: { alerts: { webhook: receiver.url } } });
     test.sandbox.faults.add(refuseAll);
@@ -78,34 +78,37 @@ describe("alerts of the daemon", () => {
     ]);
   });
 
-  it("tell of a flow that has been silent for too long, not of one failed pass, and hold nothing but names and codes", async () => {
-    const receiver = await startReceiver();
-    const test = await startTestBridge({ settings: { alerts: { webhook: receiver.url } } });
-    await test.run("orders");
-    await test.run("updates");
-    await test.run("stocks");
-    test.sandbox.faults.add({
-      times: "forever",
-      do: { kind: "status", status: 500, body: '{"error":"order 4711 of Ivanova is broken"}' },
-    });
-    await test.run("orders");
-    await test.bridge.watch.look();
-    expect(receiver.received).toEqual([]);
-    test.clock.advance(10 * MINUTE_MS);
-    await test.run("orders");
-    await test.bridge.watch.look();
-    expect(receiver.received).toEqual([]);
-    test.clock.advance(2 * MINUTE_MS);
-    await test.bridge.watch.look();
-    const orders = receiver.messages().find(({ subject }) => subject === "flow orders");
-    expect(orders).toMatchObject({
-      kind: "problem",
-      text: expect.stringMatching(/^Orders without success for 12 min: the service is not available\. /),
-    });
-    expect(receiver.received.map(({ body }) => body).join()).not.toMatch(/4711|Ivanova|sandbox-secret/);
-  });
+  itWhole(
+    "tell of a flow that has been silent for too long, not of one failed pass, and hold nothing but names and codes",
+    async () => {
+      const receiver = await startReceiver();
+      const test = await startTestBridge({ settings: { alerts: { webhook: receiver.url } } });
+      await test.run("orders");
+      await test.run("updates");
+      await test.run("stocks");
+      test.sandbox.faults.add({
+        times: "forever",
+        do: { kind: "status", status: 500, body: '{"error":"order 4711 of Ivanova is broken"}' },
+      });
+      await test.run("orders");
+      await test.bridge.watch.look();
+      expect(receiver.received).toEqual([]);
+      test.clock.advance(10 * MINUTE_MS);
+      await test.run("orders");
+      await test.bridge.watch.look();
+      expect(receiver.received).toEqual([]);
+      test.clock.advance(2 * MINUTE_MS);
+      await test.bridge.watch.look();
+      const orders = receiver.messages().find(({ subject }) => subject === "flow orders");
+      expect(orders).toMatchObject({
+        kind: "problem",
+        text: expect.stringMatching(/^Orders without success for 12 min: the service is not available\. /),
+      });
+      expect(receiver.received.map(({ body }) => body).join()).not.toMatch(/4711|Ivanova|sandbox-secret/);
+    },
+  );
 
-  it("tell of quarantined records by their number, never by what they are", async () => {
+  itWhole("tell of quarantined records by their number, never by what they are", async () => {
     const receiver = await startReceiver();
     const test = await startTestBridge({ settings: { alerts: { webhook: receiver.url } } });
     test.sandbox.service.createOrder({ raw: '{"order_id":"Ivanova +7 900","status":"new","items":[]}' });
@@ -121,7 +124,7 @@ describe("alerts of the daemon", () => {
     expect(receiver.messages().at(-1)).toMatchObject({ kind: "recovery", subject: "quarantine order" });
   });
 
-  it("that cannot be delivered disturb nothing, are said once, and go out when the receiver is back", async () => {
+  itWhole("that cannot be delivered disturb nothing, are said once, and go out when the receiver is back", async () => {
     const receiver = await startReceiver();
     const test = await startTestBridge({ settings: { alerts: { webhook: `${receiver.url}/t0ken` } } });
     receiver.answer(500);

@@ -7,7 +7,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ago, factsOf, flowOf, LIMITS, RUNNING } from "../support/conditions.ts";
 import { type IllOrders, NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { saying, words } from "../support/messages.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const NOT_SAID: readonly Code[] = ["disk_low"];
@@ -27,7 +27,7 @@ async function pollFor(test: IllOrders, minutes: number): Promise<void> {
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 
 describe("an order that is to be read and cannot be", () => {
-  itSome(2)<[string, (other: string) => FaultAction]>([
+  itWhole.each<[string, (other: string) => FaultAction]>([
     ["a refusal", () => ({ kind: "status", status: 403, body: '{"error":"archived"}' })],
     ["an error of the service", () => ({ kind: "status", status: 500, body: "" })],
     ["a web page with 404", () => WEB_PAGE_404],

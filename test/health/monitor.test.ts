@@ -5,6 +5,7 @@ import { Store } from "../../src/database/store.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { databaseBytes, firstOrderKeySince, loadSuccesses, nextOrderKey } from "../../src/health/monitor.ts";
 import { startTestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const day = (n: number, hour = 0) => new Date(Date.UTC(2026, 2, n, hour)).toISOString();
 
@@ -21,7 +22,7 @@ async function storeWith(times: readonly string[]) {
 }
 
 describe("the first order since a time", () => {
-  it("is found exactly, at bounds, on empty days and with nothing stored", async () => {
+  itWhole("is found exactly, at bounds, on empty days and with nothing stored", async () => {
     const store = await storeWith([day(0, 5), day(1), day(1, 23), day(3), day(3, 1), day(3, 2), day(5), day(6)]);
     const found = [-9, 0, 1, 2, 3, 4, 5, 6, 7, 99].map((n) => firstOrderKeySince(store, day(n)));
     expect(found).toEqual([1, 1, 2, 4, 4, 7, 7, 8, 9, 9]);
@@ -49,7 +50,7 @@ describe("the first order since a time", () => {
     );
   });
 
-  it("takes a few reads among many orders", async () => {
+  itWhole("takes a few reads among many orders", async () => {
     const t = await startTestBridge();
     const { store } = t.bridge;
     store.db.exec(

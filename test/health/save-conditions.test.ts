@@ -7,6 +7,7 @@ import { describeFreshness } from "../../src/health/status.ts";
 import type { Watched } from "../../src/health/watched.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -18,33 +19,36 @@ function sentenceOf(t: TestBridge, flow: string): string {
 }
 
 describe("the table conditions", () => {
-  it("holds what the daemon sees, most important first, and is written when that changes or gets old", async () => {
-    const t = await startTestBridge();
-    for (const job of ["orders", "updates", "stocks"] as const) await t.run(job);
-    const hidden = t.sandbox.faults.add({
-      match: { path: "orders" },
-      times: "forever",
-      do: { kind: "status", status: 401 },
-    });
-    await t.run("orders");
-    await t.bridge.watch.look();
-    expect(codes(t)).toEqual(["hold_credentials orders"]);
-    const [row] = loadConditions(t.bridge.store);
-    expect(row).toMatchObject({ rank: 1, severity: "critical", command: "erp-bridge resume orders" });
-    expect(row?.params).toEqual({ reason: "credentials" });
-    expect(row?.text).toMatch(/^Orders held since .*: the service refuses the credentials\.$/);
-    t.clock.advance(MINUTE_MS);
-    await t.bridge.watch.look();
-    expect(loadConditions(t.bridge.store)[0]?.seenAt).toBe(row?.seenAt);
-    t.clock.advance(4 * MINUTE_MS);
-    await t.bridge.watch.look();
-    expect(loadConditions(t.bridge.store)[0]?.seenAt).not.toBe(row?.seenAt);
-    t.sandbox.faults.remove(hidden);
-    t.clock.advance(MINUTE_MS);
-    for (const job of ["orders", "updates", "stocks"] as const) await t.run(job);
-    await t.bridge.watch.look();
-    expect(codes(t)).toEqual([]);
-  });
+  itWhole(
+    "holds what the daemon sees, most important first, and is written when that changes or gets old",
+    async () => {
+      const t = await startTestBridge();
+      for (const job of ["orders", "updates", "stocks"] as const) await t.run(job);
+      const hidden = t.sandbox.faults.add({
+        match: { path: "orders" },
+        times: "forever",
+        do: { kind: "status", status: 401 },
+      });
+      await t.run("orders");
+      await t.bridge.watch.look();
+      expect(codes(t)).toEqual(["hold_credentials orders"]);
+      const [row] = loadConditions(t.bridge.store);
+      expect(row).toMatchObject({ rank: 1, severity: "critical", command: "erp-bridge resume orders" });
+      expect(row?.params).toEqual({ reason: "credentials" });
+      expect(row?.text).toMatch(/^Orders held since .*: the service refuses the credentials\.$/);
+      t.clock.advance(MINUTE_MS);
+      await t.bridge.watch.look();
+      expect(loadConditions(t.bridge.store)[0]?.seenAt).toBe(row?.seenAt);
+      t.clock.advance(4 * MINUTE_MS);
+      await t.bridge.watch.look();
+      expect(loadConditions(t.bridge.store)[0]?.seenAt).not.toBe(row?.seenAt);
+      t.sandbox.faults.remove(hidden);
+      t.clock.advance(MINUTE_MS);
+      for (const job of ["orders", "updates", "stocks"] as const) await t.run(job);
+      await t.bridge.watch.look();
+      expect(codes(t)).toEqual([]);
+    },
+  );
 
   it("begins the sentence of its flow in sync_status while the daemon lives", async () => {
     const t = await startTestBridge();

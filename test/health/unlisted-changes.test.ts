@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { LIMITS } from "../support/conditions.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -43,7 +44,7 @@ async function compareAfter(test: Followed, changes: readonly ChangePatch[], hou
 const STATUSES: ChangePatch[] = [{ status: "cancelled" }, { status: "cancelled" }, { status: "paid" }];
 
 describe("a list of changes that is silent while orders change", () => {
-  it.each([
+  itSome(1)([
     ["with a Date", {}],
     ["without one, this machine's clock behind", { dateHeader: false, clockOffsetMs: 3 * HOUR_MS }],
     ["without one, this machine's clock ahead", { dateHeader: false, clockOffsetMs: -3 * HOUR_MS }],
@@ -64,7 +65,7 @@ describe("a list of changes that is silent while orders change", () => {
     expect(conditionsOf(test)).toEqual([]);
   });
 
-  it.each<[string, ChangePatch[]]>([
+  itWhole.each<[string, ChangePatch[]]>([
     ["one order alone", [{ status: "paid" }]],
     ["what lists of changes may leave out", [{ total: "1.00" }, { total: "2.00" }]],
   ])("is not told of for %s", async (_, changes) => {

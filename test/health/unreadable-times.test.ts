@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { LIMITS } from "../support/conditions.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const conditionsOf = ({ bridge, clock }: Followed) =>
   listConditions({ ...loadFacts(bridge.store), flows: [] }, { nowMs: clock.nowMs(), isRunning: true }, LIMITS).filter(
@@ -29,7 +30,7 @@ function rewrite(test: Followed, write: (iso: string) => string, of: (path: stri
 const slashes = (iso: string) => iso.replace(/^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d).*$/, "$2/$3/$1 $4");
 
 describe("timestamps that cannot be read", () => {
-  it.each([
+  itSome(1)([
     ["the month first, with slashes", slashes],
     ["/Date(…)/", (iso: string) => `/Date(${Date.parse(iso)})/`],
     ["words", () => "just now"],
@@ -47,7 +48,7 @@ describe("timestamps that cannot be read", () => {
     expect(conditionsOf(test)).toEqual([]);
   });
 
-  it("are one where those of changes alone cannot be read, until one can", async () => {
+  itWhole("are one where those of changes alone cannot be read, until one can", async () => {
     const test = await startFollowed(3);
     const mend = rewrite(test, slashes, (path) => path.includes("/orders/updates"));
     for (const id of test.ids) test.change(id, { status: "paid" });
@@ -58,7 +59,7 @@ describe("timestamps that cannot be read", () => {
     expect(conditionsOf(test)).toEqual([]);
   });
 
-  it("are none where one order has an absurd one", async () => {
+  itWhole("are none where one order has an absurd one", async () => {
     const test = await startFollowed(3);
     test.change(test.ids[0]!, { status: "paid", timestampText: '"soon"' });
     await test.poll();

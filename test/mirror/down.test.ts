@@ -162,35 +162,38 @@ describeWithPostgres("the way down", () => {
     await expectMirrored(shop);
   });
 
-  it("writes again with the next comparison what PostgreSQL had refused or lost: an event, and a mark of an ERP in the shop", async () => {
-    const shop = await startMirroredShop();
-    createOrders(shop, 3);
-    await shop.run("orders");
-    await shop.there("ALTER TABLE order_events ADD CONSTRAINT mine CHECK (seq <> 2)");
-    expect(await shop.mirror()).toMatchObject({ unwritten: 1 });
-    const events = () => shop.there("SELECT seq FROM order_events ORDER BY seq");
-    expect(await events()).toEqual(["1", "3"]);
-    // It stands refused as long as it is.
-    await compare(shop);
-    expect(loadMirrorFacts(shop.bridge.store)).toMatchObject({ refused: 1 });
-    await shop.there("ALTER TABLE order_events DROP CONSTRAINT mine");
-    shop.bridge.store.db.exec("INSERT INTO erp_orders (order_id, seen_revision) SELECT order_id, 1 FROM orders");
-    // The ERP has deleted this one there; the shop has not heard of it.
-    const [deleted = ""] = await shop.there("SELECT order_id FROM orders ORDER BY order_id LIMIT 1");
-    await shop.there(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${deleted}', 1);
+  itWhole(
+    "writes again with the next comparison what PostgreSQL had refused or lost: an event, and a mark of an ERP in the shop",
+    async () => {
+      const shop = await startMirroredShop();
+      createOrders(shop, 3);
+      await shop.run("orders");
+      await shop.there("ALTER TABLE order_events ADD CONSTRAINT mine CHECK (seq <> 2)");
+      expect(await shop.mirror()).toMatchObject({ unwritten: 1 });
+      const events = () => shop.there("SELECT seq FROM order_events ORDER BY seq");
+      expect(await events()).toEqual(["1", "3"]);
+      // It stands refused as long as it is.
+      await compare(shop);
+      expect(loadMirrorFacts(shop.bridge.store)).toMatchObject({ refused: 1 });
+      await shop.there("ALTER TABLE order_events DROP CONSTRAINT mine");
+      shop.bridge.store.db.exec("INSERT INTO erp_orders (order_id, seen_revision) SELECT order_id, 1 FROM orders");
+      // The ERP has deleted this one there; the shop has not heard of it.
+      const [deleted = ""] = await shop.there("SELECT order_id FROM orders ORDER BY order_id LIMIT 1");
+      await shop.there(`INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${deleted}', 1);
       DELETE FROM erp_orders`);
-    await compare(shop);
-    expect(await events()).toEqual(["1", "2", "3"]);
-    expect(loadMirrorFacts(shop.bridge.store)).toMatchObject({ refused: 0, kept: 0 });
-    const marks = "SELECT order_id FROM erp_orders ORDER BY order_id";
-    expect(await shop.there(marks)).toHaveLength(2);
-    expect(await shop.there(marks)).toEqual(shop.rows<{ order_id: string }>(marks).map(({ order_id }) => order_id));
-    // Whatever the mirror had come to, its marks are no rows that a person could have deleted.
-    await shop.there("SET erp_bridge.quiet = 'on'; DELETE FROM erp_orders");
-    await compare(shop);
-    expect(await shop.there(marks)).toHaveLength(2);
-    expect(loadMirrorFacts(shop.bridge.store)?.kept).toBe(0);
-  });
+      await compare(shop);
+      expect(await events()).toEqual(["1", "2", "3"]);
+      expect(loadMirrorFacts(shop.bridge.store)).toMatchObject({ refused: 0, kept: 0 });
+      const marks = "SELECT order_id FROM erp_orders ORDER BY order_id";
+      expect(await shop.there(marks)).toHaveLength(2);
+      expect(await shop.there(marks)).toEqual(shop.rows<{ order_id: string }>(marks).map(({ order_id }) => order_id));
+      // Whatever the mirror had come to, its marks are no rows that a person could have deleted.
+      await shop.there("SET erp_bridge.quiet = 'on'; DELETE FROM erp_orders");
+      await compare(shop);
+      expect(await shop.there(marks)).toHaveLength(2);
+      expect(loadMirrorFacts(shop.bridge.store)?.kept).toBe(0);
+    },
+  );
 
   itWhole("starts over where PostgreSQL was restored, the file went back, or events were removed", async () => {
     const shop = await startMirroredShop();

@@ -79,7 +79,7 @@ describe("the claim to a shop", () => {
         const running = new Set(order.filter((name) => !ended.has(name)));
         expect([...running]).toEqual([position.writer]);
       }),
-      { numRuns: runs(100, 1000) },
+      { numRuns: runs(20, 1000) },
     );
   });
 
@@ -104,7 +104,7 @@ describe("the claim to a shop", () => {
         for (const own of [...owners.toReversed(), ...owners]) look(own);
         expect(past.at(-1)).toMatchObject({ writer: "c", takeoverNo: 2 });
       }),
-      { numRuns: runs(100, 1000) },
+      { numRuns: runs(20, 1000) },
     );
   });
 });

@@ -61,7 +61,7 @@ describeWithPostgres("mirror init", () => {
     await cluster.query("postgres", "DROP DATABASE bytes");
   });
 
-  it("gives a shop, an ERP and a reader roles that may do what they must, of their shop alone", async () => {
+  itWhole("gives a shop, an ERP and a reader roles that may do what they must, of their shop alone", async () => {
     const database = await testDatabase();
     const { cluster, name } = database;
     const made = await init(database, { shop: "north", erp: `erp_${name}`, reader: `reader_${name}` });

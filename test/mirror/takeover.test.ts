@@ -9,7 +9,7 @@ import { describeWithPostgres, type TestDatabase, testDatabase, testProxy } from
 import { PATIENT, type Program, startProgram } from "../support/program.ts";
 import { addOrders, backUpTo, until } from "../support/running-shop.ts";
 import { type CommandResult, runCommand, type Shop, startShop } from "../support/shop.ts";
-import { inWhole, itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 const EVERY_SECOND = "* * * * * *";
 
@@ -85,8 +85,10 @@ function timesIn(file: string): string[] {
   }
 }
 
+const whole = inWhole("mirror/fence", "mirror/visits");
+
 describeWithPostgres("a takeover by another machine", () => {
-  itSome(1)([
+  whole.it.each([
     ["the newest copy and what PostgreSQL has more", true],
     ["the mirror's orders", false],
   ])(

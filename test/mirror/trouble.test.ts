@@ -6,39 +6,43 @@ import { createOrders } from "../support/pull.ts";
 import { isWhole, itWhole } from "../support/whole.ts";
 
 describeWithPostgres("the way down under trouble", () => {
-  it("ends with the same rows wherever its connection is cut, before a statement and after it", async () => {
-    const proxy = await testProxy();
-    const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
-    createOrders(shop, 8);
-    await shop.run("orders");
-    await shop.mirror();
-    const statements: string[] = [];
-    proxy.onStatement = (sql) => void statements.push(sql);
-    const change = async () => {
-      createOrders(shop, 2);
+  itWhole(
+    "ends with the same rows wherever its connection is cut, before a statement and after it",
+    async () => {
+      const proxy = await testProxy();
+      const shop = await startMirroredShop({ url: ({ name }) => proxy.url(name) });
+      createOrders(shop, 8);
       await shop.run("orders");
-    };
-    await change();
-    await shop.mirror();
-    const cuts = statements.length;
-    expect(cuts).toBeGreaterThan(8);
-    expect(statements.at(-1)).toBe("COMMIT");
-    const codes = new Set<string | undefined>();
-    for (let place = 0; place < cuts; place += isWhole ? 1 : 3) {
-      for (const how of ["before", "after"] as const) {
-        await change();
-        let seen = 0;
-        proxy.onStatement = () => (seen++ === place ? how : undefined);
-        codes.add((await shop.run("mirror")).error?.code);
-        proxy.onStatement = undefined;
-        await shop.mirror();
-        await expectMirrored(shop);
+      await shop.mirror();
+      const statements: string[] = [];
+      proxy.onStatement = (sql) => void statements.push(sql);
+      const change = async () => {
+        createOrders(shop, 2);
+        await shop.run("orders");
+      };
+      await change();
+      await shop.mirror();
+      const cuts = statements.length;
+      expect(cuts).toBeGreaterThan(8);
+      expect(statements.at(-1)).toBe("COMMIT");
+      const codes = new Set<string | undefined>();
+      for (let place = 0; place < cuts; place += isWhole ? 1 : 3) {
+        for (const how of ["before", "after"] as const) {
+          await change();
+          let seen = 0;
+          proxy.onStatement = () => (seen++ === place ? how : undefined);
+          codes.add((await shop.run("mirror")).error?.code);
+          proxy.onStatement = undefined;
+          await shop.mirror();
+          await expectMirrored(shop);
+        }
       }
-    }
-    codes.delete(undefined);
-    expect([...codes]).toEqual(["mirror_away"]);
-    expect(await shop.there("SELECT extra_orders, walk FROM positions")).toEqual(["0|"]);
-  }, 240_000);
+      codes.delete(undefined);
+      expect([...codes]).toEqual(["mirror_away"]);
+      expect(await shop.there("SELECT extra_orders, walk FROM positions")).toEqual(["0|"]);
+    },
+    240_000,
+  );
 
   itWhole(
     "says what stands in its way, and how it goes on, while orders go on",
@@ -221,31 +225,34 @@ describeWithPostgres("the way down under trouble", () => {
     expect(await shop.mirror()).toMatchObject({ mirrored: 1 });
   });
 
-  it("misses nothing that was written while a trigger was lost, however soon mirror init gives it back", async () => {
-    const shop = await startMirroredShop();
-    await shop.there("INSERT INTO stock (shop, sku, quantity) VALUES ('north', 'A', 7)");
-    await shop.mirror();
-    const level = () => shop.rows("SELECT quantity FROM stock");
-    expect(level()).toEqual([{ quantity: 7 }]);
-    await shop.there("DROP TRIGGER touch_update ON stock; UPDATE stock SET quantity = 0");
-    // The connection stands, and nothing else is done on it.
-    shop.clock.advance(15_000);
-    expect((await shop.run("mirror")).error?.text).toMatchObject({
-      id: "mirror.disarmed",
-      params: { tables: "stock" },
-    });
-    await initMirror(shop.database);
-    await shop.mirror();
-    expect(level()).toEqual([{ quantity: 0 }]);
-    await shop.there(
-      `ALTER TABLE stock DISABLE TRIGGER ALL; UPDATE stock SET quantity = 3; ALTER TABLE status_requests DISABLE TRIGGER ALL;
+  itWhole(
+    "misses nothing that was written while a trigger was lost, however soon mirror init gives it back",
+    async () => {
+      const shop = await startMirroredShop();
+      await shop.there("INSERT INTO stock (shop, sku, quantity) VALUES ('north', 'A', 7)");
+      await shop.mirror();
+      const level = () => shop.rows("SELECT quantity FROM stock");
+      expect(level()).toEqual([{ quantity: 7 }]);
+      await shop.there("DROP TRIGGER touch_update ON stock; UPDATE stock SET quantity = 0");
+      // The connection stands, and nothing else is done on it.
+      shop.clock.advance(15_000);
+      expect((await shop.run("mirror")).error?.text).toMatchObject({
+        id: "mirror.disarmed",
+        params: { tables: "stock" },
+      });
+      await initMirror(shop.database);
+      await shop.mirror();
+      expect(level()).toEqual([{ quantity: 0 }]);
+      await shop.there(
+        `ALTER TABLE stock DISABLE TRIGGER ALL; UPDATE stock SET quantity = 3; ALTER TABLE status_requests DISABLE TRIGGER ALL;
        INSERT INTO status_requests (shop, order_id, status) VALUES ('north', gen_random_uuid(), 'packed')`,
-    );
-    await initMirror(shop.database);
-    await shop.mirror();
-    expect(level()).toEqual([{ quantity: 3 }]);
-    expect(await shop.there("SELECT error IS NOT NULL FROM status_requests")).toEqual(["t"]);
-  });
+      );
+      await initMirror(shop.database);
+      await shop.mirror();
+      expect(level()).toEqual([{ quantity: 3 }]);
+      expect(await shop.there("SELECT error IS NOT NULL FROM status_requests")).toEqual(["t"]);
+    },
+  );
 
   itWhole(
     "is no writer beside another: a shop that PostgreSQL does not know is told how it gets to be known",

@@ -43,7 +43,7 @@ describeWithPostgres("rows that PostgreSQL has and cannot give", () => {
     expect(await remote(REFUSED)).toEqual([{ sku: "P7" }]);
   });
 
-  it("are passed over where whole tables are gone through, and what the shop has of them stays", async () => {
+  itWhole("are passed over where whole tables are gone through, and what the shop has of them stays", async () => {
     const { bridge, erp, up, pass, remote } = await startWithBytes();
     const [id = ""] = await storeOrders(bridge, 1);
     await erp.query(

@@ -136,7 +136,7 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await remote(OUTCOMES)).toMatchObject([{ state: "sent", http_status: 200 }]);
   });
 
-  it("keep their order over more of them than are read at a time", async () => {
+  itWhole("keep their order over more of them than are read at a time", async () => {
     const { bridge, erp, up, pass } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     await erp.query("SET erp_bridge.quiet = 'on'");
@@ -227,7 +227,7 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
-  it.each([
+  itWhole.each([
     [
       "a constraint",
       "ALTER TABLE status_requests ADD CONSTRAINT mine CHECK (comment IS NOT NULL) NOT VALID",

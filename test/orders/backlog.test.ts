@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Backlog } from "../../src/orders/backlog.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 const DATE = "Mon, 01 Jun 2026 12:00:00 GMT";
 const OLD = "2026-06-01T11:59:00.000Z";
@@ -34,7 +35,7 @@ describe("what waited when a person asked", () => {
     expect([isThrough([OLD, OLD]), isThrough([NEW, NEW]), isThrough([NEW])]).toEqual([false, false, true]);
   });
 
-  it("ends a pass that a person asked for although orders come as fast as they are pulled", async () => {
+  itWhole("ends a pass that a person asked for although orders come as fast as they are pulled", async () => {
     let asked = 0;
     const test: TestBridge = await startTestBridge({
       sandbox: {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { isStatusAlone, type LearnedEchoes, learnEcho } from "../../src/orders/learn-echo.ts";
 import { keysBesideStatus } from "../../src/orders/plan-order.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const STARTED_MS = Date.parse("2026-03-01T00:00:00.000Z");
@@ -50,7 +51,7 @@ describe("what comes with our statuses", () => {
     expect(isStatusAlone(known, echo(99, ["+.a"]))).toBe(false);
   });
 
-  it("takes little room, whatever a service sends", () => {
+  itWhole("takes little room, whatever a service sends", () => {
     let known: LearnedEchoes = {};
     for (let turn = 0; turn < 200; turn++) {
       known = learnEcho(known, {

@@ -3,6 +3,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { confirmBodies, createOrders } from "../support/pull.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -18,7 +19,7 @@ const FLAWS: readonly (readonly [string, string])[] = [
 const spoil = (text: string, flaw: string) => text.replace("{", `{${flaw},`);
 
 describe("a batch of which one order is no JSON", () => {
-  it.each(FLAWS)("has the others stored, that one quarantined and read by its id: %s", async (_, flaw) => {
+  itSome(1)(FLAWS)("has the others stored, that one quarantined and read by its id: %s", async (_, flaw) => {
     const t = await startTestBridge();
     const [first, second, third] = createOrders(t, 3) as [string, string, string];
     const texts = [first, second, third].map((id) => t.sandbox.service.newestText(id)!);
@@ -43,7 +44,7 @@ describe("a batch of which one order is no JSON", () => {
     expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
   });
 
-  it("is confirmed with the id of the broken one where confirms name orders", async () => {
+  itWhole("is confirmed with the id of the broken one where confirms name orders", async () => {
     const t = await startTestBridge({ settings: { orders: { confirm: { body: { order_ids: "{order_ids}" } } } } });
     const ids = createOrders(t, 2);
     const texts = ids.map((id) => t.sandbox.service.newestText(id)!);
@@ -57,7 +58,7 @@ describe("a batch of which one order is no JSON", () => {
 });
 
 describe("a page of changes of which one is no JSON", () => {
-  it.each(FLAWS)("has the others followed, and that order is read by itself: %s", async (_, flaw) => {
+  itSome(1)(FLAWS)("has the others followed, and that order is read by itself: %s", async (_, flaw) => {
     const test = await startWithIll(3, { settings: { updates: { carry: "whole" } } });
     for (const id of test.ids) test.change(id, { status: "paid" });
     const texts = test.ids.map((id) => test.sandbox.service.newestText(id)!);
@@ -73,7 +74,7 @@ describe("a page of changes of which one is no JSON", () => {
 });
 
 describe("an order whose own answer is no JSON", () => {
-  it.each(["$", "$.order"])("is quarantined and asked for seldom, until it is right: at %s", async (snapshot) => {
+  itWhole.each(["$", "$.order"])("is quarantined and asked for seldom, until it is right: at %s", async (snapshot) => {
     const wrap = (text: string) => (snapshot === "$" ? text : `{"order":${text}}`);
     const test = await startWithIll(2, { settings: { updates: { snapshot } } });
     const [id, other] = test.ids as [string, string];

@@ -58,7 +58,7 @@ function servePages<T extends TestBridge>(t: T) {
 const origin = ({ t }: Awaited<ReturnType<typeof start>>) => t.sandbox.url;
 
 describe("a batch whose answer names a next page", () => {
-  itSome(3)<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
+  itWhole.each<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
     ["next", (link) => ({ beside: { next: link } })],
     ["a link from the root", (link) => ({ beside: { meta: { next_page_url: link.replace(/^.*?(?=\/api)/, "") } } })],
     ["a query alone", (link) => ({ beside: { next: link.replace(/^[^?]*/, "") } })],
@@ -93,7 +93,7 @@ describe("a batch whose answer names a next page", () => {
     expect(t.rows("SELECT order_count AS n FROM batches")).toEqual([{ n: 2 }]);
   });
 
-  it("is whole where nothing follows, or a batch of its own", async () => {
+  itWhole("is whole where nothing follows, or a batch of its own", async () => {
     for (const last of [{ ids: [] }, { ids: ["own"], beside: { batch_id: "b-2" } }]) {
       const { t, serve, isConfirmed } = await start();
       const ids = createOrders(t, 3);
@@ -106,7 +106,7 @@ describe("a batch whose answer names a next page", () => {
     }
   });
 
-  itSome(2)<[string, Page]>([
+  itWhole.each<[string, Page]>([
     ["is refused", { ids: [], status: 404 }],
     ["fails", { ids: [], status: 500 }],
     ["is the same page again", { ids: ["0", "1"], beside: { next: `${PATH}?page=2` } }],
@@ -213,7 +213,7 @@ describe("a batch whose answer names a next page", () => {
     });
   });
 
-  it("is not confirmed while its pages hold other orders each time, and is as soon as they stay", async () => {
+  itWhole("is not confirmed while its pages hold other orders each time, and is as soon as they stay", async () => {
     const all = await start();
     const { t, isConfirmed } = all;
     const [...rest] = createOrders(t, 40);
@@ -231,7 +231,7 @@ describe("a batch whose answer names a next page", () => {
     expect(isConfirmed()).toBe(true);
   });
 
-  it("is confirmed with what an order says when its page is read again", async () => {
+  itWhole("is confirmed with what an order says when its page is read again", async () => {
     const { t, serve, isConfirmed } = await start();
     const ids = createOrders(t, 3);
     const first = { ids: ids.slice(0, 2), beside: { next: `${PATH}?page=2` } };
@@ -249,7 +249,7 @@ describe("a batch whose answer names a next page", () => {
     expect(t.rows("SELECT count(*) AS n FROM orders WHERE status = 'packed'")).toEqual([{ n: 1 }]);
   });
 
-  it("is confirmed under its newest name, and another batch that comes instead is stored as one", async () => {
+  itWhole("is confirmed under its newest name, and another batch that comes instead is stored as one", async () => {
     const { t, serve, asked } = await start();
     const ids = createOrders(t, 4);
     const page = (from: number, to: number, batch_id: string, next?: string): Page => ({
@@ -283,7 +283,7 @@ describe("a batch whose answer names a next page", () => {
     expect(confirmBodies(t).join()).not.toContain("b-1");
   });
 
-  it("is read once where a cursor leads on", async () => {
+  itWhole("is read once where a cursor leads on", async () => {
     const { t, serve, asked, isConfirmed } = await start();
     const ids = createOrders(t, 3);
     serve({
@@ -295,18 +295,21 @@ describe("a batch whose answer names a next page", () => {
     expect(asked.slice(0, 3)).toEqual(["", "cursor=c2Vjb25k", ""]);
   });
 
-  it("is confirmed as it is once a person says that the link means nothing, and no page is asked for any more", async () => {
-    const { t, serve, asked, isConfirmed } = await start();
-    serve({ "": { ids: createOrders(t, 2), beside: { next: `${PATH}?page=2` } } });
-    expect((await t.run("orders")).error).not.toBeNull();
-    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
-    asked.length = 0;
-    expect((await t.run("orders")).error).toBeNull();
-    expect(isConfirmed()).toBe(true);
-    expect(new Set(asked)).toEqual(new Set([""]));
-  });
+  itWhole(
+    "is confirmed as it is once a person says that the link means nothing, and no page is asked for any more",
+    async () => {
+      const { t, serve, asked, isConfirmed } = await start();
+      serve({ "": { ids: createOrders(t, 2), beside: { next: `${PATH}?page=2` } } });
+      expect((await t.run("orders")).error).not.toBeNull();
+      t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+      asked.length = 0;
+      expect((await t.run("orders")).error).toBeNull();
+      expect(isConfirmed()).toBe(true);
+      expect(new Set(asked)).toEqual(new Set([""]));
+    },
+  );
 
-  it.each<[string, object]>([
+  itWhole.each<[string, object]>([
     ["the same request", { next: PATH }],
     ["the same request by another host", { next: `https://orders.internal${PATH}/` }],
     ["no link", { next: "c2Vjb25k", next_cursor: "//[" }],
@@ -319,7 +322,7 @@ describe("a batch whose answer names a next page", () => {
     expect(t.sandbox.ledger.entries.map(({ path }) => path).join()).not.toContain("page=2");
   });
 
-  itSome(2)<[string, object]>([
+  itWhole.each<[string, object]>([
     ["another path", { next: "/api/v1/1c/orders/updates?page=2" }],
     ["another path of the service alone", { next: "/api/v1/1c/orders/pages/2" }],
     ["another path, its beginning taken by a proxy", { next: "/orders/pages/2" }],
@@ -468,7 +471,7 @@ describe("a batch beside the number of its page", () => {
     return { pages: { ...served, ...first }, ids };
   }
 
-  itSome(2)(FORMS)("is confirmed once the pages that links name are stored: %s", async (...form) => {
+  itSome(1)(FORMS)("is confirmed once the pages that links name are stored: %s", async (...form) => {
     const all = await start();
     inPages(all, form, (page) => ({ next_page_url: page < 3 ? `${PATH}?${queryOf(form[0], page + 1)}` : null }));
     expect((await all.t.run("orders")).error).toBeNull();
@@ -514,7 +517,7 @@ describe("a batch beside the number of its page", () => {
     }
   });
 
-  it("is confirmed by itself where the next page is a batch of its own", async () => {
+  itWhole("is confirmed by itself where the next page is a batch of its own", async () => {
     const all = await start();
     const form = FORMS[0] as (typeof FORMS)[number];
     inPages(all, form, (page) => ({
@@ -526,7 +529,7 @@ describe("a batch beside the number of its page", () => {
     expect(confirmBodies(all.t).join()).not.toMatch(/b-[23]/);
   });
 
-  it("is not confirmed where its pages hold fewer records than there are, for a day", async () => {
+  itWhole("is not confirmed where its pages hold fewer records than there are, for a day", async () => {
     const all = await start();
     const form = FORMS[0] as (typeof FORMS)[number];
     inPages(all, form, () => ({ total: 6 }));
@@ -539,7 +542,7 @@ describe("a batch beside the number of its page", () => {
     expect(all.isConfirmed()).toBe(true);
   });
 
-  itSome(2)<[string, object]>([
+  itWhole.each<[string, object]>([
     ["a flag of a part", { partial: true }],
     ["a record that was left out", { skipped: ["ЗК-7"] }],
   ])("is not confirmed where its last page lacks something: %s", async (_, lack) => {
@@ -552,7 +555,7 @@ describe("a batch beside the number of its page", () => {
     expect(all.isConfirmed()).toBe(true);
   });
 
-  it("is whole with 206 and a range once as many records came as there are", async () => {
+  itWhole("is whole with 206 and a range once as many records came as there are", async () => {
     for (const total of [4, 5]) {
       const { t, serve, isConfirmed } = await start();
       const ids = createOrders(t, 4);
@@ -569,7 +572,7 @@ describe("a batch beside the number of its page", () => {
     }
   });
 
-  it.each<[string, Page | undefined, number]>([
+  itWhole.each<[string, Page | undefined, number]>([
     ["is the first one again", undefined, 1],
     ["is refused", { ids: [], status: 404 }, 1],
   ])("waits where the next page %s, and goes on", async (_, page, hours) => {
@@ -587,7 +590,7 @@ describe("a batch beside the number of its page", () => {
     expect(isConfirmed()).toBe(true);
   });
 
-  it.each([
+  itWhole.each([
     ["that follows others is refused", "page=3", 404],
     ["fails", "page=2", 500],
   ])("waits until its page is read, however long, where one %s", async (_, page, status) => {

@@ -18,7 +18,7 @@ const answerOnce = (t: TestBridge, body: string, contentType = "application/json
   t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", body, contentType } });
 
 describe("an answer that is no batch", () => {
-  itSome(3)([
+  itSome(1)([
     ["a web page", "<!doctype html><html><body>Войдите в сеть</body></html>", "text/html", /web page.*Войдите/],
     ["a web page under a wrong type", "\n <HTML>login</HTML>", "application/json", /web page/],
     [
@@ -83,7 +83,7 @@ describe("an answer that is no batch", () => {
     expectComplete(t);
   });
 
-  itSome(3)([
+  itWhole.each([
     ["the batch", {}, "batch-7", "its confirm waits until it is served without one", []],
     ["its orders", { orders: { confirm: { body: { ids: "{order_ids}" } } } }, "batch-7", "it is confirmed", ["ids"]],
     ["nothing", { orders: { confirm: { body: {} } } }, null, "its confirm waits until it comes round", []],
@@ -129,7 +129,7 @@ describe("a batch under other names than the configuration's", () => {
   };
   const right = { orders: { batch: { orders: "$.result.заказы", id: "$.result.id" } } };
 
-  it("is kept once and read first after the configuration is put right", async () => {
+  itWhole("is kept once and read first after the configuration is put right", async () => {
     const t = await startTestBridge({ sandbox: { options: renamed } });
     createOrders(t, 3);
     expect(await t.run("orders")).toMatchObject({
@@ -264,7 +264,7 @@ it("with two lists of one name is kept, confirmed by nothing, and its orders are
 });
 
 describe("an empty answer", () => {
-  itSome(2)(["list", "null", "null-parent", "204", "bare-list"] as const)(
+  itSome(1)(["list", "null", "null-parent", "204", "bare-list"] as const)(
     "is quiet and never confirmed: %s",
     async (emptyForm) => {
       const t = await startTestBridge({
@@ -285,7 +285,7 @@ describe("an empty answer", () => {
 });
 
 describe("a path that every order must have", () => {
-  itSome(2)([
+  itWhole.each([
     ["$.id", { order_id: "$.id" }],
     ["$.state", { status: "$.state" }],
     ["$.lines", { lines: "$.lines" }],

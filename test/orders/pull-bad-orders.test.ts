@@ -8,7 +8,7 @@ import {
   expectNothingLost,
   orderCount,
 } from "../support/pull.ts";
-import { itSome, some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
 const order = (fields: string) => `{"order_id":"${ID}","status":"new","items":[],${fields}}`;
@@ -150,7 +150,7 @@ describe("different orders under one id", () => {
     expect(quarantined(t).map(({ state }) => state)).toEqual(["held", "held"]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["lacks what all others have", (record: string) => record.replace('"new"', "null")],
     ["cannot be read", (record: string) => record.replace(/"items":.*/, '"items":7}')],
   ])("are kept also where one of them %s", async (_name, as) => {
@@ -168,7 +168,7 @@ describe("different orders under one id", () => {
     expect(quarantined(t)).toEqual([{ reason, payload: other, state: "held" }]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["to the second in both", "2026-03-01T11:00:00Z", "held", "A-1"],
     ["in another zone", "2026-03-01T14:00:00.000+03:00", "held", "A-1"],
     ["cut to a day", "2026-03-01", undefined, "A-2"],
@@ -192,7 +192,7 @@ describe("different orders under one id", () => {
     expect(quarantined(t).map((row) => row.state)).toEqual(state === undefined ? [] : [state]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["a number that comes late", bearer("", "2026-03-01T11:05:00Z", "two"), "A-9"],
     ["the same number", bearer("A-9", "2026-03-01T11:05:00Z", "two"), "A-9"],
     ["the same lines", bearer("A-8", "2026-03-01T11:05:00Z", "nine"), "A-9"],
@@ -215,7 +215,7 @@ describe("different orders under one id", () => {
 });
 
 describe("one bad order", () => {
-  it.each(some(BAD, 4))("among a hundred hides none of the others: %s", async (_name, { raw, reason }) => {
+  itWhole.each(some(BAD, 4))("among a hundred hides none of the others: %s", async (_name, { raw, reason }) => {
     const t = await startTestBridge({ sandbox: { options: { batchSize: 100 } } });
     createOrders(t, 50);
     t.sandbox.service.createOrder({ raw });
@@ -225,7 +225,7 @@ describe("one bad order", () => {
     expectComplete(t);
   });
 
-  it.each(BAD)(
+  itWhole.each(BAD)(
     "alone in its batch is quarantined and confirmed once its paths are known: %s",
     async (_name, { raw, reason, named }) => {
       const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none" } } });
@@ -255,7 +255,7 @@ describe("one bad order", () => {
     expectComplete(t);
   });
 
-  it("is settled by a good record of the same order and not held again when it is served once more", async () => {
+  itWhole("is settled by a good record of the same order and not held again when it is served once more", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");
@@ -278,7 +278,7 @@ describe("one bad order", () => {
     expect(t.sandbox.service.orders().every(({ confirmed }) => confirmed)).toBe(true);
   });
 
-  it("that is served at every poll is no write at every poll", async () => {
+  itWhole("that is served at every poll is no write at every poll", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     await t.run("orders");
@@ -307,7 +307,7 @@ describe("text that is hard to keep", () => {
     expectComplete(t);
   });
 
-  it("makes no revision of an order whose number holds half a surrogate pair when it is read whole", async () => {
+  itWhole("makes no revision of an order whose number holds half a surrogate pair when it is read whole", async () => {
     const t = await startTestBridge();
     const fields = [`"order_id":"${ID}"`, '"status":"new"', '"items":[]', '"number":"N\\ud800"'];
     const id = t.sandbox.service.createOrder({ id: ID, raw: `{${fields.join(",")}}` });
@@ -319,7 +319,7 @@ describe("text that is hard to keep", () => {
     expect(t.rows("SELECT revision FROM orders")).toEqual([{ revision: 1 }]);
   });
 
-  it("stores exact numbers as their own text", async () => {
+  itWhole("stores exact numbers as their own text", async () => {
     const t = await startTestBridge();
     const lines = [
       { sku: "0012", quantity: "0.250", price: "1234567890.10" },

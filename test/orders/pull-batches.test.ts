@@ -4,7 +4,7 @@ import { scanJson } from "../../src/answers/scan-json.ts";
 import { m } from "../../src/messages/messages.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, dumpTables, expectComplete, orderCount } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 describe("how a service hands batches out", () => {
   const ways = [
@@ -14,7 +14,7 @@ describe("how a service hands batches out", () => {
     { handOut: "next" as const, redeliverAfterMs: "cycle" as const },
   ];
 
-  itSome(2)(ways)(
+  itSome(1)(ways)(
     "drains and confirms everything in one pass: $handOut, again after $redeliverAfterMs",
     async (way) => {
       const t = await startTestBridge({ sandbox: { options: { ...way, batchSize: 10 } } });
@@ -88,7 +88,7 @@ describe("a batch that was served before", () => {
     expectComplete(t);
   });
 
-  it("is confirmed again in a form unknown so far, and no poll writes anything", async () => {
+  itWhole("is confirmed again in a form unknown so far, and no poll writes anything", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchSize: 1 } } });
     createOrders(t, 3);
     await t.run("orders");
@@ -110,7 +110,7 @@ describe("a batch that was served before", () => {
     expect(confirmBodies(t)).toHaveLength(8);
   });
 
-  it("is recognised by its content where the service writes the keys in another order every time", async () => {
+  itWhole("is recognised by its content where the service writes the keys in another order every time", async () => {
     const t = await startTestBridge({ sandbox: { options: { shape: { shuffleKeys: true } } } });
     const [id] = createOrders(t, 20);
     t.sandbox.faults.add({
@@ -129,7 +129,7 @@ describe("a batch that was served before", () => {
     expect(t.sandbox.ledger.servedVersions(id!).length).toBeGreaterThan(batchText.length);
   });
 
-  itSome(1)(["changes", "whole"] as const)(
+  itWhole.each(["changes", "whole"] as const)(
     "is recognised in other letters after the order has moved on: %s",
     async (carry) => {
       const t = await startTestBridge({
@@ -157,7 +157,7 @@ describe("a batch that was served before", () => {
     },
   );
 
-  it("says so once when the service serves it for ever", async () => {
+  itWhole("says so once when the service serves it for ever", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     t.sandbox.faults.add({
@@ -169,7 +169,7 @@ describe("a batch that was served before", () => {
     expect(t.logs.filter(({ message }) => message.includes("serves it again all the same"))).toHaveLength(1);
   });
 
-  it("fails where it is served again for a quarter of an hour, and is well once another one comes", async () => {
+  itWhole("fails where it is served again for a quarter of an hour, and is well once another one comes", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     const rule = t.sandbox.faults.add({
@@ -191,7 +191,7 @@ describe("a batch that was served before", () => {
     expectComplete(t);
   });
 
-  it("stores overlapping batches once", async () => {
+  itWhole("stores overlapping batches once", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", batchSize: 4, batchOverlap: 3 } } });
     createOrders(t, 20);
     expect(await t.run("orders")).toMatchObject({ counts: { created: 20 } });
@@ -200,7 +200,7 @@ describe("a batch that was served before", () => {
     expect(t.rows("SELECT count(*) AS n FROM order_events")).toEqual([{ n: 20 }]);
   });
 
-  it("takes what changed in between and leaves the rest alone", async () => {
+  itWhole("takes what changed in between and leaves the rest alone", async () => {
     const t = await startTestBridge();
     const [first, second] = createOrders(t, 2);
     t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 500 } });

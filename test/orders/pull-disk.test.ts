@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** The file cannot grow any further, as on a full disk. */
 function fillDisk({ bridge }: TestBridge): () => void {
@@ -15,7 +16,7 @@ const bigOrder = (t: TestBridge) =>
   t.sandbox.service.createOrder({ extra: { text: JSON.stringify("x".repeat(200_000)) } });
 
 describe("a full disk", () => {
-  it.each([
+  itSome(1)([
     ["by its id", {}, {}],
     ["by nothing", { orders: { confirm: { body: {} } } }, { confirmForm: "all" as const }],
   ])(
@@ -42,7 +43,7 @@ describe("a full disk", () => {
     },
   );
 
-  it("keeps a body that could not be read in hand as well", async () => {
+  itWhole("keeps a body that could not be read in hand as well", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, shape: { batch: ["list"] } } },
     });

@@ -52,7 +52,7 @@ const SHAPES: Record<string, { options: SandboxOptionsPatch; settings: Settings 
 };
 
 describe("a service of another shape", () => {
-  itSome(2)(Object.entries(SHAPES))("is read by configuration alone: %s", async (_name, { options, settings }) => {
+  itSome(1)(Object.entries(SHAPES))("is read by configuration alone: %s", async (_name, { options, settings }) => {
     const t = await startTestBridge({ settings, sandbox: { options } });
     const lines = [{ sku: "Ц-1", name: "Чайник «Уют»", quantity: "0.250", price: "1234567890.10" }];
     const id = t.sandbox.service.createOrder({

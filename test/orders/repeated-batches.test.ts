@@ -41,7 +41,7 @@ async function poll(t: TestBridge, minutes: number): Promise<unknown[]> {
 }
 
 describe("the same orders under a new batch id each time", () => {
-  it("are asked for once in a pass, stand in no more rows, and are told as a confirm without effect", async () => {
+  itWhole("are asked for once in a pass, stand in no more rows, and are told as a confirm without effect", async () => {
     const t = await startLeased();
     expect((await t.run("orders")).outcome).toBe("done");
     expect(t.leases()).toBeLessThan(5);
@@ -127,7 +127,7 @@ describe("the same orders under a new batch id each time", () => {
     expect(t.rows("SELECT service_batch_id AS id FROM batches ORDER BY id LIMIT 1")).not.toEqual([{ id: '"lease-1"' }]);
   });
 
-  it("are all taken in one pass where each batch is repeated once, as by a queue that was restored", async () => {
+  itWhole("are all taken in one pass where each batch is repeated once, as by a queue that was restored", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", batchSize: 1, confirmForm: "batch_id" } },
     });

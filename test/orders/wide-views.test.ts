@@ -54,7 +54,7 @@ describe("the columns of orders.extra", () => {
     ]);
   });
 
-  it.each<[string, number | null]>([
+  itWhole.each<[string, number | null]>([
     ['"1234.50"', 1234.5],
     ["1234.50", 1234.5],
     ["-0.250", -0.25],

@@ -9,6 +9,7 @@ import {
   saveSyncResult,
 } from "../../src/pass/sync-request-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("a daemon that leaves a request untaken", () => {
   const at = (t: TestBridge) => new Date(t.clock.nowMs()).toISOString();
@@ -35,7 +36,7 @@ describe("a daemon that leaves a request untaken", () => {
     expect(said(t).sentence).toEqual(NOT_ANSWERING);
   });
 
-  it("is not, where it shows another sign of life, works on another request, or is another one", async () => {
+  itWhole("is not, where it shows another sign of life, works on another request, or is another one", async () => {
     const t = await startTestBridge();
     await t.run("orders");
     const first = ask(t);

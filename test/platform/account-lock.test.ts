@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Account, acquireAccountLock } from "../../src/platform/account-lock.ts";
+import { itWhole } from "../support/whole.ts";
 
 const LOCK = path.resolve("src/platform/account-lock.ts");
 let number = 0;
@@ -31,7 +32,7 @@ describe("the lock of an account", () => {
     expect(await acquire(account)).toBe("ours");
   });
 
-  it("is free at once when its process is killed", async () => {
+  itWhole("is free at once when its process is killed", async () => {
     const account = accountOf();
     const code = `import(${JSON.stringify(LOCK)}).then(({ acquireAccountLock }) => acquireAccountLock(${JSON.stringify(account)})).then(({ state }) => { process.send(state); setInterval(() => {}, 1000); })`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], {

@@ -74,7 +74,7 @@ describe("probe", () => {
     expect(Object.values(m.questions)).toEqual(OPEN_QUESTIONS.map(({ question }) => question));
   });
 
-  it("asks a service that writes DD.MM.YYYY in that form, before any of its times is known", async () => {
+  itWhole("asks a service that writes DD.MM.YYYY in that form, before any of its times is known", async () => {
     const test = await setUp({ timestamps: "dotted", precision: "s", updates: { since: "dotted" } });
     await withChanges(test);
     const { state, facts } = (await test.probe()).of("since");
@@ -189,7 +189,7 @@ describe("probe", () => {
     expect([...test.sandbox.service.imported("stocks")]).toEqual(site);
   });
 
-  it("leaves a half of the service alone that is held or refuses, and says so", async () => {
+  itWhole("leaves a half of the service alone that is held or refuses, and says so", async () => {
     const test = await setUp();
     test.sandbox.service.setOptions({ refuse: ["1c"], paid: false });
     await test.run("orders");

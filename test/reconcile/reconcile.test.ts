@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 /** The service changes an order without ever telling of it. */
 async function withOrders(count: number, settings = {}, options = {}): Promise<TestBridge & { ids: string[] }> {
@@ -17,7 +17,7 @@ function tell(t: TestBridge): string {
 }
 
 describe("reconcile", () => {
-  it("checks orders and finds nothing where nothing differs, without a single write to them", async () => {
+  itWhole("checks orders and finds nothing where nothing differs, without a single write to them", async () => {
     const t = await withOrders(30);
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 30, differ: 0 } });
     expect(tell(t)).toContain("30 orders checked, 0 differ");
@@ -40,7 +40,7 @@ describe("reconcile", () => {
     expect(tell(t)).toContain("5 orders checked, 1 differs");
   });
 
-  it("makes no revision where the snapshot only tells more, and one when that changes", async () => {
+  itWhole("makes no revision where the snapshot only tells more, and one when that changes", async () => {
     const t = await withOrders(3, {}, { shape: { extra: "snapshot" } });
     t.sandbox.service.changeOrder(t.ids[0]!, { extra: { comment: '"ring twice"' }, keepTimestamp: true });
     expect(await t.run("reconcile")).toMatchObject({ counts: { checked: 3, differ: 0 } });
@@ -52,7 +52,7 @@ describe("reconcile", () => {
     ).toEqual([{ revision: 2, comment: "do not ring" }]);
   });
 
-  it("finds what only the snapshot has where the order was changed since, by its own timestamp", async () => {
+  itWhole("finds what only the snapshot has where the order was changed since, by its own timestamp", async () => {
     const t = await withOrders(3, {}, { updates: { stuck: "empty" } });
     t.clock.advance(60_000);
     t.sandbox.service.changeOrder(t.ids[0]!, { extra: { cancel_requested: "true" } });
@@ -99,7 +99,7 @@ describe("reconcile", () => {
     expect(t.rows("SELECT * FROM missing_orders")).toEqual([]);
   });
 
-  it("owes a read to the orders of held records, and releases what the service has put right", async () => {
+  itWhole("owes a read to the orders of held records, and releases what the service has put right", async () => {
     const t = await startTestBridge({ sandbox: { options: { shape: { upperCaseIds: true } } } });
     const { service } = t.sandbox;
     const [never, stored, still] = [service.createOrder(), service.createOrder(), service.createOrder()];
@@ -170,7 +170,7 @@ describe("reconcile", () => {
     expect(t.rows("SELECT status, revision FROM orders")).toEqual([{ status: "newest", revision: 2 }]);
   });
 
-  it("passes one order that cannot be read, and comes to the others", async () => {
+  itWhole("passes one order that cannot be read, and comes to the others", async () => {
     const t = await withOrders(6);
     t.sandbox.faults.add({
       match: { path: "snapshot" },
@@ -181,16 +181,19 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 6 } });
   });
 
-  it("has an order that a limit of reads has met read afterwards: every night's limit may meet the same one", async () => {
-    const t = await withOrders(6);
-    t.clock.advance(60_000);
-    t.sandbox.service.changeOrder(t.ids[2]!, { status: "paid" });
-    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: { kind: "status", status: 429 } });
-    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 5, failed: 1 } });
-    expect(t.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: t.ids[2] }]);
-    await t.run("updates");
-    expect(t.rows("SELECT status FROM orders WHERE order_id = ?", t.ids[2])).toEqual([{ status: "paid" }]);
-  });
+  itWhole(
+    "has an order that a limit of reads has met read afterwards: every night's limit may meet the same one",
+    async () => {
+      const t = await withOrders(6);
+      t.clock.advance(60_000);
+      t.sandbox.service.changeOrder(t.ids[2]!, { status: "paid" });
+      t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: { kind: "status", status: 429 } });
+      expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 5, failed: 1 } });
+      expect(t.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: t.ids[2] }]);
+      await t.run("updates");
+      expect(t.rows("SELECT status FROM orders WHERE order_id = ?", t.ids[2])).toEqual([{ status: "paid" }]);
+    },
+  );
 
   itWhole("goes on with its round after a failure, not from the beginning", async () => {
     const t = await withOrders(30);
@@ -202,7 +205,7 @@ describe("reconcile", () => {
     expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
   });
 
-  itSome(1)([
+  itWhole.each([
     ["the service fails", { kind: "status", status: 500 } as const],
     ["the service asks for patience", { kind: "status", status: 503, headers: { "retry-after": "60" } } as const],
   ])("has what it could not read read later where %s in the middle of the round", async (_, action) => {
@@ -233,7 +236,7 @@ describe("reconcile", () => {
     ]);
   });
 
-  it.each(some([401, 402, 403, 404, 423, 429, 500, 302], 1))(
+  itWhole.each(some([401, 402, 403, 404, 423, 429, 500, 302], 1))(
     "passes orders that are always answered with %i",
     async (status) => {
       const t = await startWithIll(12, { service: { updates: { stuck: "empty" } } });
@@ -245,21 +248,24 @@ describe("reconcile", () => {
     },
   );
 
-  it("stops at once where the service asks for patience, and goes on behind that order when that is over", async () => {
-    const t = await withOrders(5);
-    const wait = { kind: "status", status: 503, headers: { "retry-after": "600" } } as const;
-    t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: wait });
-    expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
-    expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(3);
-    expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "reconcile", reason: "rate limit" }]);
-    t.clock.advance(599_000);
-    expect(await t.run("reconcile")).toMatchObject({ outcome: "held" });
-    expect(await t.run("updates")).toMatchObject({ error: null, outcome: expect.stringMatching(/idle|done/) });
-    t.clock.advance(1_000);
-    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
-  });
+  itWhole(
+    "stops at once where the service asks for patience, and goes on behind that order when that is over",
+    async () => {
+      const t = await withOrders(5);
+      const wait = { kind: "status", status: 503, headers: { "retry-after": "600" } } as const;
+      t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 2, do: wait });
+      expect(await t.run("reconcile")).toMatchObject({ outcome: "failed", error: { code: "unavailable" } });
+      expect(t.sandbox.ledger.ofKind("snapshot")).toHaveLength(3);
+      expect(t.rows("SELECT area, reason FROM holds")).toEqual([{ area: "reconcile", reason: "rate limit" }]);
+      t.clock.advance(599_000);
+      expect(await t.run("reconcile")).toMatchObject({ outcome: "held" });
+      expect(await t.run("updates")).toMatchObject({ error: null, outcome: expect.stringMatching(/idle|done/) });
+      t.clock.advance(1_000);
+      expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { checked: 2 } });
+    },
+  );
 
-  it("waits no longer than it was asked to where that was its last order", async () => {
+  itWhole("waits no longer than it was asked to where that was its last order", async () => {
     const t = await withOrders(5);
     const wait = { kind: "status", status: 503, headers: { "retry-after": "600" } } as const;
     t.sandbox.faults.add({ match: { path: "snapshot" }, skip: 4, do: wait });
@@ -270,7 +276,7 @@ describe("reconcile", () => {
     expect(t.rows("SELECT area, reason FROM holds")).toEqual([]);
   });
 
-  it("asks at half the permitted rate at most", async () => {
+  itWhole("asks at half the permitted rate at most", async () => {
     const t = await withOrders(10, { service: { requests_per_second: 5 } });
     const before = t.clock.monotonicMs();
     await t.run("reconcile");
@@ -296,28 +302,31 @@ describe("a payload that the disk has damaged", () => {
     expect(await t.run("reconcile")).toMatchObject({ counts: { sound: 3 } });
   });
 
-  it("settles a status of the ERP's that the order shows, as any other read does, and brings the order to the ERP once more", async () => {
-    const t = await startStatusBridge();
-    const [id = ""] = t.ids;
-    const asked = t.ask(id, "packed");
-    // Accepted, and applied only later.
-    t.sandbox.faults.add({
-      match: { path: "status" },
-      do: { kind: "raw", status: 202, contentType: "text/plain", body: "queued" },
-    });
-    await t.send();
-    expect(t.request(asked)).toMatchObject({ state: "sent", echo: "awaited" });
-    t.erp.exec('UPDATE orders SET payload = replace(payload, \'"number":"\', \'"number":"~\')');
-    t.clock.advance(60_000);
-    t.sandbox.service.changeOrder(id, { status: "packed" });
-    expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { damaged: 1 } });
-    expect(t.order(id)).toMatchObject({ status: "packed" });
-    expect(t.request(asked)).toMatchObject({ state: "sent", echo: null });
-    expect(t.pending()).toMatchObject([{ order_id: id }]);
-    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
-  });
+  itWhole(
+    "settles a status of the ERP's that the order shows, as any other read does, and brings the order to the ERP once more",
+    async () => {
+      const t = await startStatusBridge();
+      const [id = ""] = t.ids;
+      const asked = t.ask(id, "packed");
+      // Accepted, and applied only later.
+      t.sandbox.faults.add({
+        match: { path: "status" },
+        do: { kind: "raw", status: 202, contentType: "text/plain", body: "queued" },
+      });
+      await t.send();
+      expect(t.request(asked)).toMatchObject({ state: "sent", echo: "awaited" });
+      t.erp.exec('UPDATE orders SET payload = replace(payload, \'"number":"\', \'"number":"~\')');
+      t.clock.advance(60_000);
+      t.sandbox.service.changeOrder(id, { status: "packed" });
+      expect(await t.run("reconcile")).toMatchObject({ error: null, counts: { damaged: 1 } });
+      expect(t.order(id)).toMatchObject({ status: "packed" });
+      expect(t.request(asked)).toMatchObject({ state: "sent", echo: null });
+      expect(t.pending()).toMatchObject([{ order_id: id }]);
+      expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
+    },
+  );
 
-  it("stays visible while the service cannot be asked", async () => {
+  itWhole("stays visible while the service cannot be asked", async () => {
     const t = await withOrders(2);
     t.bridge.store.db.prepare("UPDATE orders SET payload = substr(payload, 2) WHERE order_id = ?").run(t.ids[0]);
     t.sandbox.faults.add({ match: { path: "snapshot" }, times: 20, do: { kind: "status", status: 400 } });
@@ -326,7 +335,7 @@ describe("a payload that the disk has damaged", () => {
     expect(t.rows("SELECT quarantined FROM sync_status WHERE flow = 'reconcile'")).toEqual([{ quarantined: 1 }]);
   });
 
-  it("never keeps a newer version away", async () => {
+  itWhole("never keeps a newer version away", async () => {
     const t = await startTestBridge();
     const id = t.sandbox.service.createOrder();
     await t.run("orders");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { readImportResult } from "../../src/service/import-result.ts";
+import { itWhole } from "../support/whole.ts";
 
 const RESULT = { rejected: parsePath("$.errors"), key: parsePath("$.sku"), message: parsePath("$.message") };
 const KEYS = [
@@ -140,7 +141,7 @@ describe("an answer that names rejected records", () => {
     },
   );
 
-  it("costs no more than the records are many", () => {
+  itWhole("costs no more than the records are many", () => {
     const many = Array.from({ length: 10_000 }, (_, n) => [`S-${n}`, "main"]);
     const body = Buffer.from(JSON.stringify({ errors: many.map(([sku]) => ({ sku })) }));
     const read = readImportResult({ contentType: "application/json", body }, many, RESULT);

@@ -134,7 +134,7 @@ describe("a network that lets nothing out directly", () => {
     }
   });
 
-  it("is passed through the proxy that is named, with its credentials and in a tunnel", async () => {
+  itWhole("is passed through the proxy that is named, with its credentials and in a tunnel", async () => {
     const service = await startService(makeCertificate("service.test"));
     const proxy = await startProxy(service.port);
     const client = clientOf("https://service.test", {
@@ -156,7 +156,7 @@ describe("a network that lets nothing out directly", () => {
     expect(String(error)).toContain(`was refused by the proxy (${status})`);
   });
 
-  it("is passed as the environment says, and not for the hosts that it leaves out", async () => {
+  itWhole("is passed as the environment says, and not for the hosts that it leaves out", async () => {
     const service = await startService(makeCertificate("service.test"));
     const proxy = await startProxy(service.port);
     process.env["HTTPS_PROXY"] = `http://127.0.0.1:${proxy.port}`;
@@ -170,7 +170,7 @@ describe("a network that lets nothing out directly", () => {
     expect(proxy.tunnels).toHaveLength(1);
   });
 
-  it("sees nothing of a service on this machine, whatever the environment says", async () => {
+  itWhole("sees nothing of a service on this machine, whatever the environment says", async () => {
     const service = await startService(makeCertificate("service.test"));
     const proxy = await startProxy(service.port);
     process.env["HTTPS_PROXY"] = `http://127.0.0.1:${proxy.port}`;
@@ -182,18 +182,21 @@ describe("a network that lets nothing out directly", () => {
     expect(agent.constructor.name).toBe("Agent");
   });
 
-  it.each([undefined, "0"])("never gets a request whose certificate it answers itself, with %s", async (ignored) => {
-    if (ignored !== undefined) process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = ignored;
-    const service = await startService(makeCertificate("service.test"));
-    const proxy = await startProxy(service.port);
-    const failure = await ask(clientOf("https://service.test", { proxy: `http://127.0.0.1:${proxy.port}` }));
-    expect(failure).toMatchObject({
-      code: "unreachable",
-      effect: "none",
-      hint: saying("service.ca_file"),
-    });
-    expect(service.asked).toEqual([]);
-  });
+  itWhole.each([undefined, "0"])(
+    "never gets a request whose certificate it answers itself, with %s",
+    async (ignored) => {
+      if (ignored !== undefined) process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = ignored;
+      const service = await startService(makeCertificate("service.test"));
+      const proxy = await startProxy(service.port);
+      const failure = await ask(clientOf("https://service.test", { proxy: `http://127.0.0.1:${proxy.port}` }));
+      expect(failure).toMatchObject({
+        code: "unreachable",
+        effect: "none",
+        hint: saying("service.ca_file"),
+      });
+      expect(service.asked).toEqual([]);
+    },
+  );
 });
 
 describe("a certificate that is refused", () => {
@@ -225,7 +228,7 @@ describe("a certificate that is refused", () => {
     ]);
   });
 
-  it("is believed where its authority is named, and an authority's file that is none is refused", async () => {
+  itWhole("is believed where its authority is named, and an authority's file that is none is refused", async () => {
     const { port } = await startService(makeCertificate("service.test"));
     expect(await ask(clientOf(`https://localhost:${port}`, { ca_file: "ca.pem" }))).toBe(200);
     writeFileSync(path.join(folder, "none.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");

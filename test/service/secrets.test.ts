@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
-import { itSome } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 import { CLIENT_ID, clientFor, failureOf, get, post, SECRET, serve } from "./support.ts";
 
 const BASIC = Buffer.from(`${CLIENT_ID}:${SECRET}`).toString("base64");
@@ -35,7 +35,7 @@ describe("the secret", () => {
     },
   );
 
-  it("is in no error however the preview is cut", async () => {
+  itWhole("is in no error however the preview is cut", async () => {
     for (let padding = 150; padding < 205; padding++) {
       const url = await serve((_request, response) => {
         response.writeHead(500);
@@ -45,7 +45,7 @@ describe("the secret", () => {
     }
   });
 
-  itSome(1)([
+  itWhole.each([
     ["a page", (echo: string, padding: number) => `<html>${"p".repeat(padding)}${echo}${"q".repeat(2000)}`],
     ["cut JSON", (echo: string, padding: number) => `{"${"p".repeat(padding)}":"${echo}${"q".repeat(2000)}`],
     [

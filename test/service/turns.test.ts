@@ -1,7 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { mergeSettings, startTestBridge } from "../support/bridge.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
+import { itSome } from "../support/whole.ts";
 
 describe("what must be on disk before a request leaves", () => {
   const unnamed = { orders: { confirm: { body: {} } } };
@@ -16,7 +17,7 @@ describe("what must be on disk before a request leaves", () => {
     },
   };
 
-  it.each([
+  itSome(1)([
     ["a confirm", {}, "confirm"],
     ["a pull whose confirm names nothing", unnamed, "orders"],
     ["an import", stocks, "import"],

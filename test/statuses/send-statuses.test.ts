@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("a status that the ERP wants", () => {
-  it("arrives once, and the order is read back", async () => {
+  itWhole("arrives once, and the order is read back", async () => {
     const { ids, ask, send, request, effects, order, posts } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     expect(await send()).toMatchObject({ error: null, outcome: "done", counts: { sent: 1 } });
@@ -69,7 +69,7 @@ describe("a status that the ERP wants", () => {
     expect(new Set(states())).toEqual(new Set(["sent"]));
   });
 
-  it("waits behind the earlier one of its order, and not behind other orders", async () => {
+  itWhole("waits behind the earlier one of its order, and not behind other orders", async () => {
     let broken: string | undefined;
     const onRequest = ({ path }: { path: string }) => {
       if (broken !== undefined && path.includes(broken)) throw new Error("this order is too much for the service");
@@ -89,7 +89,7 @@ describe("a status that the ERP wants", () => {
     expect(effects(ids[0])).toEqual(["accepted", "shipped"]);
   });
 
-  it("names the order as the service writes it, whatever case the ERP uses", async () => {
+  itWhole("names the order as the service writes it, whatever case the ERP uses", async () => {
     const { ids, ask, send, posts, effects, rows } = await startStatusBridge({
       sandbox: { options: { shape: { upperCaseIds: true } } },
     });
@@ -122,7 +122,7 @@ describe("a status that the ERP wants", () => {
     expect(logs.filter(({ level, message }) => level === "warn" && message.includes("refused"))).toHaveLength(3);
   });
 
-  it("is translated by the map, and a name that is absent goes as it is", async () => {
+  itWhole("is translated by the map, and a name that is absent goes as it is", async () => {
     const settings = { statuses: { map: { Отгружен: "shipped", "5": "packed" } } };
     const { ids, ask, send, effects, request } = await startStatusBridge({ settings });
     ask(ids[0]!, "Отгружен");
@@ -134,7 +134,7 @@ describe("a status that the ERP wants", () => {
     expect(request(inherited).state).toBe("sent");
   });
 
-  it("fills the template from the request and its data, numbers as written", async () => {
+  itWhole("fills the template from the request and its data, numbers as written", async () => {
     const body = {
       status: "{status}",
       note: "{comment}",
@@ -167,7 +167,7 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toMatchObject([{ method: "PATCH", status: 200 }]);
   });
 
-  itSome(2)([
+  itWhole.each([
     ["no JSON", "{ttn: 1}", "data: is not valid JSON"],
     ["JSON but no object", "[1]", "data: is JSON but no object"],
     ["a number", 7, "data: is no text with a JSON object"],
@@ -184,7 +184,7 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toEqual([]);
   });
 
-  itSome(2)([
+  itWhole.each([
     ["status", "CAST(x'70ff' AS TEXT)", "NULL", "NULL"],
     ["comment", "'paid'", "CAST(x'70ff61' AS TEXT)", "NULL"],
     ["data", "'paid'", "NULL", "CAST(x'7b2274746e223a22ff227d' AS TEXT)"],
@@ -198,21 +198,24 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toEqual([]);
   });
 
-  it("is refused for half a surrogate pair in a database in UTF-16, and leaves with U+FFFD or a whole pair", async () => {
-    const { ids, send, erp, request, posts } = await startStatusBridge({ encoding: "UTF-16le", orders: 3 });
-    const comments = [
-      "CAST(x'61003dd82d003100' AS TEXT)",
-      "CAST(x'6100fdff' AS TEXT)",
-      "CAST(x'61003dd800de' AS TEXT)",
-    ];
-    for (const [at, comment] of comments.entries())
-      erp.exec(`INSERT INTO status_requests (order_id, status, comment) VALUES ('${ids[at]}', 'paid', ${comment})`);
-    expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
-    expect(request(1)).toMatchObject({ state: "refused", last_error: "comment is not valid UTF-8 or UTF-16" });
-    expect(posts()).toHaveLength(2);
-  });
+  itWhole(
+    "is refused for half a surrogate pair in a database in UTF-16, and leaves with U+FFFD or a whole pair",
+    async () => {
+      const { ids, send, erp, request, posts } = await startStatusBridge({ encoding: "UTF-16le", orders: 3 });
+      const comments = [
+        "CAST(x'61003dd82d003100' AS TEXT)",
+        "CAST(x'6100fdff' AS TEXT)",
+        "CAST(x'61003dd800de' AS TEXT)",
+      ];
+      for (const [at, comment] of comments.entries())
+        erp.exec(`INSERT INTO status_requests (order_id, status, comment) VALUES ('${ids[at]}', 'paid', ${comment})`);
+      expect(await send()).toMatchObject({ error: null, counts: { refused: 1 } });
+      expect(request(1)).toMatchObject({ state: "refused", last_error: "comment is not valid UTF-8 or UTF-16" });
+      expect(posts()).toHaveLength(2);
+    },
+  );
 
-  it("goes out with the sign that stands for what cannot be shown, where the ERP really wrote that", async () => {
+  itWhole("goes out with the sign that stands for what cannot be shown, where the ERP really wrote that", async () => {
     const { ids, ask, send, request, effects } = await startStatusBridge();
     const id = ask(ids[0]!, "odd \ufffd");
     await send();
@@ -285,7 +288,7 @@ describe("a status that the ERP wants", () => {
     expect(effects(other)).toEqual(["paid"]);
   });
 
-  it("is sent again where the ERP sets a refused one back to pending", async () => {
+  itWhole("is sent again where the ERP sets a refused one back to pending", async () => {
     const transitions = { new: ["accepted"], accepted: ["shipped"] };
     const { ids, ask, send, erp, request, effects } = await startStatusBridge({
       orders: 2,

@@ -4,7 +4,7 @@ import { remap } from "../../src/daemon/repair.ts";
 import { findCancellation } from "../../src/statuses/plan-status.ts";
 import { collectingLog, configFor } from "../support/bridge.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** The order is being edited: its status waits. Meanwhile somebody gives the order another status. */
 async function waitWhile(bridge: StatusBridge, status: string, wanted = "packed"): Promise<number> {
@@ -36,7 +36,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect(pending()).toMatchObject([{ order_id: ids[0], why: "cancelled" }]);
   });
 
-  it("is refused with all that wait behind it, and a request made afterwards is sent", async () => {
+  itWhole("is refused with all that wait behind it, and a request made afterwards is sent", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, states, effects } = bridge;
     const { sandbox, run, clock } = bridge;
@@ -54,7 +54,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect(effects()).toEqual(["new"]);
   });
 
-  it("is refused where the request names a revision that the order never had", async () => {
+  itWhole("is refused where the request names a revision that the order never had", async () => {
     const bridge = await startStatusBridge();
     const { erp, sendFor, states, effects } = bridge;
     await waitWhile(bridge, "cancelled");
@@ -63,7 +63,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused"], []]);
   });
 
-  it("is refused whatever the clock says, which may be set back and forth", async () => {
+  itWhole("is refused whatever the clock says, which may be set back and forth", async () => {
     const bridge = await startStatusBridge();
     const { erp, sendFor, states, effects } = bridge;
     await waitWhile(bridge, "cancelled");
@@ -72,7 +72,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused"], []]);
   });
 
-  it("is refused by the revision that the ERP names, although the row came after the cancellation", async () => {
+  itWhole("is refused by the revision that the ERP names, although the row came after the cancellation", async () => {
     const { ids, erp, sandbox, run, clock, send, states, effects } = await startStatusBridge();
     clock.advance(60_000);
     sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
@@ -86,7 +86,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
   });
 
-  itSome(1)(["refunded", "new"])(
+  itWhole.each(["refunded", "new"])(
     "is refused where the order was moved on or restored since (%s), and a request made afterwards is sent",
     async (status) => {
       const bridge = await startStatusBridge();
@@ -104,7 +104,7 @@ describe("a status that waits while its order is cancelled", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     ["both changes are listed at once", { history: "log" }],
     ["whole orders are listed", { history: "log", carry: "whole" }],
     ["the order was moved on before it was read", {}],
@@ -141,40 +141,43 @@ describe("a status that waits while its order is cancelled", () => {
     ]);
   });
 
-  it("is refused where the order was cancelled, opened and cancelled while it could not be read, and moved on", async () => {
-    const settings = { updates: { carry: "changes" } } as const;
-    const options = { updates: { history: "log" } } as const;
-    const bridge = await startStatusBridge({ settings, sandbox: { options } });
-    const { ids, ask, sandbox, run, clock, events, sendFor, states, effects } = bridge;
-    const change = (...statuses: string[]) => {
-      for (const status of statuses) {
-        clock.advance(5_000);
-        sandbox.service.changeOrder(ids[0]!, { status });
-      }
+  itWhole(
+    "is refused where the order was cancelled, opened and cancelled while it could not be read, and moved on",
+    async () => {
+      const settings = { updates: { carry: "changes" } } as const;
+      const options = { updates: { history: "log" } } as const;
+      const bridge = await startStatusBridge({ settings, sandbox: { options } });
+      const { ids, ask, sandbox, run, clock, events, sendFor, states, effects } = bridge;
+      const change = (...statuses: string[]) => {
+        for (const status of statuses) {
+          clock.advance(5_000);
+          sandbox.service.changeOrder(ids[0]!, { status });
+        }
+        clock.advance(60_000);
+      };
+      sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
       clock.advance(60_000);
-    };
-    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
-    clock.advance(60_000);
-    change("cancelled", "new");
-    await run("updates");
-    ask(ids[0]!, "packed");
-    change("cancelled", "refunded");
-    await run("updates");
-    sandbox.faults.clear();
-    clock.advance(10 * 60_000);
-    await run("updates");
-    await sendFor(2);
-    expect(events(ids[0]!).map((event) => event.new_status)).toEqual([
-      "new",
-      "cancelled",
-      "new",
-      "cancelled",
-      "refunded",
-    ]);
-    expect([states(), effects()]).toEqual([["refused"], []]);
-  });
+      change("cancelled", "new");
+      await run("updates");
+      ask(ids[0]!, "packed");
+      change("cancelled", "refunded");
+      await run("updates");
+      sandbox.faults.clear();
+      clock.advance(10 * 60_000);
+      await run("updates");
+      await sendFor(2);
+      expect(events(ids[0]!).map((event) => event.new_status)).toEqual([
+        "new",
+        "cancelled",
+        "new",
+        "cancelled",
+        "refunded",
+      ]);
+      expect([states(), effects()]).toEqual([["refused"], []]);
+    },
+  );
 
-  it("is sent where it cancels the order itself, in other words", async () => {
+  itWhole("is sent where it cancels the order itself, in other words", async () => {
     const settings = {
       orders: { statuses: { cancelled: ["cancelled", "declined"], closed: ["cancelled", "declined"] } },
     };
@@ -184,59 +187,65 @@ describe("a status that waits while its order is cancelled", () => {
     expect([bridge.states(), bridge.effects()]).toEqual([["sent"], ["declined"]]);
   });
 
-  it("is sent after any other change", async () => {
+  itWhole("is sent after any other change", async () => {
     const bridge = await startStatusBridge();
     await waitWhile(bridge, "paid");
     await bridge.sendFor(20);
     expect([bridge.states(), bridge.effects()]).toEqual([["sent"], ["packed"]]);
   });
 
-  it("is sent over a cancellation that the bridge has sent, also where that comes back with other changes", async () => {
-    const { ids, ask, send, sendFor, sandbox, run, clock, events, effects, states } = await startStatusBridge();
-    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
-    ask(ids[0]!, "cancelled");
-    await send();
-    ask(ids[0]!, "new");
-    await send();
-    clock.advance(60_000);
-    sandbox.service.changeOrder(ids[0]!, { total: "1.00" });
-    sandbox.faults.clear();
-    await run("updates");
-    expect(events(ids[0]!).at(-1)).toMatchObject({ kind: "cancelled", source: "snapshot" });
-    await sendFor(20);
-    expect([states(), effects()]).toEqual([
-      ["sent", "sent"],
-      ["cancelled", "new"],
-    ]);
-  });
+  itWhole(
+    "is sent over a cancellation that the bridge has sent, also where that comes back with other changes",
+    async () => {
+      const { ids, ask, send, sendFor, sandbox, run, clock, events, effects, states } = await startStatusBridge();
+      sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
+      ask(ids[0]!, "cancelled");
+      await send();
+      ask(ids[0]!, "new");
+      await send();
+      clock.advance(60_000);
+      sandbox.service.changeOrder(ids[0]!, { total: "1.00" });
+      sandbox.faults.clear();
+      await run("updates");
+      expect(events(ids[0]!).at(-1)).toMatchObject({ kind: "cancelled", source: "snapshot" });
+      await sendFor(20);
+      expect([states(), effects()]).toEqual([
+        ["sent", "sent"],
+        ["cancelled", "new"],
+      ]);
+    },
+  );
 
-  it("is refused where only the configuration of today calls the status a cancellation, before and after remap", async () => {
-    const bridge = await startStatusBridge({ orders: 2 });
-    const { ids, erp, sandbox, run, clock, send } = bridge;
-    clock.advance(60_000);
-    for (const id of ids) sandbox.service.changeOrder(id, { status: "annulled" });
-    await run("updates");
-    const insert = erp.prepare(
-      "INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'packed', ?)",
-    );
-    const names = ["cancelled", "annulled"];
-    const settings = { statuses: { path: STATUS_PATH }, orders: { statuses: { cancelled: names, closed: names } } };
-    await bridge.restart(settings);
-    insert.run(ids[0], 1);
-    await send();
-    const { store } = bridge.bridge;
-    const loaded = configFor(sandbox, path.dirname(store.path), settings);
-    const { signal } = new AbortController();
-    await remap(store, loaded, { clock, log: collectingLog([]), dryRun: false, onProgress: () => {}, signal });
-    expect(bridge.order(ids[1]!)).toMatchObject({ status: "annulled", is_cancelled: 1, revision: 3 });
-    insert.run(ids[1], 1);
-    await send();
-    expect([bridge.states(), bridge.effects()]).toEqual([["refused", "refused"], []]);
-    // The ERP read it as what it is now: it knows, although the word meant nothing when it came.
-    insert.run(ids[1], 2);
-    await send();
-    expect([bridge.states().at(-1), bridge.effects()]).toEqual(["sent", ["packed"]]);
-  });
+  itWhole(
+    "is refused where only the configuration of today calls the status a cancellation, before and after remap",
+    async () => {
+      const bridge = await startStatusBridge({ orders: 2 });
+      const { ids, erp, sandbox, run, clock, send } = bridge;
+      clock.advance(60_000);
+      for (const id of ids) sandbox.service.changeOrder(id, { status: "annulled" });
+      await run("updates");
+      const insert = erp.prepare(
+        "INSERT INTO status_requests (order_id, status, known_revision) VALUES (?, 'packed', ?)",
+      );
+      const names = ["cancelled", "annulled"];
+      const settings = { statuses: { path: STATUS_PATH }, orders: { statuses: { cancelled: names, closed: names } } };
+      await bridge.restart(settings);
+      insert.run(ids[0], 1);
+      await send();
+      const { store } = bridge.bridge;
+      const loaded = configFor(sandbox, path.dirname(store.path), settings);
+      const { signal } = new AbortController();
+      await remap(store, loaded, { clock, log: collectingLog([]), dryRun: false, onProgress: () => {}, signal });
+      expect(bridge.order(ids[1]!)).toMatchObject({ status: "annulled", is_cancelled: 1, revision: 3 });
+      insert.run(ids[1], 1);
+      await send();
+      expect([bridge.states(), bridge.effects()]).toEqual([["refused", "refused"], []]);
+      // The ERP read it as what it is now: it knows, although the word meant nothing when it came.
+      insert.run(ids[1], 2);
+      await send();
+      expect([bridge.states().at(-1), bridge.effects()]).toEqual(["sent", ["packed"]]);
+    },
+  );
 
   it("is refused where the ERP has never read the order, which came as cancelled", async () => {
     const { erp, sandbox, run, send, states, effects } = await startStatusBridge();
@@ -253,7 +262,7 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
   });
 
-  it("is refused by revision 0 where the history of the order was removed", async () => {
+  itWhole("is refused by revision 0 where the history of the order was removed", async () => {
     const { ids, erp, sandbox, run, clock, send, states, effects } = await startStatusBridge();
     clock.advance(60_000);
     sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });

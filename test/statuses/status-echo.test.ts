@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const whole = {
   settings: { updates: { carry: "whole" } },
@@ -35,7 +35,7 @@ describe("our own status that comes back", () => {
     expectOwn(bridge, "paid");
   });
 
-  it("is recognised in the updates after the answer", async () => {
+  itWhole("is recognised in the updates after the answer", async () => {
     const bridge = await startStatusBridge(whole);
     const { ids, ask, send, run, sandbox, request } = bridge;
     ask(ids[0]!, "paid");
@@ -50,7 +50,7 @@ describe("our own status that comes back", () => {
     expect(sandbox.ledger.entries).toHaveLength(asked);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["whole", whole],
     ["by name", {}],
   ])("is recognised in the updates before the answer (%s)", async (_, options) => {
@@ -100,7 +100,7 @@ describe("our own status that comes back", () => {
     expect(bridge.events(bridge.ids[0]!)[1]).toMatchObject({ kind: "cancelled" });
   });
 
-  itSome(1)([
+  itWhole.each([
     ["the order is read", {}, false],
     ["the updates are", whole, false],
     ["something else has changed as well", {}, true],
@@ -124,7 +124,7 @@ describe("our own status that comes back", () => {
     expect(request(id)).toMatchObject({ state: "sent", echo: null });
   });
 
-  it("leaves an order that the ERP has not taken yet pending", async () => {
+  itWhole("leaves an order that the ERP has not taken yet pending", async () => {
     const { sandbox, run, ask, send, pending, clock, take } = await startStatusBridge();
     const id = sandbox.service.createOrder({ status: "new" });
     await run("orders");
@@ -151,7 +151,7 @@ describe("our own status that comes back", () => {
     expect(pending()).toMatchObject([{ why: "changed" }]);
   });
 
-  it("is ours where only ignored paths changed with it", async () => {
+  itWhole("is ours where only ignored paths changed with it", async () => {
     const { ids, ask, send, run, sandbox, pending, order, take, clock } = await startStatusBridge({
       settings: { orders: { ignore: ["$.changed_by"] } },
       sandbox: {
@@ -200,7 +200,7 @@ describe("our own status that comes back", () => {
     return Object.assign(bridge, { setNext });
   }
 
-  it("is ours where the order read whole tells more than the batch did, from the fourth on", async () => {
+  itWhole("is ours where the order read whole tells more than the batch did, from the fourth on", async () => {
     const { customer, comment } = { customer: '{"phone":"1"}', comment: '"ring"' };
     const told = { customer, comment };
     const options = { sandbox: { options: { shape: { extra: "snapshot" } } } } as const;
@@ -223,7 +223,7 @@ describe("our own status that comes back", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     ["a key", { cancel_requested: "true" }],
     ["a key of an object", { payment: '{"state":"paid","refund_requested":"100.00"}' }],
     ["a key of a list's entry", { parcels: '[{"no":1,"declined":true}]' }],
@@ -247,7 +247,7 @@ describe("our own status that comes back", () => {
     expect(pending()).toMatchObject([{ order_id: id, why: "changed" }]);
   });
 
-  it("teaches nothing while the changes cannot be followed", async () => {
+  itWhole("teaches nothing while the changes cannot be followed", async () => {
     const paid = { paid_at: '"12:00"' };
     const bridge = await startBringing([paid, paid, paid, paid, paid]);
     const { sandbox, run, setNext } = bridge;
@@ -256,7 +256,7 @@ describe("our own status that comes back", () => {
     for (let count = 0; count < 5; count++) expect(await setNext()).toEqual({ pending: 1 });
   });
 
-  it("is ours once: the same status set by somebody else later is news", async () => {
+  itWhole("is ours once: the same status set by somebody else later is news", async () => {
     const { ids, ask, send, run, sandbox, pending, clock, take } = await startStatusBridge();
     ask(ids[0]!, "paid");
     await send();
@@ -270,7 +270,7 @@ describe("our own status that comes back", () => {
     }
   });
 
-  it("is somebody else's where the service refused ours", async () => {
+  itWhole("is somebody else's where the service refused ours", async () => {
     const { ids, ask, send, run, sandbox, pending, clock } = await startStatusBridge({
       sandbox: { options: { status: { transitions: {} } } },
     });
@@ -282,7 +282,7 @@ describe("our own status that comes back", () => {
     expect(pending()).toHaveLength(1);
   });
 
-  it("is awaited where the service takes its time, for a day", async () => {
+  itWhole("is awaited where the service takes its time, for a day", async () => {
     for (const [minutes, isOurs] of [
       [60, true],
       [25 * 60, false],
@@ -306,7 +306,7 @@ describe("our own status that comes back", () => {
     }
   });
 
-  it("does not make the way back look done while it is awaited", async () => {
+  itWhole("does not make the way back look done while it is awaited", async () => {
     const { ids, ask, send, sandbox, posts, effects } = await startStatusBridge();
     ask(ids[0]!, "paid");
     ask(ids[0]!, "new");
@@ -319,7 +319,7 @@ describe("our own status that comes back", () => {
     expect(effects()).toEqual(["new"]);
   });
 
-  it("is read back ever more seldom while the order cannot be read", async () => {
+  itWhole("is read back ever more seldom while the order cannot be read", async () => {
     const { ids, ask, send, sandbox, clock, request } = await startStatusBridge();
     const reads = () => sandbox.ledger.entries.filter(({ kind }) => kind === "snapshot").length;
     const id = ask(ids[0]!, "paid");
@@ -339,7 +339,7 @@ describe("our own status that comes back", () => {
     expect(request(id)).toMatchObject({ echo: null });
   });
 
-  it("is read back before the next status of the order is decided", async () => {
+  itWhole("is read back before the next status of the order is decided", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, states, effects } = bridge;
     ask(ids[0]!, "paid");
@@ -354,7 +354,7 @@ describe("our own status that comes back", () => {
     expect(bridge.pending()).toEqual([]);
   });
 
-  it("is what the next status of the order starts from", async () => {
+  itWhole("is what the next status of the order starts from", async () => {
     const { ids, ask, send, sandbox, states, effects } = await startStatusBridge();
     ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 500 } });
@@ -367,7 +367,7 @@ describe("our own status that comes back", () => {
     expect(effects()).toEqual(["paid", "packed"]);
   });
 
-  it("is not undone by a read that began before it", async () => {
+  itWhole("is not undone by a read that began before it", async () => {
     const reads: { open?: () => void; arrived?: () => void } = {};
     let held = "nothing yet";
     const bridge = await startStatusBridge({

@@ -64,7 +64,7 @@ async function cancelUnread(bridge: IllBridge, answer: FaultAction, at: string |
 const WAITS = /^the service has named the status "cancelled" for this order/;
 
 describe("a status for an order that the changes call cancelled, and that cannot be read", () => {
-  itSome(2)<[string, FaultAction | "older" | "other"]>([
+  itSome(1)<[string, FaultAction | "older" | "other"]>([
     ["refused", FORBIDDEN],
     ["not found", { kind: "status", status: 404, body: '{"error":"no such order"}' }],
     ["an error", { kind: "status", status: 500, body: "" }],
@@ -168,7 +168,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect(request(id).last_error).toMatch(WAITS);
   });
 
-  it("does not leave where the change comes while it waits for its turn", async () => {
+  itWhole("does not leave where the change comes while it waits for its turn", async () => {
     const bridge = await startIll(SLOW);
     const { ids, ask, send, clock, request, posts, bridge: running } = bridge;
     const before = posts().length;
@@ -209,7 +209,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
   });
 
-  it("waits also where an older change, or a batch, is named after it", async () => {
+  itWhole("waits also where an older change, or a batch, is named after it", async () => {
     const bridge = await startIll();
     const { ids, announce, poll, request, effects, rows } = bridge;
     const id = await cancelUnread(bridge, FORBIDDEN);
@@ -220,7 +220,7 @@ describe("a status for an order that the changes call cancelled, and that cannot
     expect(request(id).last_error).toMatch(WAITS);
   });
 
-  it("leaves where what it asks for is a cancellation", async () => {
+  itWhole("leaves where what it asks for is a cancellation", async () => {
     const bridge = await startIll();
     const { ids, ask, ill, announce, poll, request } = bridge;
     ill(ids[3]!, FORBIDDEN);
@@ -306,7 +306,7 @@ describe("a status for an order that a record may be of, and may call cancelled"
     },
   );
 
-  itSome(1)(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
+  itWhole.each(CASES)("waits no longer than for a day: %s", async (_, isBatch, make) => {
     const { ids, ask, ill, served, pollAll, request, clock } = await startNamed(isBatch, make);
     ill(ids[0]!, FORBIDDEN);
     served();
@@ -323,7 +323,7 @@ describe("a status for an order that a record may be of, and may call cancelled"
     expect(request(id).state).toBe("sent");
   });
 
-  itSome(2)(CASES.filter(([, , make]) => "status" in make({ orderId: "", number: "", at: "" })))(
+  itWhole.each(CASES.filter(([, , make]) => "status" in make({ orderId: "", number: "", at: "" })))(
     "leaves at once where that names a status that is no cancellation: %s",
     async (_, isBatch, make) => {
       const paid = (order: Named) => ({ ...make(order), status: "new" });
@@ -337,7 +337,7 @@ describe("a status for an order that a record may be of, and may call cancelled"
     },
   );
 
-  it("leaves as soon as an ordinary change without a status was read", async () => {
+  itWhole("leaves as soon as an ordinary change without a status was read", async () => {
     const { ids, ask, announce, run, send, request, sandbox } = await startIll();
     sandbox.service.changeOrder(ids[0]!, { status: "paid" });
     const { updated_at } = JSON.parse(sandbox.service.newestText(ids[0]!)!) as { updated_at: string };
@@ -379,7 +379,7 @@ describe("a status for an order that the changes give another status, and that c
     expect(request(id).state).toBe("sent");
   });
 
-  itSome(1)([
+  itWhole.each([
     ["cannot be read", false],
     ["has been in quarantine for days", true],
   ])(
@@ -408,7 +408,7 @@ describe("a status for an order that the changes give another status, and that c
     },
   );
 
-  it("is not kept waiting by the status that the bridge has sent itself", async () => {
+  itWhole("is not kept waiting by the status that the bridge has sent itself", async () => {
     const bridge = await startIll();
     const { ids, ask, ill, announce, run, send, erp, clock, request } = bridge;
     const first = ask(ids[0]!, "packed");

@@ -5,7 +5,7 @@ import { acceptForms } from "../../src/pass/accept-forms.ts";
 import { planUnseen } from "../../src/statuses/judge-status.ts";
 import { acceptNewForms } from "../../src/statuses/status-rows.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR = 60;
 const MINUTE_MS = 60_000;
@@ -41,7 +41,7 @@ function conditions({ bridge, clock }: Pick<StatusBridge, "bridge" | "clock">) {
 }
 
 describe("a status that the service puts into a queue", () => {
-  itSome(2)([
+  itWhole.each([
     { status: 202, body: '{"queued":true}' },
     { status: 200, body: '{"job":"a1"}' },
     { status: 202, body: "" },

@@ -52,7 +52,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is refused where it is refused alone for long, and again as soon as another one was accepted", async () => {
+  itWhole("is refused where it is refused alone for long, and again as soon as another one was accepted", async () => {
     const { ids, ask, sendFor, send, request, effects } = await startStatusBridge({ orders: 2, sandbox: isIllegal });
     const bad = ask(ids[0]!, "shipped");
     await sendFor(60, 5);
@@ -63,27 +63,30 @@ describe("a status that the service refuses", () => {
     expect(effects()).toEqual(["accepted"]);
   });
 
-  it("is refused where the service answers 200 with the order in the status that it had, again and again", async () => {
-    const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
-    const id = ask(ids[0]!, "paid");
-    const body = JSON.stringify({ order_id: ids[0], status: "new" });
-    sandbox.faults.add({
-      match: { path: "status", order: ids[0]! },
-      times: "forever",
-      do: { kind: "raw", contentType: "application/json", body },
-    });
-    await send();
-    expect(request(id)).toMatchObject({ state: "sending" });
-    ask(ids[1]!, "paid");
-    await sendFor(59);
-    expect(request(id)).toMatchObject({ state: "sending", attempts: 1 });
-    await sendFor(5);
-    expect(request(id)).toMatchObject({ state: "refused", http_status: 200, attempts: 2 });
-    expect(request(id).last_error).toContain('the order in the status "new"');
-    expect(effects()).toEqual(["paid"]);
-  });
+  itWhole(
+    "is refused where the service answers 200 with the order in the status that it had, again and again",
+    async () => {
+      const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
+      const id = ask(ids[0]!, "paid");
+      const body = JSON.stringify({ order_id: ids[0], status: "new" });
+      sandbox.faults.add({
+        match: { path: "status", order: ids[0]! },
+        times: "forever",
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+      await send();
+      expect(request(id)).toMatchObject({ state: "sending" });
+      ask(ids[1]!, "paid");
+      await sendFor(59);
+      expect(request(id)).toMatchObject({ state: "sending", attempts: 1 });
+      await sendFor(5);
+      expect(request(id)).toMatchObject({ state: "refused", http_status: 200, attempts: 2 });
+      expect(request(id).last_error).toContain('the order in the status "new"');
+      expect(effects()).toEqual(["paid"]);
+    },
+  );
 
-  itSome(1)([
+  itWhole.each([
     ["in between", 30, 1, 2],
     ["a day after its last time", 26 * 60, 3, 4],
   ])(
@@ -108,7 +111,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  itSome(1)(["new", "Y7-1234567"])(
+  itWhole.each(["new", "Y7-1234567"])(
     "is not sent again at once where the answer shows another status (%s) and says that it was not processed",
     async (status) => {
       const { ids, ask, send, sendFor, sandbox, posts } = await startStatusBridge();
@@ -123,7 +126,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is refused, and not sent again, also where its order can be read only after a restart", async () => {
+  itWhole("is refused, and not sent again, also where its order can be read only after a restart", async () => {
     const { ids, ask, send, sendFor, sandbox, request, posts, restart } = await startStatusBridge({ orders: 2 });
     const id = ask(ids[0]!, "paid");
     const body = JSON.stringify({ order_id: ids[0], status: "new" });
@@ -145,7 +148,7 @@ describe("a status that the service refuses", () => {
     expect([request(id).state, posts().length]).toEqual(["refused", 3]);
   });
 
-  itSome(1)(["$", "data", "order"])(
+  itWhole.each(["$", "data", "order"])(
     "is sent once more where one answer shows the status from before (%s)",
     async (place) => {
       const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge();
@@ -160,32 +163,38 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is sent and takes effect once where the answer shows the status from before, and it comes later", async () => {
-    const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
-    const id = ask(ids[0]!, "paid");
-    const body = JSON.stringify({ order_id: ids[0], status: "new" });
-    sandbox.faults.add({ match: { path: "status" }, do: { kind: "raw", contentType: "application/json", body } });
-    await send();
-    sandbox.service.changeOrder(ids[0]!, { status: "paid" });
-    await sendFor(3);
-    expect(request(id)).toMatchObject({ state: "sent" });
-    expect(posts()).toHaveLength(1);
-  });
+  itWhole(
+    "is sent and takes effect once where the answer shows the status from before, and it comes later",
+    async () => {
+      const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
+      const id = ask(ids[0]!, "paid");
+      const body = JSON.stringify({ order_id: ids[0], status: "new" });
+      sandbox.faults.add({ match: { path: "status" }, do: { kind: "raw", contentType: "application/json", body } });
+      await send();
+      sandbox.service.changeOrder(ids[0]!, { status: "paid" });
+      await sendFor(3);
+      expect(request(id)).toMatchObject({ state: "sent" });
+      expect(posts()).toHaveLength(1);
+    },
+  );
 
-  it("is refused where the service answers 200 with the order cancelled, also where no stored order is", async () => {
-    const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
-    const id = ask(ids[0]!, "paid");
-    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
-    const body = JSON.stringify({ order_id: ids[0], status: "cancelled" });
-    const match = { path: "status", order: ids[0]! } as const;
-    sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
-    await send();
-    expect(request(id)).toMatchObject({ state: "sending" });
-    await sendFor(12);
-    expect([request(id).state, effects()]).toEqual(["refused", []]);
-  });
+  itWhole(
+    "is refused where the service answers 200 with the order cancelled, also where no stored order is",
+    async () => {
+      const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
+      const id = ask(ids[0]!, "paid");
+      sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+      const body = JSON.stringify({ order_id: ids[0], status: "cancelled" });
+      const match = { path: "status", order: ids[0]! } as const;
+      sandbox.faults.add({ match, times: "forever", do: { kind: "raw", contentType: "application/json", body } });
+      await send();
+      expect(request(id)).toMatchObject({ state: "sending" });
+      await sendFor(12);
+      expect([request(id).state, effects()]).toEqual(["refused", []]);
+    },
+  );
 
-  itSome(1)([
+  itWhole.each([
     ["a status of other orders", "ready"],
     ["a status whose name says no", "declined"],
     ["no known status", "Y7-1234567"],
@@ -209,7 +218,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     ["no answer has a date", { dateHeader: false }],
     ["times are written to the minute", { precision: "min" }],
   ] as const)(
@@ -230,7 +239,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it.each([
+  itWhole.each([
     ["to the status of another order", { isKnown: true, dateHeader: true }],
     ["to a status that no order had, and no answer has a date", { isKnown: false, dateHeader: false }],
   ])(
@@ -256,7 +265,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is sent once where the order had the status before to which it is moved on", async () => {
+  itWhole("is sent once where the order had the status before to which it is moved on", async () => {
     const options = { status: { movesOn: { packed: "ready" }, timed: true } };
     const { ids, ask, send, sendFor, sandbox, run, clock, states, posts } = await startStatusBridge({
       sandbox: { options },
@@ -270,7 +279,7 @@ describe("a status that the service refuses", () => {
     expect([states(), posts().length]).toEqual([["sent"], 1]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["no answer has a date", { dateHeader: false }],
     ["times are written to the minute", { precision: "min" }],
   ] as const)(
@@ -293,7 +302,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  itSome(5)<[string, number, { paid: boolean; before: string; dateHeader?: boolean }]>([
+  itWhole.each<[string, number, { paid: boolean; before: string; dateHeader?: boolean }]>([
     ["a status, from the one that was asked for", 422, { paid: true, before: "packed" }],
     ["a status", 422, { paid: true, before: "new" }],
     ["a status, and nothing shows when", 400, { paid: true, before: "new", dateHeader: false }],
@@ -335,7 +344,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is refused by its words where others are accepted by being moved on at once", async () => {
+  itWhole("is refused by its words where others are accepted by being moved on at once", async () => {
     const { ids, ask, send, sendFor, sandbox, request, run, clock, states } = await startStatusBridge({
       orders: 3,
       sandbox: { options: { status: { movesOn: { packed: "ready" } } } },
@@ -354,7 +363,7 @@ describe("a status that the service refuses", () => {
     expect(request(id).last_error).toContain('the order in the status "new"');
   });
 
-  it("is sent once where the order cannot be read after an answer that shows another status", async () => {
+  itWhole("is sent once where the order cannot be read after an answer that shows another status", async () => {
     const bridge = await startStatusBridge({
       orders: 2,
       sandbox: { options: { status: { movesOn: { packed: "ready" } } } },
@@ -370,7 +379,7 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  itSome(1)([200, 202])(
+  itWhole.each([200, 202])(
     "is sent once in an hour where the service carries it out later, and answers with the order as it is (%i)",
     async (status) => {
       const { ids, ask, send, sendFor, sandbox, request, run, posts } = await startStatusBridge({ orders: 4 });
@@ -399,7 +408,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is not sent again where it was seen at the order since a refusal, and the order was moved on", async () => {
+  itWhole("is not sent again where it was seen at the order since a refusal, and the order was moved on", async () => {
     const { ids, ask, send, sendFor, sandbox, clock, run, states, posts } = await startStatusBridge();
     sandbox.faults.add({ match: { path: "status" }, when: "after", do: refuse(409, '{"error":"busy"}') });
     sandbox.faults.add({ match: { path: "snapshot" }, times: 4, do: { kind: "status", status: 500 } });
@@ -417,7 +426,7 @@ describe("a status that the service refuses", () => {
     expect([states(), posts().length]).toEqual([["sent"], 1]);
   });
 
-  itSome(1)(["on_hold", "На проверке", "Y7-1234567"])(
+  itWhole.each(["on_hold", "На проверке", "Y7-1234567"])(
     "is read where the service answers 200 with the order in another status (%s), and refused where it has that",
     async (status) => {
       // Nothing shows when the request left: another client may have set that status before.
@@ -440,21 +449,24 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is sent where the answers name statuses otherwise than the orders, and each is read until that is known", async () => {
-    const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({ orders: 5 });
-    const reads = () => sandbox.ledger.ofKind("snapshot").length;
-    for (const [index, each] of ids.entries()) {
-      const body = JSON.stringify({ order_id: each, status: "Оплачен" });
-      const match = { path: "status", order: each } as const;
-      sandbox.faults.add({ match, when: "after", do: { kind: "raw", contentType: "application/json", body } });
-      const id = ask(each, "paid");
-      await send();
-      expect([index, request(id)]).toMatchObject([index, { state: "sent", http_status: index < 3 ? null : 200 }]);
-    }
-    expect([posts().length, reads()]).toEqual([5, 5]);
-  });
+  itWhole(
+    "is sent where the answers name statuses otherwise than the orders, and each is read until that is known",
+    async () => {
+      const { ids, ask, send, sandbox, request, posts } = await startStatusBridge({ orders: 5 });
+      const reads = () => sandbox.ledger.ofKind("snapshot").length;
+      for (const [index, each] of ids.entries()) {
+        const body = JSON.stringify({ order_id: each, status: "Оплачен" });
+        const match = { path: "status", order: each } as const;
+        sandbox.faults.add({ match, when: "after", do: { kind: "raw", contentType: "application/json", body } });
+        const id = ask(each, "paid");
+        await send();
+        expect([index, request(id)]).toMatchObject([index, { state: "sent", http_status: index < 3 ? null : 200 }]);
+      }
+      expect([posts().length, reads()]).toEqual([5, 5]);
+    },
+  );
 
-  itSome(1)([
+  itWhole.each([
     ["the wanted status", "paid"],
     ["a word that is the status of no order", "ok"],
   ])("is sent where the answer names the order and has %s", async (_, status) => {
@@ -492,7 +504,7 @@ describe("a status that the service refuses", () => {
     ],
   ] as const;
 
-  it.each(some(ANSWERS, 1))(
+  itWhole.each(some(ANSWERS, 1))(
     "is not, whatever every status meets for three hours (%s), and all continue by themselves",
     async (_, action) => {
       const bridge = await startStatusBridge({ orders: 5 });
@@ -515,7 +527,7 @@ describe("a status that the service refuses", () => {
     },
   );
 
-  it("is not where a restart keeps it from being asked twice", async () => {
+  itWhole("is not where a restart keeps it from being asked twice", async () => {
     const bridge = await startStatusBridge({ orders: 2, sandbox: isIllegal });
     const bad = bridge.ask(bridge.ids[0]!, "shipped");
     for (let restarts = 0; restarts < 3; restarts++) {
@@ -529,18 +541,21 @@ describe("a status that the service refuses", () => {
     expect(bridge.request(bad)).toMatchObject({ state: "refused" });
   });
 
-  it("stays pending where the order has no state that the template can give, and is sent once it is put right", async () => {
-    const bridge = await startStatusBridge({ settings: { statuses: { body: { state: "{status}" } } } });
-    const id = bridge.ask(bridge.ids[0]!, "paid");
-    await bridge.sendFor(60);
-    expect(bridge.request(id)).toMatchObject({ state: "pending", http_status: 400 });
-    expect(bridge.request(id).last_error).toContain("the body lacks the text status");
-    await bridge.restart({ statuses: { path: STATUS_PATH } });
-    await bridge.send();
-    expect(bridge.request(id)).toMatchObject({ state: "sent" });
-  });
+  itWhole(
+    "stays pending where the order has no state that the template can give, and is sent once it is put right",
+    async () => {
+      const bridge = await startStatusBridge({ settings: { statuses: { body: { state: "{status}" } } } });
+      const id = bridge.ask(bridge.ids[0]!, "paid");
+      await bridge.sendFor(60);
+      expect(bridge.request(id)).toMatchObject({ state: "pending", http_status: 400 });
+      expect(bridge.request(id).last_error).toContain("the body lacks the text status");
+      await bridge.restart({ statuses: { path: STATUS_PATH } });
+      await bridge.send();
+      expect(bridge.request(id)).toMatchObject({ state: "sent" });
+    },
+  );
 
-  it("is refused where a success says that it is none, and the order shows no effect", async () => {
+  itWhole("is refused where a success says that it is none, and the order shows no effect", async () => {
     const { ids, ask, send, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
     const id = ask(ids[0]!, "paid");
     const other = ask(ids[1]!, "paid");
@@ -556,7 +571,7 @@ describe("a status that the service refuses", () => {
     expect(effects()).toEqual(["paid"]);
   });
 
-  it("is not taken for refused where the answer repeats a status with an unlucky name", async () => {
+  itWhole("is not taken for refused where the answer repeats a status with an unlucky name", async () => {
     const { ids, ask, send, sandbox, request, effects, posts } = await startStatusBridge();
     const id = ask(ids[0]!, "failed");
     sandbox.faults.add({
@@ -570,7 +585,7 @@ describe("a status that the service refuses", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  itSome(1)([409, 422, 404])(
+  itWhole.each([409, 422, 404])(
     "is sent where the service has it after a lost answer, and refuses the repeat (%i)",
     async (status) => {
       const { ids, ask, send, sandbox, request, effects, sendFor } = await startStatusBridge({ orders: 2 });
@@ -713,7 +728,7 @@ describe("a status path that is wrong", () => {
     expect(effects()).toEqual(["paid", "paid"]);
   });
 
-  it("says nothing while it cannot be told whether the order exists", async () => {
+  itWhole("says nothing while it cannot be told whether the order exists", async () => {
     const { ids, ask, send, sandbox, states, rows } = await startStatusBridge({
       settings: { statuses: { path: "/wrong/{order_id}" } },
     });
@@ -726,7 +741,7 @@ describe("a status path that is wrong", () => {
 });
 
 describe("an answer that speaks of the whole area", () => {
-  itSome(2)([
+  itWhole.each([
     [401, "credentials", 5],
     [403, "credentials", 5],
     [423, "refused", 5],
@@ -762,7 +777,7 @@ describe("an answer that speaks of the whole area", () => {
     expect(rows("SELECT area FROM holds")).toEqual([]);
   });
 
-  it("leaves the request pending where the service cannot be reached at all", async () => {
+  itWhole("leaves the request pending where the service cannot be reached at all", async () => {
     const { ids, ask, send, sandbox, request } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     await sandbox.close();
@@ -770,7 +785,7 @@ describe("an answer that speaks of the whole area", () => {
     expect(request(id)).toMatchObject({ state: "pending" });
   });
 
-  it("follows no redirect", async () => {
+  itWhole("follows no redirect", async () => {
     const { ids, ask, send, sandbox, request, rows } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "redirect", to: "https://elsewhere.example/x" } });
@@ -779,7 +794,7 @@ describe("an answer that speaks of the whole area", () => {
     expect(rows("SELECT area FROM holds")).toEqual([]);
   });
 
-  itSome(1)([
+  itWhole.each([
     [503, "batch_id"],
     [422, "order_ids"],
   ] as const)(

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const FORBIDDEN: FaultAction = { kind: "status", status: 403, body: '{"error":"not now"}' };
 const AWAY: FaultAction = { kind: "status", status: 503, body: '{"error":"away"}' };
@@ -20,7 +21,7 @@ async function startFollowing(): Promise<StatusBridge> {
 }
 
 describe("a status of an order that was cancelled while nobody followed its changes", () => {
-  it.each<[string, (bridge: StatusBridge) => Promise<number>]>([
+  itSome(1)<[string, (bridge: StatusBridge) => Promise<number>]>([
     [
       "after a start",
       async (bridge) => {
@@ -53,7 +54,7 @@ describe("a status of an order that was cancelled while nobody followed its chan
     expect(bridge.order(bridge.ids[0]!)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
   });
 
-  it("leaves with one read before it where the order is as it was", async () => {
+  itWhole("leaves with one read before it where the order is as it was", async () => {
     const bridge = await startFollowing();
     await bridge.restart();
     bridge.ask(bridge.ids[0]!, "shipped");
@@ -64,7 +65,7 @@ describe("a status of an order that was cancelled while nobody followed its chan
     expect(bridge.effects()).toEqual(["shipped"]);
   });
 
-  it("leaves without one once changes have been followed", async () => {
+  itWhole("leaves without one once changes have been followed", async () => {
     const bridge = await startFollowing();
     await bridge.restart();
     await bridge.run("updates");

@@ -26,7 +26,7 @@ describe("a status that waits for its turn", () => {
     expect(request(id).last_error).toMatch(/^the order was cancelled after this request was made/);
   });
 
-  it("does not leave where the ERP takes its request back meanwhile", async () => {
+  itWhole("does not leave where the ERP takes its request back meanwhile", async () => {
     const { ids, ask, send, clock, erp, posts, states } = await startSlow();
     ask(ids[0]!, "packed");
     whileWaiting(clock, () => void erp.exec("DELETE FROM status_requests"));
@@ -34,7 +34,7 @@ describe("a status that waits for its turn", () => {
     expect([posts(), states()]).toEqual([[], []]);
   });
 
-  it("leaves as the ERP has it by then", async () => {
+  itWhole("leaves as the ERP has it by then", async () => {
     const { ids, ask, send, clock, erp, effects, states } = await startSlow();
     ask(ids[0]!, "packed");
     whileWaiting(clock, () => void erp.exec("UPDATE status_requests SET status = 'accepted'"));
@@ -42,14 +42,17 @@ describe("a status that waits for its turn", () => {
     expect([effects(), states()]).toEqual([["accepted"], ["sent"]]);
   });
 
-  it("is marked as about to leave when its turn has come, so that a program that dies before has not sent it", async () => {
-    const { ids, ask, send, clock, states, effects } = await startSlow();
-    ask(ids[0]!, "packed");
-    const seen: string[][] = [];
-    whileWaiting(clock, () => void seen.push(states()));
-    await send();
-    expect([seen, effects()]).toEqual([[["pending"]], ["packed"]]);
-  });
+  itWhole(
+    "is marked as about to leave when its turn has come, so that a program that dies before has not sent it",
+    async () => {
+      const { ids, ask, send, clock, states, effects } = await startSlow();
+      ask(ids[0]!, "packed");
+      const seen: string[][] = [];
+      whileWaiting(clock, () => void seen.push(states()));
+      await send();
+      expect([seen, effects()]).toEqual([[["pending"]], ["packed"]]);
+    },
+  );
 
   itWhole(
     "waits for another turn where the ERP has the lock when its own has come, and is looked at again",

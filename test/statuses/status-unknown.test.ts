@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -48,24 +48,27 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toEqual([]);
   });
 
-  it.each(some(LOST, 1))("is read, and only then sent again, where it has not arrived and %s", async (_, action) => {
-    const { ids, ask, send, sandbox, request, effects, posts, order } = await startStatusBridge({
-      settings: { service: { timeouts } },
-    });
-    const id = ask(ids[0]!, "paid");
-    sandbox.faults.add({ match: { path: "status" }, when: "before", do: action });
-    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
-    expect(request(id)).toMatchObject({ state: "sent", http_status: 200, attempts: 2, last_error: null });
-    expect(effects()).toEqual(["paid"]);
-    expect(posts()).toHaveLength(2);
-    const kinds = sandbox.ledger.entries
-      .filter(({ kind }) => kind === "status" || kind === "snapshot")
-      .map(({ kind }) => kind);
-    expect(kinds).toEqual(["status", "snapshot", "snapshot", "status", "snapshot"]);
-    expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
-  });
+  itWhole.each(some(LOST, 1))(
+    "is read, and only then sent again, where it has not arrived and %s",
+    async (_, action) => {
+      const { ids, ask, send, sandbox, request, effects, posts, order } = await startStatusBridge({
+        settings: { service: { timeouts } },
+      });
+      const id = ask(ids[0]!, "paid");
+      sandbox.faults.add({ match: { path: "status" }, when: "before", do: action });
+      expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+      expect(request(id)).toMatchObject({ state: "sent", http_status: 200, attempts: 2, last_error: null });
+      expect(effects()).toEqual(["paid"]);
+      expect(posts()).toHaveLength(2);
+      const kinds = sandbox.ledger.entries
+        .filter(({ kind }) => kind === "status" || kind === "snapshot")
+        .map(({ kind }) => kind);
+      expect(kinds).toEqual(["status", "snapshot", "snapshot", "status", "snapshot"]);
+      expect(order(ids[0]!)).toMatchObject({ status: "paid", revision: 2, erp_revision: 1 });
+    },
+  );
 
-  itSome(1)([
+  itWhole.each([
     ["lost on its way", "before", ["packed", "new"]],
     ["that has arrived", "after", ["packed", "new"]],
   ] as const)("is not settled by a read from before the status accepted last: one %s", async (_, when, set) => {
@@ -95,7 +98,7 @@ describe("a status whose outcome is unknown", () => {
     expect(service.statusOf(ids[0]!)).toBe("new");
   });
 
-  itSome(1)([
+  itWhole.each([
     ["the connection is reset", { kind: "reset" }],
     ["the service answers 409", { kind: "status", status: 409 }],
   ] as [string, FaultAction][])(
@@ -130,36 +133,39 @@ describe("a status whose outcome is unknown", () => {
     },
   );
 
-  it("is not sent again where a cache answers for the order with what it was a moment before it left", async () => {
-    const { ids, ask, send, sendFor, sandbox, clock, request, effects, posts } = await startStatusBridge({
-      settings: { service: { timeouts: { headers: "20s" } } },
-    });
-    // It has the first answer for the order. Nothing but its `Date` says so.
-    const { service } = sandbox;
-    const handle = service.handle.bind(service);
-    let kept: ReturnType<typeof handle> | undefined;
-    service.handle = (call) => {
-      if (call.method !== "GET" || !call.path.endsWith(ids[0]!)) return handle(call);
-      kept ??= handle(call);
-      return kept;
-    };
-    ask(ids[0]!, "packed");
-    await send();
-    const id = ask(ids[0]!, "shipped");
-    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "status", status: 502 } });
-    await send();
-    clock.advance(25_000);
-    await send();
-    expect(effects()).toEqual(["packed", "shipped"]);
-    expect(request(id).state).toBe("sending");
-    service.handle = handle;
-    await sendFor(5);
-    expect(request(id)).toMatchObject({ state: "sent", last_error: null });
-    expect(effects()).toEqual(["packed", "shipped"]);
-    expect(posts()).toHaveLength(2);
-  });
+  itWhole(
+    "is not sent again where a cache answers for the order with what it was a moment before it left",
+    async () => {
+      const { ids, ask, send, sendFor, sandbox, clock, request, effects, posts } = await startStatusBridge({
+        settings: { service: { timeouts: { headers: "20s" } } },
+      });
+      // It has the first answer for the order. Nothing but its `Date` says so.
+      const { service } = sandbox;
+      const handle = service.handle.bind(service);
+      let kept: ReturnType<typeof handle> | undefined;
+      service.handle = (call) => {
+        if (call.method !== "GET" || !call.path.endsWith(ids[0]!)) return handle(call);
+        kept ??= handle(call);
+        return kept;
+      };
+      ask(ids[0]!, "packed");
+      await send();
+      const id = ask(ids[0]!, "shipped");
+      sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "status", status: 502 } });
+      await send();
+      clock.advance(25_000);
+      await send();
+      expect(effects()).toEqual(["packed", "shipped"]);
+      expect(request(id).state).toBe("sending");
+      service.handle = handle;
+      await sendFor(5);
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null });
+      expect(effects()).toEqual(["packed", "shipped"]);
+      expect(posts()).toHaveLength(2);
+    },
+  );
 
-  it("is sent again where the order stays as it was before a status that was accepted for nothing", async () => {
+  itWhole("is sent again where the order stays as it was before a status that was accepted for nothing", async () => {
     const { ids, ask, send, sendFor, sandbox, request, posts } = await startStatusBridge();
     const body = '{"success":true}';
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "raw", contentType: "application/json", body } });
@@ -173,7 +179,7 @@ describe("a status whose outcome is unknown", () => {
     expect(posts()).toHaveLength(3);
   });
 
-  it("is sent again where the order was changed before it left, and that was not known here", async () => {
+  itWhole("is sent again where the order was changed before it left, and that was not known here", async () => {
     const { ids, ask, send, sendFor, sandbox, clock, request, effects, order } = await startStatusBridge({ orders: 2 });
     ask(ids[1]!, "paid");
     await send();
@@ -194,7 +200,7 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[0])).toEqual(["packed"]);
   });
 
-  it.each(some([401, 403, 404, 409, 423, 429, 302] as const, 1))(
+  itWhole.each(some([401, 403, 404, 409, 423, 429, 302] as const, 1))(
     "is not sent again where it took effect and %i was answered, also after a restart",
     async (status) => {
       for (const hasRestart of [false, true]) {
@@ -214,7 +220,7 @@ describe("a status whose outcome is unknown", () => {
     },
   );
 
-  itSome(1)([
+  itWhole.each([
     ['{"ok":true,"updated":1}', '{"ok":true,"updated":0}'],
     ['{"ok":true,"stats":{"ignored":0}}', '{"ok":true,"stats":{"ignored":1}}'],
     ["1", "0", 5],
@@ -247,7 +253,7 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[times + 1])).toEqual(["paid"]);
   });
 
-  it("is not sent again before it has had its time to arrive", async () => {
+  itWhole("is not sent again before it has had its time to arrive", async () => {
     const { ids, ask, send, sandbox, clock } = await startStatusBridge();
     ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
@@ -277,7 +283,7 @@ describe("a status whose outcome is unknown", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["has changed the order", "accepted", "refused"],
     ["has set the same status", "paid", "sent"],
   ])("keeps the next one waiting until it can arrive no more, where somebody else %s", async (_, status, state) => {
@@ -298,7 +304,7 @@ describe("a status whose outcome is unknown", () => {
     expect(after!.at - lost!.at).toBeGreaterThanOrEqual(15_000);
   });
 
-  it("is not given up before it can arrive no more, where the order was changed meanwhile", async () => {
+  itWhole("is not given up before it can arrive no more, where the order was changed meanwhile", async () => {
     const { ids, ask, send, sandbox, request, posts } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
@@ -315,7 +321,7 @@ describe("a status whose outcome is unknown", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it("is refused where the order was changed meanwhile", async () => {
+  itWhole("is refused where the order was changed meanwhile", async () => {
     const { ids, ask, send, sendFor, sandbox, request, effects, order, pending } = await startStatusBridge({
       sandbox: {
         onAnswer: ({ path }) => {
@@ -336,7 +342,7 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toMatchObject([{ why: "cancelled" }]);
   });
 
-  it("is refused also where each pass is a process of its own", async () => {
+  itWhole("is refused also where each pass is a process of its own", async () => {
     const bridge = await startStatusBridge({
       sandbox: {
         onAnswer: ({ path }) => {
@@ -362,24 +368,27 @@ describe("a status whose outcome is unknown", () => {
     expect(request(id)).toMatchObject({ state: "refused", unshown_since: null });
   });
 
-  it("is found where it was seen on the order, and is not sent again after somebody has set the order back", async () => {
-    const bridge = await startStatusBridge({ settings: { updates: { carry: "whole" } }, sandbox: WHOLE });
-    const { ids, ask, send, run, sandbox, request, effects, posts, clock } = bridge;
-    const id = ask(ids[0]!, "paid");
-    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
-    sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 503 } });
-    expect(await send()).toMatchObject({ outcome: "failed" });
-    await run("updates");
-    sandbox.service.changeOrder(ids[0]!, { status: "new" });
-    await bridge.restart();
-    clock.advance(MINUTE);
-    expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
-    expect(request(id)).toMatchObject({ state: "sent", last_error: null, echo: null });
-    expect([effects(), posts().length]).toEqual([["paid"], 1]);
-    expect(sandbox.service.statusOf(ids[0]!)).toBe("new");
-  });
+  itWhole(
+    "is found where it was seen on the order, and is not sent again after somebody has set the order back",
+    async () => {
+      const bridge = await startStatusBridge({ settings: { updates: { carry: "whole" } }, sandbox: WHOLE });
+      const { ids, ask, send, run, sandbox, request, effects, posts, clock } = bridge;
+      const id = ask(ids[0]!, "paid");
+      sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+      sandbox.faults.add({ match: { path: "snapshot" }, times: 3, do: { kind: "status", status: 503 } });
+      expect(await send()).toMatchObject({ outcome: "failed" });
+      await run("updates");
+      sandbox.service.changeOrder(ids[0]!, { status: "new" });
+      await bridge.restart();
+      clock.advance(MINUTE);
+      expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
+      expect(request(id)).toMatchObject({ state: "sent", last_error: null, echo: null });
+      expect([effects(), posts().length]).toEqual([["paid"], 1]);
+      expect(sandbox.service.statusOf(ids[0]!)).toBe("new");
+    },
+  );
 
-  it("is refused where it came and went unseen, and only the order's timestamp tells", async () => {
+  itWhole("is refused where it came and went unseen, and only the order's timestamp tells", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, sendFor, sandbox, request, effects, clock, pending } = bridge;
     const id = ask(ids[0]!, "paid");
@@ -397,7 +406,7 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toEqual([]);
   });
 
-  it("is sent again where another change explains the order's newer timestamp", async () => {
+  itWhole("is sent again where another change explains the order's newer timestamp", async () => {
     const { ids, ask, send, sandbox, request, effects, clock } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, do: { kind: "reset" } });
@@ -436,7 +445,7 @@ describe("a status whose outcome is unknown", () => {
       expect(effects()).toEqual(["paid"]);
     });
 
-    itSome(2)(["true", "5", '""', "null", '"  "'])("is not given up for the status %s", async (nonsense) => {
+    itWhole.each(["true", "5", '""', "null", '"  "'])("is not given up for the status %s", async (nonsense) => {
       const { ids, ask, sendFor, sandbox, request, effects, whileRead } = await lose();
       const id = ask(ids[0]!, "paid");
       const text = sandbox.service.newestText(ids[0]!)!;
@@ -448,7 +457,7 @@ describe("a status whose outcome is unknown", () => {
       expect(effects()).toEqual(["paid"]);
     });
 
-    it("does not take its own status, accepted before and not seen, for somebody else's", async () => {
+    itWhole("does not take its own status, accepted before and not seen, for somebody else's", async () => {
       const { ids, ask, send, sendFor, sandbox, request, effects, whileRead } = await lose();
       const text = sandbox.service.newestText(ids[0]!)!;
       const first = ask(ids[0]!, "paid");
@@ -463,7 +472,7 @@ describe("a status whose outcome is unknown", () => {
       expect(effects()).toEqual(["paid", "packed"]);
     });
 
-    it("is sent after all where it is seen on the order after it was given up", async () => {
+    itWhole("is sent after all where it is seen on the order after it was given up", async () => {
       const { ids, ask, run, sandbox, request, whileRead } = await lose({
         settings: { updates: { carry: "whole" } },
         sandbox: WHOLE,
@@ -478,7 +487,7 @@ describe("a status whose outcome is unknown", () => {
     });
   });
 
-  it("stays on its way while the order cannot be read, and is settled when it can", async () => {
+  itWhole("stays on its way while the order cannot be read, and is settled when it can", async () => {
     const { ids, ask, send, sandbox, request, effects, clock } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
@@ -494,19 +503,22 @@ describe("a status whose outcome is unknown", () => {
     expect(effects()).toEqual(["paid"]);
   });
 
-  it("keeps no other one waiting where its order alone is answered in another shape, and none was read before", async () => {
-    const { ids, ask, send, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
-    const [odd, other] = [ask(ids[0]!, "paid"), ask(ids[1]!, "paid")];
-    const body = `[${sandbox.service.newestText(ids[0]!)}]`;
-    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
-    sandbox.faults.add({ match: { path: "snapshot" }, do: { kind: "raw", contentType: "application/json", body } });
-    await send();
-    expect(request(odd)).toMatchObject({ state: "sending", last_error: expect.stringContaining("order_id") });
-    expect(request(other)).toMatchObject({ state: "sent" });
-    expect(effects(ids[1])).toEqual(["paid"]);
-  });
+  itWhole(
+    "keeps no other one waiting where its order alone is answered in another shape, and none was read before",
+    async () => {
+      const { ids, ask, send, sandbox, request, effects } = await startStatusBridge({ orders: 2 });
+      const [odd, other] = [ask(ids[0]!, "paid"), ask(ids[1]!, "paid")];
+      const body = `[${sandbox.service.newestText(ids[0]!)}]`;
+      sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+      sandbox.faults.add({ match: { path: "snapshot" }, do: { kind: "raw", contentType: "application/json", body } });
+      await send();
+      expect(request(odd)).toMatchObject({ state: "sending", last_error: expect.stringContaining("order_id") });
+      expect(request(other)).toMatchObject({ state: "sent" });
+      expect(effects(ids[1])).toEqual(["paid"]);
+    },
+  );
 
-  it.each<[string, FaultAction]>([
+  itWhole.each<[string, FaultAction]>([
     ["a record that is no JSON", { kind: "raw", contentType: "application/json", body: '{"order":{"total":007}}' }],
     ["a failure", { kind: "status", status: 500 }],
     ["a refusal", { kind: "status", status: 423 }],
@@ -551,7 +563,7 @@ describe("a status whose outcome is unknown", () => {
     }
   });
 
-  it("is left as it is where a stop cuts off the look at its order", async () => {
+  itWhole("is left as it is where a stop cuts off the look at its order", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, sandbox, request } = bridge;
     const id = ask(ids[0]!, "nonsense");
@@ -571,7 +583,7 @@ describe("a status whose outcome is unknown", () => {
     expect(request(id).last_error ?? "").not.toContain("abort");
   });
 
-  it("waits as the service asks before the order is read", async () => {
+  itWhole("waits as the service asks before the order is read", async () => {
     const { ids, ask, send, sandbox, request, effects, clock, rows } = await startStatusBridge();
     const id = ask(ids[0]!, "paid");
     sandbox.faults.add({

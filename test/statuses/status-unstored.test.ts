@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
-import { itSome } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 type Hook = (request: { method: string; path: string }) => void | Promise<void>;
 
@@ -54,7 +54,7 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
 
-  itSome(1)(["batch", "order"])("waits while the ERP keeps the %s from being stored", async (what) => {
+  itWhole.each(["batch", "order"])("waits while the ERP keeps the %s from being stored", async (what) => {
     const bridge = await start();
     const { ids, ask, sandbox, clock, run, send, request, effects } = bridge;
     const id = ask(ids[0]!, "shipped");
@@ -70,7 +70,7 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
 
-  itSome(2)([
+  itWhole.each([
     ["change", "id"],
     ["batch", "id"],
     ["change", "number"],
@@ -98,7 +98,7 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     expect([request(id).state, effects(ids[0]!)]).toEqual(["refused", []]);
   });
 
-  itSome(1)(["change", "batch"])(
+  itWhole.each(["change", "batch"])(
     "waits while the ERP keeps from being stored what the answer with a %s teaches",
     async (what) => {
       const bridge = await start();
@@ -122,7 +122,7 @@ describe("a status for an order that an answer calls cancelled, which is not sto
     },
   );
 
-  it("waits also where an answer for the order was asked for before", async () => {
+  itWhole("waits also where an answer for the order was asked for before", async () => {
     const bridge = await start();
     const { ids, hooks, ask, sandbox, clock, run, send, request, effects } = bridge;
     const id = ask(ids[0]!, "shipped");

@@ -77,7 +77,7 @@ describe("a cache before the lists of orders and changes", () => {
     for (const { error } of await outcomesOf(test)) expect(error).toBeNull();
   });
 
-  it("may bring what was never seen: that is stored and confirmed", async () => {
+  itWhole("may bring what was never seen: that is stored and confirmed", async () => {
     const test = await startFollowed(1);
     const id = test.sandbox.service.createOrder();
     const order = test.sandbox.service.newestText(id)!;

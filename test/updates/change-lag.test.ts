@@ -2,6 +2,9 @@ import { describe, expect, it } from "vitest";
 import { type ChangeLag, isWithinLag, learnLag, NO_LAG } from "../../src/updates/change-lag.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
+import { inWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/change-lag");
 
 const AT = (second: number) =>
   `2026-03-01T12:${String(Math.floor(second / 60)).padStart(2, "0")}:${String(second % 60).padStart(2, "0")}Z`;
@@ -67,7 +70,7 @@ function delay({ sandbox }: Followed, ms: number): void {
 
 const STATUSES = ["paid", "packed", "shipped", "paid", "packed", "cancelled"];
 
-describe("changes that are listed three seconds after the orders' own timestamps", () => {
+whole.describe("changes that are listed three seconds after the orders' own timestamps", () => {
   it("are stored within a minute or two, each, and nothing waits in the end", async () => {
     const test = await startFollowed(3);
     delay(test, 3_000);

@@ -6,7 +6,7 @@ import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/ord
 import { KnownPages } from "../../src/updates/change-page.ts";
 import { ChangeCollector } from "../../src/updates/collect-changes.ts";
 import { startTestBridge } from "../support/bridge.ts";
-import { size } from "../support/whole.ts";
+import { itWhole, size } from "../support/whole.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -78,7 +78,7 @@ describe("a page of changes", () => {
     expect(await pages.open(answer, signal)).not.toBe(page);
   });
 
-  it("is read anew each time where a pass holds more than may be kept", async () => {
+  itWhole("is read anew each time where a pass holds more than may be kept", async () => {
     const pages = new KnownPages(rules, context);
     const large = answerOf(Array.from({ length: 15_000 }, (_, n) => change(n)));
     const further = answerOf(Array.from({ length: 6_000 }, (_, n) => change(n)));

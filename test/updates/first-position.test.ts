@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import { firstPosition } from "../../src/pass/first-position.ts";
 import { loadWatermark } from "../../src/pass/position-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import { itWhole } from "../support/whole.ts";
 
-it("leaves the first position that a pull set while the first pass was reading", async () => {
+itWhole("leaves the first position that a pull set while the first pass was reading", async () => {
   let pull: (() => Promise<unknown>) | undefined;
   const t: TestBridge = await startTestBridge({
     sandbox: {
@@ -30,7 +31,7 @@ it("leaves the first position that a pull set while the first pass was reading",
   expect(Date.parse(position)).toBe(Math.floor(t.clock.nowMs() / 1000) * 1000);
 });
 
-it("sets none where an order may have changed since an answer without a Date had it", async () => {
+itWhole("sets none where an order may have changed since an answer without a Date had it", async () => {
   const t = await startTestBridge();
   t.sandbox.service.setOptions({ dateHeader: false });
   const id = t.sandbox.service.createOrder();
@@ -62,7 +63,7 @@ it.each([
   expect(firstPosition(DATE, newest, { nowMs: Date.parse(now), timezone: "UTC" })).toBe(first);
 });
 
-it("finds a cancellation where the Date of every answer is three hours ahead", async () => {
+itWhole("finds a cancellation where the Date of every answer is three hours ahead", async () => {
   const t = await startTestBridge();
   const { service } = t.sandbox;
   const handle = service.handle.bind(service);

@@ -168,7 +168,7 @@ describe("lines", () => {
 });
 
 describe("key order and white space", () => {
-  it.each(some(FEEDS, 2))("are no change: %s, %s, %s", async (history, carry, order) => {
+  itSome(1)(some(FEEDS, 2))("are no change: %s, %s, %s", async (history, carry, order) => {
     const test = await startFeed(history, carry, { order }, 3);
     test.sandbox.service.setOptions({ shape: { shuffleKeys: true } });
     for (const id of test.ids) test.change(id, { status: "paid" });
@@ -220,7 +220,7 @@ describe("what the ERP sees of a change", () => {
     ]);
   });
 
-  itSome(1)(["changes", "whole"] as const)(
+  itWhole.each(["changes", "whole"] as const)(
     "is told by events with the literals that were and are: %s",
     async (carry) => {
       const test = await startFeed("latest", carry);

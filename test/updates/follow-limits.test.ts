@@ -151,7 +151,7 @@ describe("a service that refuses a since of more than three days", () => {
     expect(test.snapshots() - snapshots).toBeLessThan(3);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["four days", 4 * DAY_MS],
     ["three months", 92 * DAY_MS],
   ])("that sends no time is followed again after a stop of %s", async (_, stopMs) => {
@@ -180,16 +180,19 @@ describe("a service that refuses a since of more than three days", () => {
     expect(told(test)).toHaveLength(1);
   });
 
-  it("of an hour, and is asked seldom: each pass goes on from the former one, and the search for what was skipped ends", async () => {
-    const test = await start(12, HOUR_MS);
-    test.change(test.ids[1]!, { status: "cancelled" });
-    await outage(test, 8 * HOUR_MS);
-    limitRequests(test, 4, /\/orders\/[\da-f]{8}-/);
-    await run(test, 6 * HOUR_MS, 30 * 60_000);
-    expect(statuses(test)[1]).toBe("cancelled");
-    expect(held(test)).toEqual([]);
-    expect(told(test)).toHaveLength(1);
-  });
+  itWhole(
+    "of an hour, and is asked seldom: each pass goes on from the former one, and the search for what was skipped ends",
+    async () => {
+      const test = await start(12, HOUR_MS);
+      test.change(test.ids[1]!, { status: "cancelled" });
+      await outage(test, 8 * HOUR_MS);
+      limitRequests(test, 4, /\/orders\/[\da-f]{8}-/);
+      await run(test, 6 * HOUR_MS, 30 * 60_000);
+      expect(statuses(test)[1]).toBe("cancelled");
+      expect(held(test)).toEqual([]);
+      expect(told(test)).toHaveLength(1);
+    },
+  );
 
   itWhole(
     "of an hour, is followed again once it refuses what it has answered: a since becomes older with each repeat",
@@ -221,7 +224,7 @@ describe("a service that refuses a since of more than three days", () => {
   });
 });
 
-describe("a service that names positions itself and answers few requests a minute", () => {
+whole.describe("a service that names positions itself and answers few requests a minute", () => {
   itSome(1)(["cursor", "timestamp"] as const)("is followed, and looked at from before: %s", async (nextForm) => {
     const test = await startFollowed(24, {
       service: { updates: { next: ["next"], nextForm, pageLimit: 2 } },

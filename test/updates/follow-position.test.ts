@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
@@ -39,7 +39,7 @@ describe("the watermark", () => {
     expect(rows("SELECT * FROM watermarks")).toEqual([]);
   });
 
-  it("asks for everything where the service tells no time at all", async () => {
+  itWhole("asks for everything where the service tells no time at all", async () => {
     const test = await startFollowed(2, { service: { dateHeader: false } });
     expect(test.watermark()).toBeUndefined();
     test.change(test.ids[0]!, { status: "paid" });
@@ -49,7 +49,7 @@ describe("the watermark", () => {
     expect(isOfTheService(test, test.watermark()!)).toBe(true);
   });
 
-  itSome(3)<[string, SandboxOptionsPatch]>([
+  itWhole.each<[string, SandboxOptionsPatch]>([
     ["seconds", { precision: "s" }],
     ["milliseconds", { precision: "ms" }],
     ["microseconds", { precision: "us" }],
@@ -89,7 +89,7 @@ describe("the watermark", () => {
     },
   );
 
-  it("moves in the transaction that stores the last of its rows, or not at all", async () => {
+  itWhole("moves in the transaction that stores the last of its rows, or not at all", async () => {
     const test = await startFollowed(3);
     const first = test.watermark();
     for (const id of test.ids) test.change(id, { status: "paid" });
@@ -108,7 +108,7 @@ describe("the watermark", () => {
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(["paid", "paid", "paid"]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["years behind", -3 * YEAR_MS],
     ["years ahead", 3 * YEAR_MS],
   ])("and the requests are the same with a local clock that is %s or jumps", async (_name, offMs) => {
@@ -129,7 +129,7 @@ describe("the watermark", () => {
     expect(await follow(offMs)).toEqual(await follow(0));
   });
 
-  it("leaves out a timestamp from far in the future, and follows that order and all others on", async () => {
+  itWhole("leaves out a timestamp from far in the future, and follows that order and all others on", async () => {
     const test = await startFollowed(3);
     const [a, b, c] = test.ids as [string, string, string];
     test.change(a, { status: "paid" });
@@ -145,7 +145,7 @@ describe("the watermark", () => {
     expect(test.logs.filter(({ message }) => /future/.test(message))).toHaveLength(1);
   });
 
-  it("does not take the present for the future where only one answer long ago told the time", async () => {
+  itWhole("does not take the present for the future where only one answer long ago told the time", async () => {
     const test = await startFollowed(3, { service: { updates: { pageLimit: 2 } } });
     test.sandbox.service.setOptions({ dateHeader: false });
     for (const id of test.ids) test.change(id, { status: "paid" }, 60_000);
@@ -155,7 +155,7 @@ describe("the watermark", () => {
     expect(test.logs.filter(({ message }) => /future/.test(message))).toEqual([]);
   });
 
-  it("says once that it lies ahead of this machine's clock where the service never tells the time", async () => {
+  itWhole("says once that it lies ahead of this machine's clock where the service never tells the time", async () => {
     const test = await startFollowed(2, { service: { dateHeader: false } });
     const [a, b] = test.ids as [string, string];
     const told = () => test.logs.filter(({ message }) => /ahead of this machine's clock/.test(message));

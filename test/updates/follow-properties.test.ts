@@ -70,7 +70,7 @@ describe("a pass over any feed", () => {
         );
         expect(missed).toEqual([]);
       }),
-      { numRuns: runs(800, 3_000) },
+      { numRuns: runs(130, 3_000) },
     );
   });
 
@@ -84,7 +84,7 @@ describe("a pass over any feed", () => {
           told.has(unitOf(ns, each)) || told.has(unitOf(ns, each) - 1n) || told.has(unitOf(ns, each) + 1n);
         expect(each.feed.changes.filter((change) => !seen.has(change.id) && !isTold(change))).toEqual([]);
       }),
-      { numRuns: runs(800, 3_000) },
+      { numRuns: runs(130, 3_000) },
     );
   });
 
@@ -100,7 +100,7 @@ describe("a pass over any feed", () => {
           6 + Math.ceil(each.feed.changes.length / perPage) + 3 * crowds.size,
         );
       }),
-      { numRuns: runs(800, 3_000) },
+      { numRuns: runs(130, 3_000) },
     );
   });
 
@@ -118,7 +118,7 @@ describe("a pass over any feed", () => {
         };
         expect(followFeed(moving, each.rules, { watermark, between }).ended).toBe(true);
       }),
-      { numRuns: runs(500, 2_000) },
+      { numRuns: runs(80, 2_000) },
     );
   });
 
@@ -135,7 +135,7 @@ describe("a pass over any feed", () => {
         // An exclusive service asked from its last change has nothing to tell.
         expect(again.high ?? first.high).toEqual(first.high);
       }),
-      { numRuns: runs(500, 2_000) },
+      { numRuns: runs(80, 2_000) },
     );
   });
 });

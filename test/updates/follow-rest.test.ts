@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { boundedPass as pass } from "../support/bounded-pass.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/follow-rest");
 
 const TOKENS = {
   service: { updates: { next: ["next"], nextForm: "cursor", pageLimit: 4 } },
@@ -31,7 +33,7 @@ async function startByToken(): Promise<Followed> {
 }
 
 describe("a position that the service names", () => {
-  itSome(3)(['""', '" "', "null", "0", "0.0", '"0"', "false", '"false"', "true", "[]", "{}", '["cursor-99"]'])(
+  itSome(1)(['""', '" "', "null", "0", "0.0", '"0"', "false", '"false"', "true", "[]", "{}", '["cursor-99"]'])(
     "ends the pass and stays what it was where it names none: %s",
     async (next) => {
       const test = await startByToken();
@@ -47,7 +49,7 @@ describe("a position that the service names", () => {
     },
   );
 
-  itSome(1)(['"cursor-20"', '"cursor-3"'])("never goes back or to and fro: %s", async (next) => {
+  itWhole.each(['"cursor-20"', '"cursor-3"'])("never goes back or to and fro: %s", async (next) => {
     const test = await startByToken();
     test.change(test.ids[0]!, { status: "packed" });
     page(test, next, [textOf(test, test.ids[0]!)], 3);
@@ -74,7 +76,7 @@ describe("a position that the service names", () => {
     expect(test.logs.filter(({ message }) => message.includes("lies before the one asked"))).toHaveLength(1);
   });
 
-  it("is kept only once it was asked and answered", async () => {
+  itWhole("is kept only once it was asked and answered", async () => {
     const test = await startByToken();
     test.change(test.ids[0]!, { status: "packed" });
     page(test, '"no such cursor"', [textOf(test, test.ids[0]!)]);
@@ -88,7 +90,7 @@ describe("a position that the service names", () => {
     expect(test.rows("SELECT * FROM holds")).toEqual([]);
   });
 
-  itSome(1)([400, 404, 410])("survives that it is answered with %s for a while", async (status) => {
+  itWhole.each([400, 404, 410])("survives that it is answered with %s for a while", async (status) => {
     const test = await startByToken();
     test.change(test.ids[0]!, { status: "packed" });
     const rule = test.sandbox.faults.add({
@@ -107,7 +109,7 @@ describe("a position that the service names", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("packed");
   });
 
-  it("that the service forgets gives way to the time stored beside it", async () => {
+  itWhole("that the service forgets gives way to the time stored beside it", async () => {
     const test = await startByToken();
     const { db } = test.bridge.store;
     db.prepare("UPDATE watermarks SET value = 'forgotten' WHERE stream = 'updates'").run();
@@ -119,7 +121,7 @@ describe("a position that the service names", () => {
   });
 });
 
-describe("more changes than a pass may read", () => {
+whole.describe("more changes than a pass may read", () => {
   it("are read on from where the last pass stopped, and status says that more wait until all are stored", async () => {
     const test = await startFollowed(40, { service: { updates: { pageLimit: 1 } } });
     for (const id of test.ids) test.change(id, { status: "paid" }, 10);
@@ -208,7 +210,7 @@ describe("a page that holds one change", () => {
   });
 });
 
-describe("a service that answers few requests a minute", () => {
+whole.describe("a service that answers few requests a minute", () => {
   const few = (requestsPerMinute: number) => ({ limits: { requestsPerMinute } });
   /** A pass of each minute; those that are asked to wait fail. */
   const follow = async (test: Followed, minutes: number) => {

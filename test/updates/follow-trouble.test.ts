@@ -3,7 +3,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 async function failure(test: Followed): Promise<{ code: string; message: string }> {
   test.clock.advance(60_000);
@@ -40,7 +40,7 @@ describe("an answer that is not understood", () => {
     ["half an answer", { kind: "cut", bytes: 40 }, "unreachable", /updates/],
   ];
 
-  itSome(3)(WRONG)("moves nothing and says what was seen: %s", async (_name, action, code, words) => {
+  itSome(1)(WRONG)("moves nothing and says what was seen: %s", async (_name, action, code, words) => {
     const test = await startFollowed(2);
     const before = { dump: test.dump(), watermark: test.watermark() };
     test.change(test.ids[0]!, { status: "paid" });
@@ -55,7 +55,7 @@ describe("an answer that is not understood", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("paid");
   });
 
-  it.each<[string, SandboxOptionsPatch | undefined, FaultAction]>([
+  itWhole.each<[string, SandboxOptionsPatch | undefined, FaultAction]>([
     ["a wrong path", { shape: { updates: ["changes"] } }, { kind: "html" }],
     ["a web page", undefined, { kind: "html" }],
     ["an error for hours", undefined, { kind: "status", status: 500 }],
@@ -73,7 +73,7 @@ describe("an answer that is not understood", () => {
     expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
   });
 
-  it("in the middle of the pages keeps what came before it", async () => {
+  itWhole("in the middle of the pages keeps what came before it", async () => {
     const test = await startFollowed(6, { service: { updates: { pageLimit: 4 } } });
     for (const id of test.ids) test.change(id, { status: "paid" });
     const first = test.watermark();
@@ -126,7 +126,7 @@ describe("an order that nobody knows here", () => {
     expect(test.sandbox.ledger.confirmedOrderIds().has(stranger)).toBe(true);
   });
 
-  itSome(1)([
+  itWhole.each([
     [404, 15],
     [410, 60],
   ] as const)(

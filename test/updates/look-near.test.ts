@@ -17,38 +17,41 @@ const statuses = (test: Followed) => test.ids.map((id) => test.statusOf(id).stat
 const noDate = { service: { dateHeader: false, updates: { scope: "all" as const } } };
 
 describe("a watermark that lies ahead of this machine's clock, of a service without Date", () => {
-  it("goes back where the service's clock was a year ahead for an hour, and changes are followed within minutes", async () => {
-    const test = await startFollowed(6, noDate);
-    const [a, b, c, d, e] = test.ids as [string, string, string, string, string];
-    test.change(e, { status: "paid" });
-    await pollFor(test, 15);
-    test.sandbox.service.setOptions({ clockOffsetMs: YEAR_MS });
-    test.change(a, { status: "paid" });
-    await pollFor(test, 15);
-    test.change(b, { status: "cancelled" });
-    const created = test.sandbox.service.createOrder();
-    await test.run("orders");
-    await pollFor(test, 25);
-    expect(Date.parse(test.watermark()!)).toBeGreaterThan(test.clock.nowMs() + YEAR_MS / 2);
-    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
-    test.change(c, { status: "cancelled" });
-    test.change(a, { status: "cancelled" });
-    test.change(created, { status: "cancelled" });
-    await pollFor(test, 15);
-    test.change(d, { status: "paid" });
-    await pollFor(test, 15);
-    expect(statuses(test)).toEqual(["cancelled", "cancelled", "cancelled", "paid", "paid", "new"]);
-    expect(test.statusOf(created).status).toBe("cancelled");
-    expect(Date.parse(test.watermark()!)).toBeLessThanOrEqual(test.clock.nowMs());
-    // What lies ahead is served with each poll, and moves the watermark no more.
-    test.change(e, { status: "cancelled" }, HOUR_MS);
-    await test.poll();
-    expect(test.statusOf(e).status).toBe("cancelled");
-    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(e)!).updated_at);
-    expect(test.logs.filter(({ message }) => /the watermark goes back/.test(message))).toHaveLength(1);
-  });
+  itWhole(
+    "goes back where the service's clock was a year ahead for an hour, and changes are followed within minutes",
+    async () => {
+      const test = await startFollowed(6, noDate);
+      const [a, b, c, d, e] = test.ids as [string, string, string, string, string];
+      test.change(e, { status: "paid" });
+      await pollFor(test, 15);
+      test.sandbox.service.setOptions({ clockOffsetMs: YEAR_MS });
+      test.change(a, { status: "paid" });
+      await pollFor(test, 15);
+      test.change(b, { status: "cancelled" });
+      const created = test.sandbox.service.createOrder();
+      await test.run("orders");
+      await pollFor(test, 25);
+      expect(Date.parse(test.watermark()!)).toBeGreaterThan(test.clock.nowMs() + YEAR_MS / 2);
+      test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+      test.change(c, { status: "cancelled" });
+      test.change(a, { status: "cancelled" });
+      test.change(created, { status: "cancelled" });
+      await pollFor(test, 15);
+      test.change(d, { status: "paid" });
+      await pollFor(test, 15);
+      expect(statuses(test)).toEqual(["cancelled", "cancelled", "cancelled", "paid", "paid", "new"]);
+      expect(test.statusOf(created).status).toBe("cancelled");
+      expect(Date.parse(test.watermark()!)).toBeLessThanOrEqual(test.clock.nowMs());
+      // What lies ahead is served with each poll, and moves the watermark no more.
+      test.change(e, { status: "cancelled" }, HOUR_MS);
+      await test.poll();
+      expect(test.statusOf(e).status).toBe("cancelled");
+      expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(e)!).updated_at);
+      expect(test.logs.filter(({ message }) => /the watermark goes back/.test(message))).toHaveLength(1);
+    },
+  );
 
-  it("goes back, and an order that bears such a time is what it is answered with", async () => {
+  itWhole("goes back, and an order that bears such a time is what it is answered with", async () => {
     const test = await startWithIll(3, noDate);
     const [a, b] = test.ids as [string, string];
     test.sandbox.service.setOptions({ clockOffsetMs: YEAR_MS });
@@ -67,7 +70,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("goes back where one order alone bears such a time", async () => {
+  itWhole("goes back where one order alone bears such a time", async () => {
     const test = await startFollowed(3, noDate);
     const [a, b, c] = test.ids as [string, string, string];
     test.change(a, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
@@ -211,7 +214,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     },
   );
 
-  it("is noticed until a person has seen it, and stands in no way where the service sends its time", async () => {
+  itWhole("is noticed until a person has seen it, and stands in no way where the service sends its time", async () => {
     const test = await startFollowed(2, noDate);
     const shown = () => loadObservations(test.bridge.store).filter(({ kind }) => kind === "ahead");
     expect(shown()).toEqual([]);

@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { startWithRewritten } from "../support/rewritten.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const YEAR_MS = 365 * 86_400_000;
@@ -43,7 +43,7 @@ itSome(1)([
   }
 });
 
-itSome(1)(["answered", "refused"])(
+itWhole.each(["answered", "refused"])(
   "a page without a time stops nothing behind it where no clock shows how late it is, and a time of the future is %s",
   async (how) => {
     const test = await startWithAbsurd({ boundary: "exclusive", pageLimit: 1 }, 1);
@@ -65,7 +65,7 @@ itSome(1)(["answered", "refused"])(
   },
 );
 
-itSome(1)([
+itWhole.each([
   ["of one", { boundary: "inclusive", pageLimit: 1 }, 1],
   ["of one, behind an exclusive since", { boundary: "exclusive", pageLimit: 1 }, 1],
   ["of one, several in a row", { boundary: "exclusive", pageLimit: 1 }, 3],
@@ -85,7 +85,7 @@ itSome(1)([
   expect(test.rows("SELECT area, reason FROM holds")).toEqual([]);
 });
 
-it("a page that is answered from any time on costs one more request", async () => {
+itWhole("a page that is answered from any time on costs one more request", async () => {
   const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 0);
   await test.poll();
   const before = test.sinces().length;
@@ -96,7 +96,7 @@ it("a page that is answered from any time on costs one more request", async () =
   expect(test.sinces().length - before - usual).toBeLessThanOrEqual(usual + 2);
 });
 
-it("a page without a time that nothing follows costs a search once", async () => {
+itWhole("a page without a time that nothing follows costs a search once", async () => {
   const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 1);
   test.change(test.ids[0]!, { status: "paid" });
   await test.poll();
@@ -108,7 +108,7 @@ it("a page without a time that nothing follows costs a search once", async () =>
   expect(test.statusOf(test.ids[1]!).status).toBe("paid");
 });
 
-itSome(1)([8, 12, 16])(
+itWhole.each([8, 12, 16])(
   "the position does not pass what a search has shown behind, where it breaks off after %i",
   async (most) => {
     const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 1);
@@ -133,7 +133,7 @@ itSome(1)([8, 12, 16])(
   },
 );
 
-itSome(1)([
+itWhole.each([
   ["beside one by one", "exclusive", 2, 1],
   ["beside one by one, repeated", "inclusive", 2, 1],
   ["alone", "inclusive", 1, 1],

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, startWithIll } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 type Answer = (test: IllOrders, other: string) => FaultAction;
 const redirect =
@@ -25,7 +25,7 @@ async function answerWith(answer: Answer): Promise<{ test: IllOrders; other: str
 }
 
 describe("an order that is answered with another one", () => {
-  itSome(1)<[string, Answer]>([
+  itWhole.each<[string, Answer]>([
     [
       "its record",
       (test, other) => ({
@@ -45,7 +45,7 @@ describe("an order that is answered with another one", () => {
     expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: test.ids[0] }]);
   });
 
-  it.each<[string, Answer]>([
+  itSome(1)<[string, Answer]>([
     ["a passing redirect", redirect(path, 302)],
     ["another host", redirect((other) => `https://elsewhere.example${path(other)}`, 301)],
     ["another path", redirect((other) => `/archive/${other}`, 301)],

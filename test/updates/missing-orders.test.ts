@@ -117,7 +117,7 @@ describe("an order that the service says it does not have", () => {
     expect(order(test, id)).toEqual(REMOVED);
   });
 
-  it("stays what it is where the service has it after all", async () => {
+  itWhole("stays what it is where the service has it after all", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     test.ill.set(id, NO_SUCH_ORDER);

@@ -3,7 +3,9 @@ import { parseTimestamp, type ServedTimestamp } from "../../src/answers/timestam
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Anchor, liesBefore, showsOtherQuestion } from "../../src/updates/page-cover.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/other-question", "updates/look-past");
 
 type Updates = NonNullable<SandboxOptionsPatch["updates"]>;
 
@@ -30,7 +32,7 @@ function ignoreSince(test: Followed, stuck: Updates["stuck"] = "same-page"): voi
   test.sandbox.service.setOptions({ updates: { stuck } });
 }
 
-describe("a service that does not read since any more, and answers its first page each time", () => {
+whole.describe("a service that does not read since any more, and answers its first page each time", () => {
   itSome(1)([
     ["each order once", {}, {}],
     ["every change", { history: "log" }, {}],

@@ -5,7 +5,9 @@ import { type Followed, servedLines, startFollowed, storedLines } from "../suppo
 import { startWithIll } from "../support/ill-orders.ts";
 import { startStatusBridge } from "../support/statuses.ts";
 import { SLOW } from "../support/turns.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/take-cancellation");
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -20,7 +22,7 @@ const events = (test: Pick<Followed, "rows">, id: string) =>
     .map(({ kind, status }) => `${kind} ${status}`);
 
 describe("a cancellation that the service has moved on from before it was stored", () => {
-  itSome(2)([
+  itWhole.each([
     ["parts of orders", { history: "log" }],
     ["whole orders", { history: "log", carry: "whole" }],
     ["no boundary", { history: "log", boundary: "exclusive" }],
@@ -55,7 +57,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  it("is one where the change of it is answered by what came later", async () => {
+  itWhole("is one where the change of it is answered by what came later", async () => {
     const test = await startFollowed(3, {});
     const [id = ""] = test.ids;
     const at = new Date(test.clock.nowMs() + 1_000).toISOString();
@@ -70,7 +72,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["after it", ["was cancelled", "is refunded", "is cancelled"]],
     ["before it, the newest first", ["is accepted", "is cancelled", "is refunded", "was cancelled"]],
   ])("is one where a cancellation of the same time as the order is listed %s", async (_, listed) => {
@@ -93,43 +95,49 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  it("is one where it is listed between an opening and a change of its own time, and a later one follows", async () => {
-    const test = await startFollowed(3, {});
-    const [id = ""] = test.ids;
-    const times = [0, 500, 500, 1_000].map((ms) => new Date(test.clock.nowMs() + 1_000 + ms).toISOString());
-    test.change(id, { status: "refunded" }, 20_000);
-    const statuses = ["paid", "cancelled", "packed", "refunded"];
-    const updates = statuses.map((status, at) => ({ order_id: id, status, updated_at: times[at] }));
-    const body = JSON.stringify({ updates });
-    test.sandbox.faults.add({
-      match: { path: "updates" },
-      times: 1,
-      do: { kind: "raw", contentType: "application/json", body },
-    });
-    await test.poll();
-    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
-  });
+  itWhole(
+    "is one where it is listed between an opening and a change of its own time, and a later one follows",
+    async () => {
+      const test = await startFollowed(3, {});
+      const [id = ""] = test.ids;
+      const times = [0, 500, 500, 1_000].map((ms) => new Date(test.clock.nowMs() + 1_000 + ms).toISOString());
+      test.change(id, { status: "refunded" }, 20_000);
+      const statuses = ["paid", "cancelled", "packed", "refunded"];
+      const updates = statuses.map((status, at) => ({ order_id: id, status, updated_at: times[at] }));
+      const body = JSON.stringify({ updates });
+      test.sandbox.faults.add({
+        match: { path: "updates" },
+        times: 1,
+        do: { kind: "raw", contentType: "application/json", body },
+      });
+      await test.poll();
+      expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+    },
+  );
 
-  it("is one where another pass reads the order while the one that has listed it asks for its next page", async () => {
-    const test = await startFollowed(3, { settings: SLOW, service: { updates: { history: "log", pageLimit: 1 } } });
-    const [id = ""] = test.ids;
-    test.change(id, { status: "cancelled" });
-    test.change(id, { status: "refunded" }, 20_000);
-    const { sleep } = test.clock;
-    const isListed = () => test.sandbox.ledger.ofKind("updates").some(({ servedIds }) => servedIds.includes(id));
-    const read: Promise<unknown>[] = [];
-    test.clock.sleep = async (ms, signal) => {
-      if (isListed()) {
-        test.clock.sleep = sleep;
-        read.push(test.run("reconcile"));
-        await read[0];
-      }
-      await sleep.call(test.clock, ms, signal);
-    };
-    await test.poll();
-    expect(read).toHaveLength(1);
-    expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
-  });
+  itWhole(
+    "is one where another pass reads the order while the one that has listed it asks for its next page",
+    async () => {
+      const test = await startFollowed(3, { settings: SLOW, service: { updates: { history: "log", pageLimit: 1 } } });
+      const [id = ""] = test.ids;
+      test.change(id, { status: "cancelled" });
+      test.change(id, { status: "refunded" }, 20_000);
+      const { sleep } = test.clock;
+      const isListed = () => test.sandbox.ledger.ofKind("updates").some(({ servedIds }) => servedIds.includes(id));
+      const read: Promise<unknown>[] = [];
+      test.clock.sleep = async (ms, signal) => {
+        if (isListed()) {
+          test.clock.sleep = sleep;
+          read.push(test.run("reconcile"));
+          await read[0];
+        }
+        await sleep.call(test.clock, ms, signal);
+      };
+      await test.poll();
+      expect(read).toHaveLength(1);
+      expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
+    },
+  );
 
   /** A poll lists the cancellation of an order that cannot be read. */
   async function startCancelled(settings: Settings = {}) {
@@ -157,7 +165,7 @@ describe("a cancellation that the service has moved on from before it was stored
     await test.run("orders");
   }
 
-  it("is one where a batch brings the later version", async () => {
+  itWhole("is one where a batch brings the later version", async () => {
     const { test, id, refunded, pull } = await startCancelled();
     await pull(refunded);
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
@@ -167,7 +175,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("is one where a batch brings a later record that cannot be stored", async () => {
+  itWhole("is one where a batch brings a later record that cannot be stored", async () => {
     const { test, id, refunded, pull, change, sandbox } = await startCancelled();
     await pull(JSON.stringify({ ...(JSON.parse(refunded) as object), items: [] }));
     expect(events(test, id)).toEqual(["cancelled cancelled"]);
@@ -177,7 +185,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed archived"]);
   });
 
-  it("is one where it stands in a record of a batch that cannot be stored", async () => {
+  itWhole("is one where it stands in a record of a batch that cannot be stored", async () => {
     const test = await startFollowed(3, {});
     const [id = ""] = test.ids;
     test.change(id, { status: "cancelled" });
@@ -187,7 +195,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed refunded"]);
   });
 
-  it("is one where one batch holds both", async () => {
+  itWhole("is one where one batch holds both", async () => {
     const test = await startFollowed(3, {});
     const [id = ""] = test.ids;
     test.change(id, { status: "cancelled" });
@@ -219,7 +227,7 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(hasUnstored(test.bridge.store)).toBe(false);
   });
 
-  it("is none where the order was cancelled before, or by no later word", async () => {
+  itWhole("is none where the order was cancelled before, or by no later word", async () => {
     const test = await startFollowed(3, { service: LOG });
     const [id = "", other = ""] = test.ids;
     test.change(id, { status: "cancelled" });
@@ -245,7 +253,7 @@ describe("a cancelled order that is opened and cancelled again before that was s
   }
   const REOPENED = ["cancelled cancelled", "changed accepted", "cancelled cancelled"];
 
-  itSome(2)([
+  itSome(1)([
     ["parts of orders", {}],
     ["whole orders", { carry: "whole" }],
     ["a page of one change", { pageLimit: 1 }],
@@ -263,7 +271,7 @@ describe("a cancelled order that is opened and cancelled again before that was s
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("has them where the order is cancelled between the list and its read", async () => {
+  itWhole("has them where the order is cancelled between the list and its read", async () => {
     const { test, id } = await startReopened();
     test.change(id, { status: "accepted" });
     test.sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
@@ -275,7 +283,7 @@ describe("a cancelled order that is opened and cancelled again before that was s
     expect(events(test, id)).toEqual(REOPENED);
   });
 
-  it("has them where the change that opens it is answered by the later cancellation", async () => {
+  itWhole("has them where the change that opens it is answered by the later cancellation", async () => {
     const { test, id } = await startReopened();
     const at = new Date(test.clock.nowMs() + 1_000).toISOString();
     test.change(id, { status: "cancelled" }, 20_000);
@@ -295,7 +303,7 @@ describe("a cancelled order that is opened and cancelled again before that was s
     ["its status is empty", { status: " " }, "cancelled"],
     ["it is moved on, not cancelled", { status: "accepted" }, "refunded"],
   ];
-  it.each(IN_BETWEEN)("has none of what is in between where %s", async (_, between, then) => {
+  itWhole.each(IN_BETWEEN)("has none of what is in between where %s", async (_, between, then) => {
     const { test, id } = await startReopened();
     const at = new Date(test.clock.nowMs() + 1_000).toISOString();
     test.change(id, { status: then }, 20_000);
@@ -342,7 +350,7 @@ describe("a status that waits", () => {
     expect(request(id)).toMatchObject({ state: "refused" });
   });
 
-  it("is read back by a pass that stores the cancellation which its change has named, too", async () => {
+  itWhole("is read back by a pass that stores the cancellation which its change has named, too", async () => {
     const { ids, ask, send, sandbox, run, clock, events: eventsOf } = await startStatusBridge();
     const id = ids[0]!;
     sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
@@ -361,7 +369,7 @@ describe("a status that waits", () => {
   });
 });
 
-describe("a cancellation that a list names with a time ahead of the order's own", () => {
+whole.describe("a cancellation that a list names with a time ahead of the order's own", () => {
   const itemOf = (sku: string) => ({ sku, quantity: "7", price: "1.00" });
 
   /** The cancellation counts without its order, which cannot be read; the list is an hour ahead of it. */
@@ -396,7 +404,7 @@ describe("a cancellation that a list names with a time ahead of the order's own"
     expect(events(test, id)).toEqual(["cancelled cancelled", "changed cancelled"]);
   });
 
-  it("keeps no batch away that has the order as it is", async () => {
+  itWhole("keeps no batch away that has the order as it is", async () => {
     const { test, id, own } = await startAhead();
     const body = `{"batch_id":"again","orders":[${own}]}`;
     test.sandbox.faults.add({
@@ -408,7 +416,7 @@ describe("a cancellation that a list names with a time ahead of the order's own"
     expect(storedLines(test, id)).toEqual(servedLines(test, id));
   });
 
-  it("is undone by no answer of before it", async () => {
+  itWhole("is undone by no answer of before it", async () => {
     const { test, id } = await startAhead();
     const before = test.sandbox.service.newestText(id)!.replace('"cancelled"', '"new"');
     test.ill.set(id, { kind: "raw", contentType: "application/json", body: before });

@@ -3,7 +3,7 @@ import type { Sandbox, StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { inFormOf, isBefore, isOtherForm } from "../../src/updates/next-token.ts";
 import { NARROWED_MAX } from "../../src/updates/since-limits.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const UPDATES = { next: ["next"], nextForm: "cursor" } as const;
 
@@ -69,7 +69,7 @@ describe.each<Letters>(["cursor-", ""])(
       expect(countedBy(test, letters)).toBeLessThan(100);
     });
 
-    it("loses no change that came before the count was there again", async () => {
+    itWhole("loses no change that came before the count was there again", async () => {
       const test = await startWithCursors(4, letters);
       const [, second, third] = test.ids as [string, string, string];
       goBack(test, letters, countedBy(test, letters) + 1);
@@ -101,7 +101,7 @@ describe("a position of the service's own", () => {
     expect(test.logs.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  it("stays where the service takes no times, which it is asked by seldom", async () => {
+  itWhole("stays where the service takes no times, which it is asked by seldom", async () => {
     const holder: { sandbox?: Sandbox } = {};
     const onRequest = ({ path }: { path: string }) => {
       const isByTime = path.includes("/updates") && !path.includes("cursor-");
@@ -166,7 +166,7 @@ async function startWithUnits(first: Unit) {
 }
 
 describe("a position in another form than those that the service names by now", () => {
-  it.each<[Unit, Unit]>([
+  itSome(1)<[Unit, Unit]>([
     ["ms", "s"],
     ["s", "ms"],
   ])("is asked for in that one too, where both are digits of a time: %s, then %s", async (before, after) => {

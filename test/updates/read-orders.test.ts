@@ -13,7 +13,7 @@ const owed = (test: Followed) =>
   );
 
 describe("an order that cannot be read", () => {
-  itSome(3)<[string, FaultAction, RegExp]>([
+  itSome(1)<[string, FaultAction, RegExp]>([
     ["500", { kind: "status", status: 500 }, /500/],
     ["a broken connection", { kind: "reset" }, /cut off/],
     ["a web page", { kind: "html" }, /web page/],
@@ -82,7 +82,7 @@ describe("an order that cannot be read", () => {
     },
   );
 
-  it("stops the pass at once where the fault is everybody's", async () => {
+  itWhole("stops the pass at once where the fault is everybody's", async () => {
     const test = await startFollowed(8);
     changeAll(test);
     test.sandbox.faults.add({
@@ -111,7 +111,7 @@ describe("the snapshot's place", () => {
     );
   });
 
-  itSome(1)(["$.data.order", "$"])(
+  itWhole.each(["$.data.order", "$"])(
     "is named with the keys seen where it is wrong (%s), and nothing is lost until it is right",
     async (snapshot) => {
       const test = await startFollowed(3, {
@@ -161,7 +161,7 @@ describe("one order that is answered in another shape, where no order was read b
     expect(test.statusOf(odd)).toEqual({ status: "cancelled", revision: 2 });
   });
 
-  itSome(1)([1, 2])("is its own also where too few others are there to ask: %i", async (count) => {
+  itWhole.each([1, 2])("is its own also where too few others are there to ask: %i", async (count) => {
     const test = await startWithIll(count);
     for (const id of test.ids) {
       test.change(id, { status: "cancelled" });
@@ -174,7 +174,7 @@ describe("one order that is answered in another shape, where no order was read b
     expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(test.ids.map(() => "cancelled"));
   });
 
-  it("is no wrong configuration where the others fail in another way", async () => {
+  itWhole("is no wrong configuration where the others fail in another way", async () => {
     const test = await startWithIll(3);
     changeAll(test);
     for (const id of test.ids) test.ill.set(id, { kind: "html" });
@@ -188,7 +188,7 @@ describe("one order that is answered in another shape, where no order was read b
 });
 
 describe("a read that is owed", () => {
-  it("outlives a restart, and two hundred and more are drained without waiting for the next poll", async () => {
+  itWhole("outlives a restart, and two hundred and more are drained without waiting for the next poll", async () => {
     const count = size(210, 450);
     const test = await startFollowed(count);
     changeAll(test);
@@ -212,7 +212,7 @@ describe("a read that is owed", () => {
     expect(test.statusOf(test.ids[0]!).status).toBe("paid");
   });
 
-  it("ends in quarantine where its snapshot cannot be stored, and a good one settles that", async () => {
+  itWhole("ends in quarantine where its snapshot cannot be stored, and a good one settles that", async () => {
     const test = await startFollowed(2);
     const [id, other] = test.ids as [string, string];
     test.change(other, { status: "paid" });

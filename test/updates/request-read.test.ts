@@ -100,7 +100,7 @@ describe("a read that waits because its order cannot be read", () => {
     },
   );
 
-  it("that a batch asked for is due at once when a change says the same", async () => {
+  itWhole("that a batch asked for is due at once when a change says the same", async () => {
     const test = await startWithIll(12);
     const [id] = test.ids as [string];
     const { sandbox, poll, ill, bridge } = test;

@@ -165,7 +165,7 @@ describe("a service that was restored to an earlier copy", () => {
     expect(stockSent()).toEqual(["S-1"]);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["ahead", YEARS_MS],
     ["back", -YEARS_MS],
   ])("is known where this machine's clock is set %s by years between its orders", async (_, ms) => {
@@ -322,7 +322,7 @@ describe("an older answer for an order", () => {
     expect(statusOf(id).status).toBe("new");
   });
 
-  itSome(2)(["2026-13-45T99:99:99Z", "soon"])("is not believed for a change whose time is %s", async (time) => {
+  itSome(1)(["2026-13-45T99:99:99Z", "soon"])("is not believed for a change whose time is %s", async (time) => {
     const shop = await startShop();
     const { ids, ask, poll, run, ill, morning, requests, sandbox, statusOf } = shop;
     const [, , id] = ids as [string, string, string];
@@ -339,7 +339,7 @@ describe("an older answer for an order", () => {
     expect(requests()).toEqual([{ state: "sent", last_error: null }]);
   });
 
-  it("is not believed for a change whose time is cut, so that it may be of a later version", async () => {
+  itWhole("is not believed for a change whose time is cut, so that it may be of a later version", async () => {
     const { ids, change, poll, ill, sandbox, statusOf } = await startShop();
     const [, , id] = ids as [string, string, string];
     change(id, { status: "paid" });
@@ -402,26 +402,29 @@ itSome(1)(["changes", "whole"] as const)(
   },
 );
 
-it("an order that is answered as an earlier change named it, after a later whole one was stored, has not been set back", async () => {
-  const test = await startWithIll(2, {
-    service: { updates: { carry: "whole" } },
-    settings: { updates: { carry: "whole" } },
-  });
-  const [id] = test.ids as [string];
-  const unreadable: FaultAction = { kind: "status", status: 500 };
-  // Of the same time as what is stored, so that only the order itself can tell which is the later one.
-  const tied = test.sandbox.service.newestText(id)!.replace('"new"', '"paid"');
-  test.ill.set(id, unreadable);
-  test.sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${tied}]}`) });
-  await test.poll();
-  expect(test.rows("SELECT source FROM owed_reads")).toEqual([{ source: "update" }]);
-  test.change(id, { status: "packed" });
-  await test.poll();
-  expect(test.statusOf(id).status).toBe("packed");
-  test.ill.set(id, raw(tied));
-  for (let polls = 0; polls < 4; polls++) await test.poll();
-  expect(test.statusOf(id).status).toBe("packed");
-  test.ill.delete(id);
-  for (let polls = 0; polls < 4; polls++) await test.poll(HOUR_MS);
-  expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
-});
+itWhole(
+  "an order that is answered as an earlier change named it, after a later whole one was stored, has not been set back",
+  async () => {
+    const test = await startWithIll(2, {
+      service: { updates: { carry: "whole" } },
+      settings: { updates: { carry: "whole" } },
+    });
+    const [id] = test.ids as [string];
+    const unreadable: FaultAction = { kind: "status", status: 500 };
+    // Of the same time as what is stored, so that only the order itself can tell which is the later one.
+    const tied = test.sandbox.service.newestText(id)!.replace('"new"', '"paid"');
+    test.ill.set(id, unreadable);
+    test.sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${tied}]}`) });
+    await test.poll();
+    expect(test.rows("SELECT source FROM owed_reads")).toEqual([{ source: "update" }]);
+    test.change(id, { status: "packed" });
+    await test.poll();
+    expect(test.statusOf(id).status).toBe("packed");
+    test.ill.set(id, raw(tied));
+    for (let polls = 0; polls < 4; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("packed");
+    test.ill.delete(id);
+    for (let polls = 0; polls < 4; polls++) await test.poll(HOUR_MS);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  },
+);

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 
 describe("an answer for one order that reports an error beside the order", () => {
-  it.each<[string, string, (text: string) => string]>([
+  itSome(1)<[string, string, (text: string) => string]>([
     ["in the order itself", "$", (text) => text.replace("{", '{"error":"database is down",')],
     ["with a flag", "$", (text) => text.replace("{", '{"success":false,')],
     ["around the order", "$.order", (text) => `{"error":"database is down","order":${text}}`],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { loadSetBack } from "../../src/updates/learned-rows.ts";
 import { startWithIll } from "../support/ill-orders.ts";
@@ -41,7 +41,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
-  it("keeps the read where it has nothing newer than what is stored, and not yet the change", async () => {
+  itWhole("keeps the read where it has nothing newer than what is stored, and not yet the change", async () => {
     const test = await startWithIll(2);
     const [id] = test.ids as [string];
     test.ill.set(id, raw(test.sandbox.service.newestText(id)!));
@@ -138,7 +138,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
   });
 
-  itSome(1)([
+  itWhole.each([
     { from: "before the order was made", behindMs: 24 * HOUR_MS, status: "packed" },
     { from: "since then", behindMs: 30_000, status: "paid" },
   ])("counts after a day where the changes list the newer one only with a time from $from", async (each) => {
@@ -160,7 +160,7 @@ describe("a replica that answers with an order's former content", () => {
     expect(loadSetBack(test.bridge.store)).toEqual({ lost: [] });
   });
 
-  itSome(1)(["the order", "the changes"])(
+  itWhole.each(["the order", "the changes"])(
     "counts after a day also where %s could not be asked at the last try",
     async (what) => {
       const test = await startWithIll(1);

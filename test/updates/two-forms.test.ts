@@ -1,8 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { Followed } from "../support/followed.ts";
 import { type Rewrite, startWithRewritten } from "../support/rewritten.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -87,7 +87,7 @@ describe("a service whose times come in another form after a deployment", () => 
     expect(asked.slice(before).filter((since) => FORMS[to].is.test(since)).length).toBeGreaterThanOrEqual(12);
   });
 
-  it("is followed through a second deployment, and back", async () => {
+  itWhole("is followed through a second deployment, and back", async () => {
     const test = await startStrict("iso");
     const { ids, change, statusOf } = test;
     change(ids[3]!, { status: "paid" });

@@ -93,7 +93,7 @@ describe("a change that names its order otherwise for a while, and whose order i
 describe("a cancellation that names its order otherwise, while the order cannot be read", () => {
   const cannotRead = { match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 503 } } as const;
 
-  it.each<[string, (test: Awaited<ReturnType<typeof cancelUnder>>) => void]>([
+  itSome(1)<[string, (test: Awaited<ReturnType<typeof cancelUnder>>) => void]>([
     [
       "and this machine's clock was set back",
       ({ bridge, id }) => {
@@ -130,7 +130,7 @@ describe("a cancellation that names its order otherwise, while the order cannot 
 describe("of several changes that name their order otherwise", () => {
   const payloads = "SELECT payload FROM quarantine WHERE state = 'held' ORDER BY id";
 
-  it.each<[string, (change: Change) => Change]>([
+  itSome(1)<[string, (change: Change) => Change]>([
     ["in braces", (change) => ({ ...change, order_id: `{${change["order_id"]}}` })],
     ["by a number beside an id that all of them bear", (change) => ({ ...change, order_id: "unknown" })],
   ])("each is kept: a log lists an older one behind the cancellation: %s", async (_, as) => {
@@ -148,7 +148,7 @@ describe("of several changes that name their order otherwise", () => {
     expect(held.map(({ status }) => status)).toEqual(expect.arrayContaining(["accepted", "cancelled", "packed"]));
   });
 
-  it("an older record of an order does not take the place of the one that is held", async () => {
+  itWhole("an older record of an order does not take the place of the one that is held", async () => {
     const test = await startWithRewritten(2, {
       service: { updates: { carry: "whole" } },
       settings: { updates: { carry: "whole" } },
@@ -200,27 +200,30 @@ describe("changes that name no order at all", () => {
     expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
   });
 
-  it("are asked for again as well where they came with the first answer, before there was a position", async () => {
-    const test = await startWithRewritten(2, { service: { dateHeader: false } });
-    const { ids, rows, poll, rewrite, statusOf } = test;
-    test.change(ids[0]!, { status: "cancelled" });
-    test.change(ids[1]!, { status: "packed" });
-    rewrite("updates", (change) => (change["order_id"] === ids[0] ? nameless(change) : change));
-    expect(test.watermark()).toBeUndefined();
-    const polls = async (times: number) => {
-      for (let time = 0; time < times; time++) await poll();
-    };
-    await polls(30);
-    expect([rows(quarantined), statusOf(ids[0]!).status]).toMatchObject([[{ state: "held" }], "new"]);
-    rewrite("updates", undefined);
-    for (let time = 0; time < 20; time++) {
-      test.change(ids[1]!, { status: `s${time}` });
-      await polls(3);
-    }
-    expect(statusOf(ids[0]!).status).toBe("cancelled");
-    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
-    expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
-  });
+  itWhole(
+    "are asked for again as well where they came with the first answer, before there was a position",
+    async () => {
+      const test = await startWithRewritten(2, { service: { dateHeader: false } });
+      const { ids, rows, poll, rewrite, statusOf } = test;
+      test.change(ids[0]!, { status: "cancelled" });
+      test.change(ids[1]!, { status: "packed" });
+      rewrite("updates", (change) => (change["order_id"] === ids[0] ? nameless(change) : change));
+      expect(test.watermark()).toBeUndefined();
+      const polls = async (times: number) => {
+        for (let time = 0; time < times; time++) await poll();
+      };
+      await polls(30);
+      expect([rows(quarantined), statusOf(ids[0]!).status]).toMatchObject([[{ state: "held" }], "new"]);
+      rewrite("updates", undefined);
+      for (let time = 0; time < 20; time++) {
+        test.change(ids[1]!, { status: `s${time}` });
+        await polls(3);
+      }
+      expect(statusOf(ids[0]!).status).toBe("cancelled");
+      expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+      expect(rows("SELECT 1 FROM meta WHERE key IN ('look_back', 'backfill')")).toEqual([]);
+    },
+  );
 
   itWhole("are over once every order was read, where the service does not go back so far", async () => {
     const { polls, id, statusOf, rows, end, snapshots } = await cancelUnder(nameless, { sinceAgeMax: HOUR_MS });

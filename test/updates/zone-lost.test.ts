@@ -3,7 +3,7 @@ import { describeObservations } from "../../src/probe/observation.ts";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { Followed } from "../support/followed.ts";
 import { startWithRewritten } from "../support/rewritten.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -33,7 +33,7 @@ async function startUpgraded(hours: number) {
 }
 
 describe("a service whose times name no zone after an upgrade", () => {
-  itSome(1)([-5, -12, 3, 14])("is followed as before, %i hours from UTC, and it is told", async (hours) => {
+  itWhole.each([-5, -12, 3, 14])("is followed as before, %i hours from UTC, and it is told", async (hours) => {
     const test = await startUpgraded(hours);
     const { ids, polls, run, change, statusOf, sandbox, bridge, compared } = test;
     sandbox.service.createOrder();

@@ -29,7 +29,7 @@ describe("/health", () => {
     ]);
   });
 
-  it("begins with its version and tells every flow that is on, with its age by the program's clock", async () => {
+  itWhole("begins with its version and tells every flow that is on, with its age by the program's clock", async () => {
     const t = await startWebBridge();
     await runAll(t);
     const { status, headers, body } = await t.ask("/health");
@@ -50,30 +50,34 @@ describe("/health", () => {
     expect(flows.find(({ flow }) => flow === "orders")?.ageSeconds).toBe(0);
   });
 
-  it("stays well through one failure and turns ill with the time, since when, and well again after a success", async () => {
-    const t = await startWebBridge();
-    await runAll(t);
-    const lastSuccess = t.rows<{ at: string }>("SELECT last_success_at AS at FROM flows WHERE flow = 'orders'")[0]?.at;
-    const broken = t.sandbox.faults.add({ ...ON_ORDERS, do: { kind: "status", status: 500 } });
-    await t.run("orders");
-    const once = await t.health();
-    expect(once.status).toBe(200);
-    expect(once.body.attention.join()).toMatch(/^Orders failing since .*: the service is not available\.$/);
-    t.clock.advance(10 * MINUTE_MS);
-    await t.run("stocks");
-    await t.run("updates");
-    await t.run("orders");
-    const later = await t.health();
-    expect(later.status).toBe(503);
-    expect(later.body.ill.find(({ flow }) => flow === "orders")).toEqual({
-      flow: "orders",
-      reason: "stale",
-      since: lastSuccess,
-    });
-    t.sandbox.faults.remove(broken);
-    await runAll(t);
-    expect((await t.health()).status).toBe(200);
-  });
+  itWhole(
+    "stays well through one failure and turns ill with the time, since when, and well again after a success",
+    async () => {
+      const t = await startWebBridge();
+      await runAll(t);
+      const lastSuccess = t.rows<{ at: string }>("SELECT last_success_at AS at FROM flows WHERE flow = 'orders'")[0]
+        ?.at;
+      const broken = t.sandbox.faults.add({ ...ON_ORDERS, do: { kind: "status", status: 500 } });
+      await t.run("orders");
+      const once = await t.health();
+      expect(once.status).toBe(200);
+      expect(once.body.attention.join()).toMatch(/^Orders failing since .*: the service is not available\.$/);
+      t.clock.advance(10 * MINUTE_MS);
+      await t.run("stocks");
+      await t.run("updates");
+      await t.run("orders");
+      const later = await t.health();
+      expect(later.status).toBe(503);
+      expect(later.body.ill.find(({ flow }) => flow === "orders")).toEqual({
+        flow: "orders",
+        reason: "stale",
+        since: lastSuccess,
+      });
+      t.sandbox.faults.remove(broken);
+      await runAll(t);
+      expect((await t.health()).status).toBe(200);
+    },
+  );
 
   it("is ill at once where an area is held, and says which and why", async () => {
     const t = await startWebBridge();
@@ -105,7 +109,7 @@ describe("/health", () => {
     expect((await t.health()).status).toBe(200);
   });
 
-  it("is ill where the ERP leaves orders untaken for longer than it may", async () => {
+  itWhole("is ill where the ERP leaves orders untaken for longer than it may", async () => {
     const t = await startWebBridge({ settings: { erp: { read_within: "1h" } } });
     t.sandbox.service.createOrder();
     await runAll(t);
@@ -117,7 +121,7 @@ describe("/health", () => {
     expect(body.ill).toContainEqual(expect.objectContaining({ flow: "erp", reason: "untaken" }));
   });
 
-  it("shows no word that the service wrote", async () => {
+  itWhole("shows no word that the service wrote", async () => {
     const t = await startWebBridge();
     const body = '{"error":"phone +49 30 1234567 of Erika Mustermann"}';
     t.sandbox.faults.add({ ...ON_ORDERS, do: { kind: "status", status: 422, body } });

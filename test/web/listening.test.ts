@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { askPort, startWebBridge } from "../support/web.ts";
+import { itWhole } from "../support/whole.ts";
 
 describe("listening", () => {
   it("does not listen at all where it is switched off", async () => {
@@ -11,28 +12,31 @@ describe("listening", () => {
     expect(t.bridge.web).toBeUndefined();
   });
 
-  it("pulls orders while another program holds the port, says so once, and takes the port when it is free", async () => {
-    const other = await occupy();
-    const t = await startTestBridge({ settings: { http: { listen: `127.0.0.1:${other.port}` } } });
-    t.bridge.web?.start();
-    t.sandbox.service.createOrder();
-    expect((await t.run("orders")).outcome).toBe("done");
-    await untilTrue(() => loadFacts(t.bridge.store).pageSilent !== undefined);
-    expect(loadFacts(t.bridge.store).pageSilent).toMatchObject({
-      address: `127.0.0.1:${other.port}`,
-      error: "EADDRINUSE",
-    });
-    expect(t.logs.filter(({ level }) => level === "warn")).toHaveLength(1);
+  itWhole(
+    "pulls orders while another program holds the port, says so once, and takes the port when it is free",
+    async () => {
+      const other = await occupy();
+      const t = await startTestBridge({ settings: { http: { listen: `127.0.0.1:${other.port}` } } });
+      t.bridge.web?.start();
+      t.sandbox.service.createOrder();
+      expect((await t.run("orders")).outcome).toBe("done");
+      await untilTrue(() => loadFacts(t.bridge.store).pageSilent !== undefined);
+      expect(loadFacts(t.bridge.store).pageSilent).toMatchObject({
+        address: `127.0.0.1:${other.port}`,
+        error: "EADDRINUSE",
+      });
+      expect(t.logs.filter(({ level }) => level === "warn")).toHaveLength(1);
 
-    await other.close();
-    await t.bridge.web?.whenListening();
-    // Each wait for the port moves the clock, so what is fresh by then is not the question.
-    expect((await askPort(other.port, "/")).status).toBe(200);
-    expect(loadFacts(t.bridge.store).pageSilent).toBeUndefined();
-    expect(t.logs.filter(({ level }) => level === "warn")).toHaveLength(1);
-  });
+      await other.close();
+      await t.bridge.web?.whenListening();
+      // Each wait for the port moves the clock, so what is fresh by then is not the question.
+      expect((await askPort(other.port, "/")).status).toBe(200);
+      expect(loadFacts(t.bridge.store).pageSilent).toBeUndefined();
+      expect(t.logs.filter(({ level }) => level === "warn")).toHaveLength(1);
+    },
+  );
 
-  it("forgets a taken port when the page is switched off", async () => {
+  itWhole("forgets a taken port when the page is switched off", async () => {
     const other = await occupy();
     const t = await startTestBridge({ settings: { http: { listen: `127.0.0.1:${other.port}` } } });
     t.bridge.web?.start();
@@ -56,7 +60,7 @@ describe("listening", () => {
     await expect(askPort(port, "/health")).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  it("leaves the port for the bridge that follows", async () => {
+  itWhole("leaves the port for the bridge that follows", async () => {
     const t = await startWebBridge();
     const port = t.port();
     await t.restart({ http: { listen: `127.0.0.1:${port}` } });

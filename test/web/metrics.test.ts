@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
+import { itWhole } from "../support/whole.ts";
 
 interface Parsed {
   types: Map<string, string>;
@@ -54,7 +55,7 @@ describe("/metrics", () => {
     expect([...types.keys()].filter((name) => /(milli|_ms|minutes|_mb|_kb)/.test(name))).toEqual([]);
   });
 
-  it("tells what waits, what is stored and when each flow succeeded", async () => {
+  itWhole("tells what waits, what is stored and when each flow succeeded", async () => {
     const t = await startWebBridge();
     const startS = t.clock.nowMs() / 1000;
     for (let n = 0; n < 3; n++) t.sandbox.service.createOrder();
@@ -81,7 +82,7 @@ describe("/metrics", () => {
     expect(samples.get("process_resident_memory_bytes")).toBeGreaterThan(1e7);
   });
 
-  it("counts runs up, over looks and rows that were removed in between", async () => {
+  itWhole("counts runs up, over looks and rows that were removed in between", async () => {
     const t = await startWebBridge();
     const runs = 'erp_bridge_runs_total{flow="orders",outcome="idle"}';
     await t.run("orders");
@@ -95,7 +96,7 @@ describe("/metrics", () => {
     expect((await read(t)).samples.get(runs)).toBe((first ?? 0) + 3);
   });
 
-  it("shows a hold while it stands, and the age of the stock on the site", async () => {
+  itWhole("shows a hold while it stands, and the age of the stock on the site", async () => {
     const t = await startWebBridge();
     t.rows("INSERT INTO stock (sku, quantity) VALUES ('A', 1) RETURNING 1");
     await t.run("stocks");

@@ -20,7 +20,7 @@ async function runAll(t: WebBridge): Promise<void> {
 }
 
 describe("the status page", () => {
-  it("says that it has just started, then that no order has come, then that all is well", async () => {
+  itWhole("says that it has just started, then that no order has come, then that all is well", async () => {
     const t = await startWebBridge();
     expect(verdict(await look(t))).toBe("starting");
     await runAll(t);
@@ -134,7 +134,7 @@ describe("the status page", () => {
     expect(metrics.split("\n").every((line) => line === "" || /^(# |[a-z0-9_]+(\{.*\})? \S+$)/.test(line))).toBe(true);
   });
 
-  it("tells nothing of orders but how many there are", async () => {
+  itWhole("tells nothing of orders but how many there are", async () => {
     const t = await startWebBridge();
     t.sandbox.service.createOrder();
     await runAll(t);

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { askPort, startWebBridge } from "../support/web.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const PATHS = ["/", "/health", "/metrics"];
 
@@ -12,7 +13,7 @@ describe("who is answered", () => {
     }
   });
 
-  it.each([
+  itWhole.each([
     "evil.example",
     "evil.example:9469",
     "127.0.0.1",
@@ -41,7 +42,7 @@ describe("who is answered", () => {
     );
   });
 
-  it.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])("refuses %s", async (method) => {
+  itWhole.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])("refuses %s", async (method) => {
     const t = await startWebBridge();
     const { status, headers } = await t.ask("/", { method });
     expect(status).toBe(405);
@@ -49,7 +50,7 @@ describe("who is answered", () => {
     expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
 
-  it("answers HEAD with the headers of GET and no body", async () => {
+  itWhole("answers HEAD with the headers of GET and no body", async () => {
     const t = await startWebBridge();
     const [head, get] = [await t.ask("/", { method: "HEAD" }), await t.ask("/")];
     expect(head.status).toBe(200);
@@ -57,7 +58,7 @@ describe("who is answered", () => {
     expect(head.headers["content-length"]).toBe(String(Buffer.byteLength(get.body)));
   });
 
-  it.each(["/nothing", "//health", "/health/", "/../etc/passwd", "/%68ealth", "http://evil.example/", "*"])(
+  itWhole.each(["/nothing", "//health", "/health/", "/../etc/passwd", "/%68ealth", "http://evil.example/", "*"])(
     "knows nothing at %s",
     async (path) => {
       const t = await startWebBridge();
@@ -79,7 +80,7 @@ describe("who is answered", () => {
 });
 
 describe("what every answer carries", () => {
-  it.each([
+  itSome(1)([
     ["/", 200],
     ["/health", 200],
     ["/metrics", 200],

@@ -8,7 +8,7 @@ import { saying, words } from "../support/messages.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { tempFolder } from "../support/temp.ts";
 import { startWebBridge, type WebBridge } from "../support/web.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const DATABASE = "bridge.db";
 
@@ -62,7 +62,7 @@ describe("what the daemon itself meets", () => {
     ],
   ];
 
-  itSome(2)(CASES)("is said first everywhere, and no longer than it stands: %s", async (_, words, code, spoil) => {
+  itWhole.each(CASES)("is said first everywhere, and no longer than it stands: %s", async (_, words, code, spoil) => {
     const receiver = await startReceiver();
     const beaten = await startReceiver();
     const folder = tempFolder("troubles");
@@ -151,7 +151,7 @@ describe("what the daemon itself meets", () => {
     expect(t.bridge.store.troubles.first).toBeUndefined();
   });
 
-  it("comes before a reload that failed, which makes nothing ill", async () => {
+  itWhole("comes before a reload that failed, which makes nothing ill", async () => {
     const t = await startWebBridge();
     await runAll(t);
     const { troubles } = t.bridge.store;

@@ -64,7 +64,7 @@ describe("the folder of the images", () => {
     expect(images.contents("A", 1)).toEqual([shaOf(bytes)]);
   });
 
-  it("gives nothing that is no ordinary file, and waits for none of it", async () => {
+  itWhole("gives nothing that is no ordinary file, and waits for none of it", async () => {
     const images = await startImages(BASE64);
     execFileSync("sh", ["-c", 'mkfifo "$1"', "sh", path.join(images.photos, "fifo.jpg")]);
     symlinkSync("/dev/zero", path.join(images.photos, "zero.jpg"));
