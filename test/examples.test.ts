@@ -84,7 +84,7 @@ for (const [example, isThere] of some(examples, 1)) {
   });
 }
 
-describe.each([program("erp.py", "python3"), program("erp.mjs", process.execPath)])("$name", (example) => {
+describe.each(some([program("erp.mjs", process.execPath), program("erp.py", "python3")], 1))("$name", (example) => {
   const isThere = examples.some(([{ name }, there]) => name === example.name && there);
   it.runIf(isThere)("puts an order aside that it cannot take, and goes on with the others", async () => {
     const shop = await shopWithOrders(1);

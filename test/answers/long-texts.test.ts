@@ -7,7 +7,9 @@ import { scanInSlices, scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce, type Slices } from "../../src/answers/slices.ts";
 import { readListInSlices } from "../../src/records/read-list.ts";
 import { ANY_CHARACTER } from "../support/any-text.ts";
-import { itWhole, runs } from "../support/whole.ts";
+import { inWhole, itWhole, runs } from "../support/whole.ts";
+
+const whole = inWhole("answers/long-texts");
 
 const MIB = 1024 * 1024;
 
@@ -107,7 +109,7 @@ describe("an answer of one long text", () => {
   });
 });
 
-describe("mending an answer", () => {
+whole.describe("mending an answer", () => {
   const broken = (more: string) => Buffer.from(`{"orders":[{"a":"\n"},${more}]}`);
 
   it("goes over no text of more than 16 MB, no white space without end, and copies no record", () => {

@@ -23,7 +23,7 @@ import { finishSwap, swapDatabase } from "../../src/database/swap-files.ts";
 import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, type Scene, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 describe("restoring beside a damaged database", () => {
   itWhole("reads at the service what cannot be read there, and names the gap", async () => {
@@ -107,131 +107,134 @@ describe("restoring beside a damaged database", () => {
   );
 });
 
-describe("restoring beside a database that holds less than was stored", () => {
-  const write = (scene: Scene, sql: string) => {
-    const db = new Database(scene.database);
-    db.exec(sql);
-    db.close();
-  };
-  const progress = (scene: Scene) => `${scene.database}.progress`;
-  /** What the row of `late` has left nowhere but here. */
-  const EMPTIED = `
+inWhole("backup/restore", "backup/restore-damage").describe(
+  "restoring beside a database that holds less than was stored",
+  () => {
+    const write = (scene: Scene, sql: string) => {
+      const db = new Database(scene.database);
+      db.exec(sql);
+      db.close();
+    };
+    const progress = (scene: Scene) => `${scene.database}.progress`;
+    /** What the row of `late` has left nowhere but here. */
+    const EMPTIED = `
     DELETE FROM order_event_rows WHERE order_key > 12; DELETE FROM order_line_rows WHERE order_key > 12;
     DELETE FROM orders WHERE order_key > 12; UPDATE sqlite_sequence SET seq = 12 WHERE name = 'order_event_rows'`;
 
-  itSome(1)<[string, RegExp, (scene: Scene) => void]>([
-    [
-      "an index has lost its rows",
-      /is damaged \(.*batches_fingerprint/,
-      (scene) => emptyPageOf(scene, "batches_fingerprint"),
-    ],
-    ["its newest orders are gone", /\.progress says that more/, (scene) => write(scene, EMPTIED)],
-    [
-      "older orders are gone whose history is there",
-      /history names 2 orders/,
-      (scene) =>
-        write(
-          scene,
-          "PRAGMA foreign_keys = OFF; DELETE FROM order_line_rows WHERE order_key IN (14, 15); DELETE FROM orders WHERE order_key IN (14, 15)",
-        ),
-    ],
-    [
-      "its newest events are gone",
-      /numbers say that more was stored: 3 events/,
-      (scene) => write(scene, "DELETE FROM order_event_rows WHERE seq > (SELECT max(seq) - 3 FROM order_event_rows)"),
-    ],
-    [
-      "it was truncated",
-      /is damaged \(|cannot be read \(/,
-      (scene) => {
-        write(scene, "PRAGMA wal_checkpoint(TRUNCATE)");
-        truncateSync(scene.database, Math.floor(statSync(scene.database).size / 8192) * 4096);
-      },
-    ],
-    ["its note is gone", /no \.progress of its own/, (scene) => rmSync(progress(scene))],
-    ["its note is damaged", /no \.progress of its own/, (scene) => writeFileSync(progress(scene), "x".repeat(1024))],
-    [
-      "its note is of another database",
-      /no \.progress of its own/,
-      (scene) => {
-        rmSync(progress(scene));
-        const note = new ProgressNote(scene.database);
-        note.write({ database: "another", batches: 900, events: 900 }, null);
-        note.close();
-      },
-    ],
-    [
-      "a former version made it, which wrote no note",
-      /batches say that more was stored: 8 orders/,
-      (scene) => {
-        write(scene, `${EMPTIED}; DELETE FROM meta WHERE key = 'progress'`);
-        rmSync(progress(scene));
-      },
-    ],
-  ])("names the gap and sends the feeds again where %s", async (_, words, spoil) => {
-    const scene = await startScene();
-    await liveADay(scene);
-    const sent = scene.sandbox.ledger.ofKind("import").length;
-    const report = await scene.restore(() => spoil(scene));
-    expect(report.complete).toBe(false);
-    expect(String(report.gap)).toMatch(words);
-    expect(scene.rows("SELECT area, reason, detail FROM holds")).toEqual([
-      { area: "orders", reason: "restored", detail: String(report.gap) },
-    ]);
-    await drain(scene);
-    expect(scene.sandbox.ledger.ofKind("import").length).toBeGreaterThan(sent);
-    // What a person has not answered yet stays, however often it is restored.
-    const again = await scene.restore();
-    expect(again.complete).toBe(false);
-    expect(String(again.gap)).toMatch(words);
-    expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
-  });
-
-  itWhole(
-    "names none where the note, the numbers and the rows agree, also after a restore that named one",
-    async () => {
+    itSome(1)<[string, RegExp, (scene: Scene) => void]>([
+      [
+        "an index has lost its rows",
+        /is damaged \(.*batches_fingerprint/,
+        (scene) => emptyPageOf(scene, "batches_fingerprint"),
+      ],
+      ["its newest orders are gone", /\.progress says that more/, (scene) => write(scene, EMPTIED)],
+      [
+        "older orders are gone whose history is there",
+        /history names 2 orders/,
+        (scene) =>
+          write(
+            scene,
+            "PRAGMA foreign_keys = OFF; DELETE FROM order_line_rows WHERE order_key IN (14, 15); DELETE FROM orders WHERE order_key IN (14, 15)",
+          ),
+      ],
+      [
+        "its newest events are gone",
+        /numbers say that more was stored: 3 events/,
+        (scene) => write(scene, "DELETE FROM order_event_rows WHERE seq > (SELECT max(seq) - 3 FROM order_event_rows)"),
+      ],
+      [
+        "it was truncated",
+        /is damaged \(|cannot be read \(/,
+        (scene) => {
+          write(scene, "PRAGMA wal_checkpoint(TRUNCATE)");
+          truncateSync(scene.database, Math.floor(statSync(scene.database).size / 8192) * 4096);
+        },
+      ],
+      ["its note is gone", /no \.progress of its own/, (scene) => rmSync(progress(scene))],
+      ["its note is damaged", /no \.progress of its own/, (scene) => writeFileSync(progress(scene), "x".repeat(1024))],
+      [
+        "its note is of another database",
+        /no \.progress of its own/,
+        (scene) => {
+          rmSync(progress(scene));
+          const note = new ProgressNote(scene.database);
+          note.write({ database: "another", batches: 900, events: 900 }, null);
+          note.close();
+        },
+      ],
+      [
+        "a former version made it, which wrote no note",
+        /batches say that more was stored: 8 orders/,
+        (scene) => {
+          write(scene, `${EMPTIED}; DELETE FROM meta WHERE key = 'progress'`);
+          rmSync(progress(scene));
+        },
+      ],
+    ])("names the gap and sends the feeds again where %s", async (_, words, spoil) => {
       const scene = await startScene();
       await liveADay(scene);
-      await scene.restore(() => rmSync(progress(scene)));
-      scene.bridge.store.db.exec("DELETE FROM holds");
-      createOrders(scene, 2);
+      const sent = scene.sandbox.ledger.ofKind("import").length;
+      const report = await scene.restore(() => spoil(scene));
+      expect(report.complete).toBe(false);
+      expect(String(report.gap)).toMatch(words);
+      expect(scene.rows("SELECT area, reason, detail FROM holds")).toEqual([
+        { area: "orders", reason: "restored", detail: String(report.gap) },
+      ]);
       await drain(scene);
-      expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
-      expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
-      await drain(scene);
-      expectNothingLost(scene);
-    },
-  );
+      expect(scene.sandbox.ledger.ofKind("import").length).toBeGreaterThan(sent);
+      // What a person has not answered yet stays, however often it is restored.
+      const again = await scene.restore();
+      expect(again.complete).toBe(false);
+      expect(String(again.gap)).toMatch(words);
+      expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
+    });
 
-  itWhole("is followed by no start while the note's name is a folder's, and says so", async () => {
-    const scene = await startScene();
-    await liveADay(scene);
-    const restored = scene.restore(() => {
-      rmSync(progress(scene));
-      mkdirSync(progress(scene));
-    });
-    await expect(restored).rejects.toMatchObject({
-      code: "database_refused",
-      message: expect.stringContaining("a folder, a link or a pipe has the name of a file"),
-    });
-    rmdirSync(progress(scene));
-    await scene.restart();
-    expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
-  });
-
-  itWhole("is refused where a folder has the database's name", async () => {
-    const scene = await startScene();
-    await liveADay(scene);
-    const refused = scene.restore(() => {
-      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
-      mkdirSync(scene.database);
-    });
-    await expect(refused).rejects.toMatchObject({ code: "database_refused" });
-    expect(readdirSync(scene.folder).filter((name) => name.includes("restor") || name.includes("replaced"))).toEqual(
-      [],
+    itWhole(
+      "names none where the note, the numbers and the rows agree, also after a restore that named one",
+      async () => {
+        const scene = await startScene();
+        await liveADay(scene);
+        await scene.restore(() => rmSync(progress(scene)));
+        scene.bridge.store.db.exec("DELETE FROM holds");
+        createOrders(scene, 2);
+        await drain(scene);
+        expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
+        expect(await scene.restore()).toMatchObject({ complete: true, gap: null });
+        await drain(scene);
+        expectNothingLost(scene);
+      },
     );
-  });
-});
+
+    itWhole("is followed by no start while the note's name is a folder's, and says so", async () => {
+      const scene = await startScene();
+      await liveADay(scene);
+      const restored = scene.restore(() => {
+        rmSync(progress(scene));
+        mkdirSync(progress(scene));
+      });
+      await expect(restored).rejects.toMatchObject({
+        code: "database_refused",
+        message: expect.stringContaining("a folder, a link or a pipe has the name of a file"),
+      });
+      rmdirSync(progress(scene));
+      await scene.restart();
+      expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
+    });
+
+    itWhole("is refused where a folder has the database's name", async () => {
+      const scene = await startScene();
+      await liveADay(scene);
+      const refused = scene.restore(() => {
+        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+        mkdirSync(scene.database);
+      });
+      await expect(refused).rejects.toMatchObject({ code: "database_refused" });
+      expect(readdirSync(scene.folder).filter((name) => name.includes("restor") || name.includes("replaced"))).toEqual(
+        [],
+      );
+    });
+  },
+);
 
 /** An index or a table of one page that has lost its rows; nothing that reads it meets an error. */
 function emptyPageOf({ database }: Scene, name: string): void {

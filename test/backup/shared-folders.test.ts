@@ -7,7 +7,9 @@ import { isForeign } from "../../src/platform/owner.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("backup/shared-folders");
 
 describe("whose a copy or an entry is", () => {
   const own = { account: "a", database: "1" };
@@ -72,7 +74,7 @@ describe("two shops that share the folders of copies and of the journal", () => 
   });
 });
 
-describe("a database that was there before and is gone", () => {
+whole.describe("a database that was there before and is gone", () => {
   it("is not begun anew silently: by what stays beside it, by a copy, by the journal", async () => {
     const scene = await startScene({ backup: { journal: "journal" } });
     createOrders(scene, 3);

@@ -4,7 +4,9 @@ import { dismissObservations, loadObservations } from "../../src/probe/observati
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders } from "../support/pull.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("completeness/orders-beside-list");
 
 const MINUTE_MS = 60_000;
 const FOREIGN = "0f8c1e2a-1111-4222-8333-000000000001";
@@ -372,7 +374,7 @@ describe("orders that an answer names beside its list", () => {
   });
 });
 
-describe("the number of a page beside a batch", () => {
+whole.describe("the number of a page beside a batch", () => {
   const beside = (waiting: number, size = 10) => ({ page: 1, total_pages: Math.ceil(waiting / size) });
 
   it("counts all that waits where the next batch brings the rest, and holds nothing from then on", async () => {

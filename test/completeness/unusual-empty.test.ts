@@ -3,7 +3,9 @@ import { acceptMetadata, isListDoubted } from "../../src/completeness/check-comp
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("completeness/unusual-empty");
 
 /** Answers GET /orders, or the changes, with what `next` gives; undefined: as the service does. */
 function answerWith(
@@ -158,7 +160,7 @@ describe("an empty list in another form than usual", () => {
   });
 });
 
-describe("a named batch without orders", () => {
+whole.describe("a named batch without orders", () => {
   const FULL = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "2026-03-01T11:00:00Z", items: [] };
   const orderOf = (n: number) => ({ ...FULL, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
 

@@ -87,7 +87,7 @@ describe("SIGTERM", PATIENT, () => {
   });
 });
 
-describe("SIGHUP", PATIENT, () => {
+whole.describe("SIGHUP", PATIENT, () => {
   it("takes a good configuration over; a wrong one, or one that cannot work, leaves the old one in force", async () => {
     const shop = await startShop();
     const program = shop.start("run");

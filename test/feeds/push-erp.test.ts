@@ -6,7 +6,7 @@ import { importKey } from "../../src/sandbox/imports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { runs } from "../support/whole.ts";
 
-const RUNS = runs(2, 60);
+const RUNS = runs(1, 60);
 
 /** An ERP's table of articles: any type, collation, key and constraint that SQL has. */
 const schema = fc.record({

@@ -14,7 +14,7 @@ import { BASE64, jpeg, shaOf, startImages } from "../support/images.ts";
 import { words } from "../support/messages.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 /** The time limit of a helper process. */
 const ANSWER_WITHIN_MS = 30_000;
@@ -412,7 +412,7 @@ describe("a feed whose rows are in another file", () => {
   });
 });
 
-it("compares two tables at once, each with what was acknowledged of it", async () => {
+inWhole("feeds/push-compare").it("compares two tables at once, each with what was acknowledged of it", async () => {
   const settings: Settings = {
     imports: { prices: { path: "/api/v1/import/prices", property: "prices" } },
   };

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { fillStock, startFeeds } from "../support/pushed.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("feeds/push-tables");
 
 const GOODS = {
   imports: {
@@ -365,7 +367,7 @@ describe("a table of the ERP's own", () => {
   });
 });
 
-describe("a row that leaves a table of the ERP's", () => {
+whole.describe("a row that leaves a table of the ERP's", () => {
   const settings = {
     imports: { stocks: { ...GOODS.imports.stocks, record: { sku: "{sku|string}", quantity: "{available|number}" } } },
   };

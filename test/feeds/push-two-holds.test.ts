@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { itWhole, some } from "../support/whole.ts";
+import { inWhole, itWhole, some } from "../support/whole.ts";
+
+const whole = inWhole("feeds/push-two-holds");
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -58,7 +60,7 @@ const COMBINATIONS: [string, FaultAction, FaultAction, string[], number][] = [
   ["refused and unpaid", REFUSED, UNPAID, ["credentials", "payment"], 30],
 ];
 
-describe("imports that are held for two reasons", () => {
+whole.describe("imports that are held for two reasons", () => {
   it.each(some(COMBINATIONS, 1))(
     "drain as soon as the longer wait is over: %s",
     async (_, stocks, prices, reasons, minutes) => {

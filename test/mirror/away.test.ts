@@ -1,13 +1,14 @@
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { expectMirrored, startMirroredShop } from "../support/mirror.ts";
 import { describeWithPostgres, testProxy } from "../support/postgres.ts";
 import { createOrders } from "../support/pull.ts";
+import { inWhole } from "../support/whole.ts";
 
 const HOURS = 7 * 24;
 const STEP_HOURS = 4;
 
 describeWithPostgres("a week without PostgreSQL", () => {
-  it("stops nothing else, is bounded, and is made up for by itself", async () => {
+  inWhole("mirror/down", "mirror/up").it("stops nothing else, is bounded, and is made up for by itself", async () => {
     const proxy = await testProxy();
     const shop = await startMirroredShop({
       url: ({ name }) => proxy.url(name),

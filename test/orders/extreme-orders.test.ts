@@ -8,7 +8,9 @@ import { configFor, startTestBridge, type TestBridge } from "../support/bridge.t
 import { startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { memoryFolder } from "../support/temp.ts";
-import { itSome, itWhole, runs, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, runs, some } from "../support/whole.ts";
+
+const whole = inWhole("orders/extreme-orders");
 
 const DEEP = 1_200;
 /** JSON literals, each the extreme of something. `\xff` stands for a byte that is no UTF-8. */
@@ -89,7 +91,7 @@ const GOOD: Place = { field: "status", isLine: false, value: '"paid"' };
 const latin = (text: string) => (text.includes("\xff") ? text : Buffer.from(text, "utf8").toString("latin1"));
 const isJsonText = ({ value }: Place) => !value.includes("\xff");
 
-describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
+whole.describe("a record of an order, whatever it holds", { timeout: 90_000 }, () => {
   const rules = () =>
     orderRulesOf(configFor({ url: "http://127.0.0.1:1", clientId: "shop", clientSecret: "secret" }, memoryFolder()));
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadQuarantined } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { confirmBodies, createOrders, orderCount } from "../support/pull.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, some } from "../support/whole.ts";
 
 const MIB = 1024 * 1024;
 const LARGE = 17 * MIB;
@@ -50,7 +50,7 @@ function watchWrites({ bridge: { store } }: TestBridge): { longest: () => number
   return { longest: () => longest };
 }
 
-describe("a record of more than 16 MB", () => {
+inWhole("orders/pull-giant", "answers/mend-json").describe("a record of more than 16 MB", () => {
   it.each(some(Object.entries(large), 1))(
     "is quarantined in parts, and the others are stored: %s",
     async (_, record) => {

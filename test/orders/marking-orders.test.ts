@@ -181,7 +181,7 @@ const WRITERS = [["better-sqlite3"], ["sqlite3"]] as const;
 describe.each(WRITERS)("the table of ways to mark an order, written with %s", (writer) => {
   const isThere = writer === "better-sqlite3" || existsSync(CLI);
 
-  it.runIf(isThere).each(some(WAYS, writer === "better-sqlite3" ? 20 : 6))(
+  it.runIf(isThere).each(some(WAYS, writer === "better-sqlite3" ? 10 : 3))(
     "$way",
     ({ steps, pending = [], blocked = [] }) => {
       const shop = openShop(writer);

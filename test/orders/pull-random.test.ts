@@ -8,7 +8,7 @@ import { createOrders, expectComplete, expectNothingLost } from "../support/pull
 import { tempFolder } from "../support/temp.ts";
 import { runs } from "../support/whole.ts";
 
-const RUNS = runs(2, 40);
+const RUNS = runs(1, 40);
 
 const FAULTS: FaultRule["do"][] = [
   { kind: "reset" },

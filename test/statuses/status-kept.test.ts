@@ -3,7 +3,9 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import type { Settings } from "../support/bridge.ts";
 import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { SLOW, whileWaiting } from "../support/turns.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("statuses/status-kept");
 
 const HOUR_MS = 3_600_000;
 const FORBIDDEN: FaultAction = { kind: "status", status: 403, body: '{"error":"cancelled orders are archived"}' };
@@ -253,7 +255,7 @@ const MAY_BE: readonly [string, (order: Named) => object][] = [
   ["under another key and without a status", ({ orderId, at }) => ({ id: orderId, updated_at: at })],
 ];
 
-describe("a status for an order that a record may be of, and may call cancelled", () => {
+whole.describe("a status for an order that a record may be of, and may call cancelled", () => {
   async function startNamed(isBatch: boolean, make: (order: Named) => object) {
     const bridge = await startIll();
     const { ids, rows, clock, sandbox, run, send } = bridge;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, some } from "../support/whole.ts";
+
+const whole = inWhole("statuses/status-refused");
 
 const MINUTE = 60_000;
 const transitions = { new: ["accepted"], accepted: ["shipped"] };
@@ -616,7 +618,7 @@ describe("a status that the service refuses", () => {
   );
 });
 
-describe("one order that is always answered badly", () => {
+whole.describe("one order that is always answered badly", () => {
   it.each(some([401, 402, 403, 404, 405, 410, 413, 423, 429, 451, 302, 500, 503], 1))(
     "keeps no other waiting (%i)",
     async (status) => {

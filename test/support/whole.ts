@@ -3,10 +3,11 @@ import path from "node:path";
 import { describe, it } from "vitest";
 
 /*
- * The rule of the two forms. `npm test` is quick: it runs some of the cases of a rule, few random ones, and a test with
- * processes, kills or a PostgreSQL only where no quicker test checks the same. Of a `describe` it runs the main cases,
- * and of further circumstances those that take less than a tenth of a second (`itWhole`). `npm run test:whole` runs
- * everything, with many random cases. `TEST_RUNS=2000` makes a campaign of one property.
+ * The rule of the two forms. `npm test` gives an answer within 100 seconds of two free cores: of a `describe` it takes one main
+ * test, and of the others those that take less than a tenth of a second (`itWhole`); of a table one case, or so many as take that
+ * long together (`itSome`); of random cases few; and what takes half a second, or processes, kills or a PostgreSQL, only where no
+ * quicker test asserts the same (`inWhole`). `npm run test:whole` takes everything, with many random cases; `.ci/run` runs it.
+ * `TEST_RUNS=2000` makes a campaign of one property.
  */
 export const isWhole = process.env["TESTS"] === "whole";
 
@@ -32,8 +33,8 @@ export function size(few: number, many: number): number {
 }
 
 /**
- * Tests only in the whole form: they check with processes, kills and disks what quicker tests check too.
- * @param quicker the files of those tests below `test`, without `.test.ts`
+ * Tests of the whole form alone: they show with processes, kills, disks or long times what quicker tests assert too.
+ * @param quicker the files of those tests below `test`, without `.test.ts`; the own one where its other blocks do
  */
 export function inWhole(...quicker: [string, ...string[]]): { it: typeof it; describe: typeof describe } {
   for (const name of quicker) {

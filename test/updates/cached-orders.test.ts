@@ -3,7 +3,9 @@ import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itWhole, size } from "../support/whole.ts";
+import { inWhole, itWhole, size } from "../support/whole.ts";
+
+const whole = inWhole("updates/cached-orders");
 
 const HOUR_MS = 3_600_000;
 const json = (body: string, headers: Record<string, string> = {}): FaultAction => ({
@@ -13,7 +15,7 @@ const json = (body: string, headers: Record<string, string> = {}): FaultAction =
   body,
 });
 
-describe("a cache before GET /orders/{id} that keeps each address for hours", () => {
+whole.describe("a cache before GET /orders/{id} that keeps each address for hours", () => {
   itWhole.each(["changes", "whole"] as const)("sets no order back, and no status goes twice: %s", async (carry) => {
     const settings = { statuses: { path: STATUS_PATH }, updates: { carry } };
     const test = await startWithIll(6, { service: { updates: { carry } }, settings });

@@ -93,7 +93,7 @@ whole.describe("changes that are listed three seconds after the orders' own time
   });
 });
 
-it("is learned where only our own statuses change, which are read before they are listed", async () => {
+whole.it("is learned where only our own statuses change, which are read before they are listed", async () => {
   const test = await startFollowed(6, { settings: { statuses: { path: STATUS_PATH } } });
   delay(test, 40_000);
   const insert = test.bridge.store.db.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, 'accepted')");

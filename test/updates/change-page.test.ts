@@ -6,7 +6,9 @@ import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/ord
 import { KnownPages } from "../../src/updates/change-page.ts";
 import { ChangeCollector } from "../../src/updates/collect-changes.ts";
 import { startTestBridge } from "../support/bridge.ts";
-import { itWhole, size } from "../support/whole.ts";
+import { inWhole, itWhole, size } from "../support/whole.ts";
+
+const whole = inWhole("updates/change-page");
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));
 const mapping = compileMapping({
@@ -88,7 +90,7 @@ describe("a page of changes", () => {
   });
 });
 
-describe("a page of more changes than may wait", () => {
+whole.describe("a page of more changes than may wait", () => {
   it("is handed out in bounded parts while it is read, each order once, and only its timestamps stay", async () => {
     const { bridge } = await startTestBridge();
     const { store } = bridge;

@@ -1,9 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { saveQuarantined } from "../../src/pass/quarantine-rows.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { words } from "../support/messages.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 const WAIT_MS = 6 * 60_000;
@@ -121,28 +121,31 @@ describe("an order whose record has its id elsewhere or in another form", () => 
   });
 });
 
-it("asks for ten orders of a record and a hundred in all at one time, and for all of them in turn", async () => {
-  const test = await startFollowed(1);
-  const { store } = test.bridge;
-  const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
-  store.write(() => {
-    for (let n = 0; n < 15; n++) {
-      const ids = Array.from({ length: 20 }, (_, at) => idOf(n * 20 + at));
-      const at = "2026-03-01T12:00:00.000Z";
-      const payload = JSON.stringify({ ids });
-      saveQuarantined(store, {
-        kind: "order",
-        reference: null,
-        reason: words("bad"),
-        payload,
-        hash: Buffer.alloc(32, n),
-        at,
-      });
-    }
-  });
-  const asked = () => new Set(test.sandbox.ledger.ofKind("snapshot").map(({ path }) => path.split("/").at(-1))).size;
-  await test.poll(WAIT_MS);
-  expect(asked()).toBe(100);
-  for (let looks = 0; looks < 8; looks++) await test.poll(WAIT_MS);
-  expect(asked()).toBe(300);
-});
+inWhole("updates/held-records", "updates/second-reads").it(
+  "asks for ten orders of a record and a hundred in all at one time, and for all of them in turn",
+  async () => {
+    const test = await startFollowed(1);
+    const { store } = test.bridge;
+    const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    store.write(() => {
+      for (let n = 0; n < 15; n++) {
+        const ids = Array.from({ length: 20 }, (_, at) => idOf(n * 20 + at));
+        const at = "2026-03-01T12:00:00.000Z";
+        const payload = JSON.stringify({ ids });
+        saveQuarantined(store, {
+          kind: "order",
+          reference: null,
+          reason: words("bad"),
+          payload,
+          hash: Buffer.alloc(32, n),
+          at,
+        });
+      }
+    });
+    const asked = () => new Set(test.sandbox.ledger.ofKind("snapshot").map(({ path }) => path.split("/").at(-1))).size;
+    await test.poll(WAIT_MS);
+    expect(asked()).toBe(100);
+    for (let looks = 0; looks < 8; looks++) await test.poll(WAIT_MS);
+    expect(asked()).toBe(300);
+  },
+);

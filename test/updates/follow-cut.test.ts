@@ -6,7 +6,7 @@ import { FollowUpdates } from "../../src/updates/follow-updates.ts";
 import { ReadOrders } from "../../src/updates/read-orders.ts";
 import { configFor } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome, itWhole, size } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, size } from "../support/whole.ts";
 
 type Updates = NonNullable<SandboxOptionsPatch["updates"]>;
 
@@ -252,28 +252,31 @@ describe("a service that answers a few of the newest changes", () => {
   });
 });
 
-describe("a quiet service that answers a few changes at a time, newest first, and all of them", () => {
-  itSome(1)<[string, Updates]>([
-    ["without a word", {}],
-    ["with a link", { counts: "link" }],
-    ["with the number of them", { counts: "total" }],
-    ["with the number of pages", { counts: "pages" }],
-    ["with the number of all orders", { counts: "orders" }],
-  ])("is searched a bounded number of times: %s", async (_, updates) => {
-    const test = await start(40, { order: "descending", pageLimit: 1_000, ...updates });
-    let searches = 0;
-    // Always the same few: no change that is known lies outside the page.
-    for (let hour = 0; hour < size(10, 30); hour++) {
-      await test.poll(3_600_000);
-      changeAll(test, hour % 2 === 0 ? "packed" : "accepted", test.ids.slice(0, 4));
-      await pass(test);
-      if (search(test).length > 0) searches += 1;
-      await finish(test);
-      expect(cut(test)).toEqual([]);
-    }
-    expect(searches).toBeLessThanOrEqual(3);
-  });
-});
+inWhole("updates/plan-cut").describe(
+  "a quiet service that answers a few changes at a time, newest first, and all of them",
+  () => {
+    itSome(1)<[string, Updates]>([
+      ["without a word", {}],
+      ["with a link", { counts: "link" }],
+      ["with the number of them", { counts: "total" }],
+      ["with the number of pages", { counts: "pages" }],
+      ["with the number of all orders", { counts: "orders" }],
+    ])("is searched a bounded number of times: %s", async (_, updates) => {
+      const test = await start(40, { order: "descending", pageLimit: 1_000, ...updates });
+      let searches = 0;
+      // Always the same few: no change that is known lies outside the page.
+      for (let hour = 0; hour < size(10, 30); hour++) {
+        await test.poll(3_600_000);
+        changeAll(test, hour % 2 === 0 ? "packed" : "accepted", test.ids.slice(0, 4));
+        await pass(test);
+        if (search(test).length > 0) searches += 1;
+        await finish(test);
+        expect(cut(test)).toEqual([]);
+      }
+      expect(searches).toBeLessThanOrEqual(3);
+    });
+  },
+);
 
 describe("nothing is missing, and nothing is told or read", () => {
   const whole: readonly (readonly [string, Updates])[] = [
@@ -418,7 +421,7 @@ describe("a service that answers so many changes in another order than that of t
   });
 });
 
-describe("a small shop whose changes come in any order, and whole", () => {
+inWhole("updates/plan-cut").describe("a small shop whose changes come in any order, and whole", () => {
   itSome(1)<[string, Updates]>([
     ["by id", { order: "ids" }],
     ["shuffled", { order: "shuffled" }],

@@ -249,7 +249,7 @@ whole.describe("a service that names positions itself and answers few requests a
   });
 });
 
-describe("a service that answers few requests a minute", () => {
+whole.describe("a service that answers few requests a minute", () => {
   itWhole(
     "is followed where its pages do not show whether they are whole before it asks to wait: orders are read",
     async () => {

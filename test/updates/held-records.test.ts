@@ -4,7 +4,7 @@ import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -128,29 +128,32 @@ describe("orders of which a record is held", () => {
   });
 });
 
-it("keeps, finds and releases records beside tens of thousands that are held", async () => {
-  const test = await startFollowed(1);
-  const { store } = test.bridge;
-  const bad = (n: number) => ({
-    kind: "order" as const,
-    reference: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
-    reason: words("bad"),
-    payload: "x".repeat(500),
-    hash: Buffer.from(String(n).padStart(32, "0")),
-    at: "2026-03-01T12:00:00.000Z",
-  });
-  const insert = store.prepare(
-    `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, first_seen_at, last_seen_at)
+inWhole("updates/find-unnamed").it(
+  "keeps, finds and releases records beside tens of thousands that are held",
+  async () => {
+    const test = await startFollowed(1);
+    const { store } = test.bridge;
+    const bad = (n: number) => ({
+      kind: "order" as const,
+      reference: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
+      reason: words("bad"),
+      payload: "x".repeat(500),
+      hash: Buffer.from(String(n).padStart(32, "0")),
+      at: "2026-03-01T12:00:00.000Z",
+    });
+    const insert = store.prepare(
+      `INSERT INTO quarantine (kind, reference, reason, payload, payload_hash, first_seen_at, last_seen_at)
      VALUES (@kind, @reference, @reason, @payload, @hash, @at, @at)`,
-  );
-  store.write(() => {
-    for (let n = 0; n < 20_000; n++) insert.run({ ...bad(n), reason: "bad" });
-  });
-  const begun = process.cpuUsage();
-  store.write(() => {
-    for (let n = 0; n < 300; n++) saveQuarantined(store, bad(50_000 + n));
-  });
-  await test.poll(HOUR_MS);
-  const { user, system } = process.cpuUsage(begun);
-  expect((user + system) / 1_000).toBeLessThan(700);
-});
+    );
+    store.write(() => {
+      for (let n = 0; n < 20_000; n++) insert.run({ ...bad(n), reason: "bad" });
+    });
+    const begun = process.cpuUsage();
+    store.write(() => {
+      for (let n = 0; n < 300; n++) saveQuarantined(store, bad(50_000 + n));
+    });
+    await test.poll(HOUR_MS);
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1_000).toBeLessThan(700);
+  },
+);

@@ -5,7 +5,9 @@ import { saysNoSuchOrder } from "../../src/updates/missing-orders.ts";
 import type { Followed } from "../support/followed.ts";
 import { NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/missing-orders");
 
 const MINUTE = 60_000;
 
@@ -169,7 +171,7 @@ describe("an order that the service says it does not have", () => {
   });
 });
 
-describe("a service that has lost its way", () => {
+whole.describe("a service that has lost its way", () => {
   itSome(1)<[string, FaultAction]>([
     ["JSON", NO_SUCH_ORDER],
     ["a web page", WEB_PAGE_404],

@@ -3,7 +3,9 @@ import type { Sandbox, StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { inFormOf, isBefore, isOtherForm } from "../../src/updates/next-token.ts";
 import { NARROWED_MAX } from "../../src/updates/since-limits.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/position-gone-back");
 
 const UPDATES = { next: ["next"], nextForm: "cursor" } as const;
 
@@ -83,7 +85,7 @@ describe.each<Letters>(["cursor-", ""])(
   },
 );
 
-describe("a position of the service's own", () => {
+whole.describe("a position of the service's own", () => {
   it("is asked beside the time every five minutes, and stays where it is good", async () => {
     const test = await startWithCursors(4);
     const before = test.sinces().length;
@@ -165,7 +167,7 @@ async function startWithUnits(first: Unit) {
   return { test, is };
 }
 
-describe("a position in another form than those that the service names by now", () => {
+whole.describe("a position in another form than those that the service names by now", () => {
   itSome(1)<[Unit, Unit]>([
     ["ms", "s"],
     ["s", "ms"],

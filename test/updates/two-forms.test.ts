@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { dismissObservations, loadObservations } from "../../src/probe/observations.ts";
 import type { Followed } from "../support/followed.ts";
 import { type Rewrite, startWithRewritten } from "../support/rewritten.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -103,7 +103,7 @@ describe("a service whose times come in another form after a deployment", () => 
   });
 });
 
-describe("a service of which some orders have times in another form", () => {
+inWhole("updates/two-forms").describe("a service of which some orders have times in another form", () => {
   itSome(1)<FormName>(["unix_ms", "unix", "date"])("is followed in the form of its changes (%s)", async (form) => {
     const test = await startStrict("iso");
     const { ids, change, statusOf, asked } = test;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { boundedPass } from "../support/bounded-pass.ts";
 import { startWithRewritten } from "../support/rewritten.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itSome, itWhole } from "../support/whole.ts";
+
+const whole = inWhole("updates/unnamed-changes");
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -90,7 +92,7 @@ describe("a change that names its order otherwise for a while, and whose order i
   });
 });
 
-describe("a cancellation that names its order otherwise, while the order cannot be read", () => {
+whole.describe("a cancellation that names its order otherwise, while the order cannot be read", () => {
   const cannotRead = { match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 503 } } as const;
 
   itSome(1)<[string, (test: Awaited<ReturnType<typeof cancelUnder>>) => void]>([
@@ -183,7 +185,7 @@ describe("of several changes that name their order otherwise", () => {
   });
 });
 
-describe("changes that name no order at all", () => {
+whole.describe("changes that name no order at all", () => {
   const nameless = ({ order_id, number, ...rest }: Change) => rest;
 
   it("are asked for again until they name their orders, long after the position has moved over them", async () => {
