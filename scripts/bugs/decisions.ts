@@ -189,6 +189,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
   tested(
     "test/orders/next-pages.test.ts",
+    "pages that were read again compared with what stood beside the first one before",
+    { in: "withPages", find: "[...besideFirst, ...beside]", replace: "[...answer.fields, ...beside]" },
+    "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
     "a batch waits for pages that are batches of their own",
     { in: "withPages", find: "isFollowed ? judged", replace: "isFollowed && size < 0 ? judged" },
     "src/completeness/next-page.ts",

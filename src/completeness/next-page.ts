@@ -7,6 +7,7 @@ import {
   isPages,
   isPartFlag,
   isRestLink,
+  keyOf,
   type ListMetadata,
   type MetadataField,
   namesOrders,
@@ -36,6 +37,8 @@ export interface BatchPages {
   count: number;
   /** The literals of their records' ids. */
   ids: ReadonlySet<string>;
+  /** The fields beside the list of the first page when it was read again: counts change with the orders that leave the batch. */
+  besideFirst?: readonly MetadataField[];
   /** The fields beside the lists of all pages after the first, and the number of their records without content. */
   beside: readonly MetadataField[];
   empty: number;
@@ -118,12 +121,13 @@ export function withNextPage(answer: ListMetadata, { fields }: NextPage, unread?
  * them.
  */
 export function withPages(answer: ListMetadata, { fields }: NextPage, pages: BatchPages): ListMetadata {
-  const { size, count, isFollowed } = pages;
+  const { size, count, isFollowed, besideFirst = answer.fields } = pages;
   const beside = pages.beside.filter((field) => isPartFlag(field) || namesOrders(field) || isLeftOut(field));
-  const all = [...answer.fields, ...beside];
+  const all = [...besideFirst, ...beside];
+  const named = new Set(fields.map(keyOf));
   const isTotal = all.some((field) => field.kind === "count" && field.count === size);
   const isRead = (field: MetadataField) =>
-    fields.includes(field) ||
+    named.has(keyOf(field)) ||
     (isPageNumber(field) && (field.count ?? 0) <= count) ||
     // The status of each page states that it is one of several.
     (isTotal && /^20\d\.partial$/.test(field.place));

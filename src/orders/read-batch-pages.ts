@@ -135,6 +135,7 @@ export class BatchPagesReader {
     };
     if (first !== undefined) add(first);
     let renamed: ServiceAnswer | undefined;
+    let besideFirst: readonly MetadataField[] | undefined;
     while (query !== undefined) {
       if (read.count > PAGES_MAX) throw new BridgeError("answer_shape", m.orders.pagesEndless);
       const answer: ServiceAnswer = await fetchBatch(this.#client, query, this.#signal);
@@ -155,12 +156,13 @@ export class BatchPagesReader {
         first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId);
       if (read.isFollowed) break;
       if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;
+      if (first === undefined) besideFirst = page.beside;
       add(page);
       this.#hasOthers ||= first !== undefined;
       first ??= page;
       query = read.count < (page.last ?? Number.POSITIVE_INFINITY) ? page.next : undefined;
     }
-    return { ...read, renamed };
+    return { ...read, renamed, ...(besideFirst !== undefined && { besideFirst }) };
   }
 }
 

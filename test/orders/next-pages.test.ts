@@ -517,6 +517,24 @@ describe("a batch beside the number of its page", () => {
     }
   });
 
+  it("is confirmed where one leaves it between two pages, and the numbers beside the first one are smaller then", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const list = createOrders(t, 3);
+    const pages: Record<string, Page> = {};
+    for (const page of [1, 2]) {
+      const get = () => {
+        if (page === 2 && list.length === 3) list.shift();
+        const [pages, total] = [Math.ceil(list.length / 2), list.length];
+        const next = page < pages ? `${PATH}?page=${page + 1}` : null;
+        return { ids: list.slice((page - 1) * 2, page * 2), beside: { next, page, pages, total } };
+      };
+      Object.defineProperty(pages, page === 1 ? "" : `page=${page}`, { get, enumerable: true });
+    }
+    serve(pages);
+    expect((await t.run("orders")).error).toBeNull();
+    expect([isConfirmed(), orderCount(t)]).toEqual([true, 3]);
+  });
+
   itWhole("is confirmed by itself where the next page is a batch of its own", async () => {
     const all = await start();
     const form = FORMS[0] as (typeof FORMS)[number];
