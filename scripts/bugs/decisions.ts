@@ -210,8 +210,8 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "what stands beside the later pages of a batch overlooked",
     {
       in: "withPages",
-      find: "...answer.fields, ...beside",
-      replace: "...answer.fields, ...beside.slice(beside.length)",
+      find: "...besideFirst, ...beside",
+      replace: "...besideFirst, ...beside.slice(beside.length)",
     },
     "src/completeness/next-page.ts",
   ),
