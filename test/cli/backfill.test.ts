@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { main } from "../../src/main.ts";
 import { addOrders } from "../support/running-shop.ts";
 import { startShop } from "../support/shop.ts";
 import { typingTerminal } from "../support/typing.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 describe("sync updates of older orders", () => {
   itWhole(
@@ -41,7 +41,7 @@ describe("sync updates of older orders", () => {
     },
   );
 
-  it.each([
+  itSome(4)([
     [["sync", "--since", "2026-01-01"], "stand with updates alone"],
     [["sync", "orders", "updates", "--since", "2026-01-01"], "stand with updates alone"],
     [["sync", "updates", "--since", "yesterday"], "no time"],

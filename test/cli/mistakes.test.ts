@@ -154,7 +154,7 @@ const IN_FILE: [name: string, mistake: Mistake][] = [
 ];
 
 describe("a mistake in the file", () => {
-  itSome(9)(IN_FILE)("%s", async (_, { expected, ...parts }) => {
+  itSome(6)(IN_FILE)("%s", async (_, { expected, ...parts }) => {
     const file = write(parts);
     const { code, said } = await check(file);
     expect(code).toBe(78);

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
 import { startProgram } from "../support/program.ts";
 import { runCommand, startShop } from "../support/shop.ts";
-import { itWhole } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 /** One sentence to act on, perhaps with a hint, and never a stack trace. */
 function expectPlain(err: string): void {
@@ -13,7 +13,7 @@ function expectPlain(err: string): void {
 }
 
 describe("a command line that is wrong", () => {
-  it.each([
+  itSome(11)([
     [["statsu"], /Did you mean status\?/],
     [["status", "--jsn"], /Did you mean --json\?/],
     [["sync", "ordres"], /no job ordres\.\n {2}Did you mean orders\?/],

@@ -198,7 +198,7 @@ describe("a count beside the first batches", () => {
     expect(isConfirmed("b-first")).toBe(true);
   });
 
-  it("holds no batch where it counts the lines of the records", async () => {
+  itWhole("holds no batch where it counts the lines of the records", async () => {
     const { t, serve, poll, isConfirmed } = await start(undefined, 0);
     const ids = createOrders(t, 3);
     const read = (id: string) => JSON.parse(t.sandbox.service.newestText(id) ?? "{}") as { items: unknown[] };

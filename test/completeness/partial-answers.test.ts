@@ -145,7 +145,7 @@ describe("an empty list", () => {
       expect((await test.run(job)).error).toMatchObject({ code: "answer_shape" });
   });
 
-  it("is one with 200, and with 204 and no body", async () => {
+  itWhole("is one with 200, and with 204 and no body", async () => {
     const test = await startFollowed(1);
     const undo = withHead(test, {}, () => '{"orders":[],"updates":[]}');
     expect((await test.run("orders")).error).toBeNull();

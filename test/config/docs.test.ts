@@ -12,7 +12,7 @@ import { MINIMAL, parse, SECRET, temporaryFile } from "./support.ts";
 const root = path.resolve(import.meta.dirname, "../..");
 
 describe("the example", () => {
-  itWhole("loads where its secret stands beside it, and writes down nothing but the service", () => {
+  it("loads where its secret stands beside it, and writes down nothing but the service", () => {
     const secret = temporaryFile("client-secret", SECRET);
     const text = exampleConfig();
     const { config, written } = loadExample(text, secret);

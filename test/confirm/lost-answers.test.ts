@@ -136,7 +136,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     expect(t.service.accepted).toEqual(['{"batch_id":7}']);
   });
 
-  it("waits also where it was refused before, and its hourly turn has come", async () => {
+  itWhole("waits also where it was refused before, and its hourly turn has come", async () => {
     const t = await startWithLoss();
     t.bridge.store.db.prepare("UPDATE batches SET state = 'refused', last_error = 'no'").run();
     t.clock.advance(59 * MINUTE_MS);

@@ -123,7 +123,7 @@ describe("a confirm whose answer does not come", () => {
     expectComplete(t);
   });
 
-  it("does not take a connection that was never made for an attempt", async () => {
+  itWhole("does not take a connection that was never made for an attempt", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 1);
     const rule = t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status: 500 } });
@@ -154,7 +154,7 @@ describe("a confirm whose answer does not come", () => {
     },
   );
 
-  it("is no acceptance when a web page answers", async () => {
+  itWhole("is no acceptance when a web page answers", async () => {
     const t = await startTestBridge();
     createOrders(t, 1);
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "html" } });
@@ -166,7 +166,7 @@ describe("a confirm whose answer does not come", () => {
 });
 
 describe("a confirm that is refused", () => {
-  itSome(1)([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
+  itWhole.each([400, 404, 405, 409, 410, 422])("ends as refused and visible at the first %s", async (status) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
     createOrders(t, 2);
     t.sandbox.faults.add({ ...onConfirm, do: { kind: "status", status, body: '{"error":"no such batch here"}' } });
@@ -251,7 +251,7 @@ describe("a confirm that is refused", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
   });
 
-  it("ends where its orders come again in several batches, and the last of these is accepted", async () => {
+  itWhole("ends where its orders come again in several batches, and the last of these is accepted", async () => {
     const t = await startTestBridge();
     const { store } = t.bridge;
     const refused = saveBatch(t, "refused", { batchId: '"batch-1"', orderIds: `["${UUID_A}","${UUID_B}"]` });
@@ -280,7 +280,7 @@ describe("a confirm that is refused", () => {
     expectComplete(t);
   });
 
-  it("is never a list without names, which might mean everything", async () => {
+  itWhole("is never a list without names, which might mean everything", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none" } } });
     createOrders(t, 1);
     await t.run("orders");

@@ -35,7 +35,7 @@ const crashInPull = async (t: TestBridge) => {
 };
 
 describe("a confirm that names nothing", () => {
-  it("is sent at once while every hand-out is stored", async () => {
+  itWhole("is sent at once while every hand-out is stored", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 3 });
     createOrders(t, 9);
     expect(await t.run("orders")).toMatchObject({ error: null, counts: { batches: 3, confirmed: 3 } });
@@ -118,7 +118,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it("changes nothing where the answer was lost and nothing was handed out", async () => {
+  itWhole("changes nothing where the answer was lost and nothing was handed out", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: 60_000 });
     createOrders(t, 2);
     t.sandbox.faults.add(neverHandedOut);
@@ -244,7 +244,7 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
   });
 
-  it("goes on when a person has looked", async () => {
+  itWhole("goes on when a person has looked", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 2);
     t.sandbox.faults.add(lostGet);

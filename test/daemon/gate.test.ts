@@ -29,7 +29,9 @@ const holds = () => test.rows("SELECT area, reason FROM holds");
 const admit = async (...areas: string[]) => await gate.admit(areas, SIGNAL);
 
 describe("a hold", () => {
-  it("lets one probe through when its time has come, whatever the wall clock says, and none beside it", async () => {
+  itWhole(
+    "lets one probe through when its time has come, whatever the wall clock says, and none beside it",
+    async () => {
     await gate.hold(CREDENTIALS, refused, SIGNAL);
     test.clock.jump(86_400_000);
     expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
@@ -40,9 +42,10 @@ describe("a hold", () => {
     await gate.passed(both[0]!, SIGNAL);
     expect(holds()).toEqual([]);
     expect(await admit("orders")).toEqual({ state: "open" });
-  });
+    },
+  );
 
-  it("waits as long as the longest wait that was asked for, whichever job met it last", async () => {
+  itWhole("waits as long as the longest wait that was asked for, whichever job met it last", async () => {
     const limited = (probeAfterMs: number) =>
       ({ area: "orders", scope: "area", reason: "rate limit", probeAfterMs }) as const;
     await gate.hold(limited(30_000), refused, SIGNAL);

@@ -105,7 +105,7 @@ describe("keeping house", () => {
     expect(events()).toEqual([{ n: 0 }]);
   });
 
-  it("removes confirmed batches and sent requests, and never what was refused, waits or came last", async () => {
+  itWhole("removes confirmed batches and sent requests, and never what was refused, waits or came last", async () => {
     const { bridge, clock, run, rows, sandbox } = await startTestBridge();
     createOrders({ sandbox }, 2);
     await run("orders");
@@ -160,7 +160,7 @@ describe("keeping house", () => {
       expect(await t.run("upkeep")).toMatchObject({ counts: { events: 5 } });
     });
 
-    it("bounds the number of runs where there are no orders either", async () => {
+    itWhole("bounds the number of runs where there are no orders either", async () => {
       const t = await start();
       const insert = t.bridge.store.db.prepare(
         "INSERT INTO runs (id, job, started_at, finished_at, outcome) VALUES (?, 'orders', ?, ?, 'idle')",

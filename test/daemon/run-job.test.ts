@@ -84,7 +84,7 @@ describe("a hold", () => {
     },
   );
 
-  it("goes on where a pass fails without an answer", async () => {
+  itWhole("goes on where a pass fails without an answer", async () => {
     const { sandbox, clock, run, rows } = await startTestBridge();
     sandbox.service.createOrder();
     await run("orders");

@@ -261,7 +261,7 @@ describe("an account that is moved to another address, and back", () => {
     expect((await shop.run("orders")).error).toBeNull();
   });
 
-  it("changes nothing where the account is the same", async () => {
+  itWhole("changes nothing where the account is the same", async () => {
     const shop = await startShop();
     const { store } = shop.bridge;
     const before = shop.rows("SELECT * FROM feeds");

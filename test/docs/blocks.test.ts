@@ -130,7 +130,7 @@ describe("code blocks", () => {
     expect(BLOCKS.length).toBeGreaterThan(70);
   });
 
-  itWhole("in YAML are configurations that the program takes, or rules that name metrics that there are", () => {
+  it("in YAML are configurations that the program takes, or rules that name metrics that there are", () => {
     const home = path.join(folder, "etc/erp-bridge");
     writeFileSync(path.join(home, "mirror-url"), "postgres://shop:secret@db.example.com/shops\n", { mode: 0o640 });
     for (const block of of("yaml")) {
@@ -199,7 +199,7 @@ describe("code blocks", () => {
     expect(undocumented(shop)).toEqual([]);
   });
 
-  itWhole("in JSON have the properties that the program answers with", async () => {
+  it("in JSON have the properties that the program answers with", async () => {
     const t = await startWebBridge();
     t.sandbox.service.createOrder({ raw: '{"order_id":"x"}' });
     await t.run("orders");

@@ -6,7 +6,6 @@ import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { CLI } from "../support/marks.ts";
 import { readRecipes, statementsOf } from "../support/recipes.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itWhole } from "../support/whole.ts";
 
 const PAGE = "docs/integration.md";
 const PRODUCT = '{"sku":"{sku}","parent":"{parent}","name":"{name}"}';
@@ -216,7 +215,7 @@ async function lookAround({ erp, follow, run, restart }: Reader): Promise<void> 
 }
 
 describe("docs/integration.md", () => {
-  itWhole("has recipes that do what it says, one after the other, on one database", async () => {
+  it("has recipes that do what it says, one after the other, on one database", async () => {
     const reader = await startReader();
     readAndMark(reader);
     await reader.run("updates");

@@ -6,7 +6,7 @@ import type { SourceRules } from "../../src/feeds/feed.ts";
 import { proveSource } from "../../src/feeds/source-rows.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const ENDLESS =
   "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n AS sku, 'm' AS warehouse, n AS quantity, 0 AS reserved FROM c";
@@ -47,7 +47,7 @@ describe("running a source to its end", () => {
     expect(await proveSource(rules({ table: "twice" }), { ...proof, limitMs: 60_000 })).toBe(4);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["gives rows without end", ENDLESS],
     ["gives no row", MUTE],
     ["never ends in one column", COLUMN],

@@ -4,7 +4,7 @@ import { fillStock, startFeeds } from "../support/pushed.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 describe("changes of the stock table", () => {
-  it("reach the site whatever statement made them", async () => {
+  itWhole("reach the site whatever statement made them", async () => {
     const { erp, run, site } = await startFeeds();
     erp.exec(
       "INSERT INTO stock (sku, warehouse, quantity, reserved) VALUES ('A', 'west', 5, 1), ('B', '', 7, 0), ('C', '', 1, 0)",
@@ -64,7 +64,7 @@ describe("changes of the stock table", () => {
     expect(levels("A")).toEqual([4]);
   });
 
-  it("send nothing after a rollback", async () => {
+  itWhole("send nothing after a rollback", async () => {
     const { erp, run, requests } = await startFeeds();
     fillStock(erp, 3);
     await run("stocks");
@@ -74,7 +74,7 @@ describe("changes of the stock table", () => {
     expect(requests()).toEqual([]);
   });
 
-  it("of columns that no record names are none", async () => {
+  itWhole("of columns that no record names are none", async () => {
     const { erp, run } = await startFeeds({
       settings: {
         imports: { prices: { path: "/api/v1/import/prices", record: { sku: "{sku}", price: "{price|number}" } } },

@@ -46,7 +46,7 @@ describe("quantities", () => {
     expect(rows("SELECT state FROM stock_sent WHERE sku = 'A'")).toEqual([{ state: "refused" }]);
   });
 
-  it("count NULL in reserved as 0, and quarantine text in it", async () => {
+  itWhole("count NULL in reserved as 0, and quarantine text in it", async () => {
     const { erp, run, level, quarantined } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity, reserved) VALUES ('A', 5, NULL), ('B', 5, 'two')");
     await run("stocks");
@@ -56,14 +56,14 @@ describe("quantities", () => {
     ]);
   });
 
-  it("below zero are sent as 0", async () => {
+  itWhole("below zero are sent as 0", async () => {
     const { erp, run, level } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity, reserved) VALUES ('A', 5, 7.5)");
     await run("stocks");
     expect(level("A")).toBe(0);
   });
 
-  it("keep three decimals through sums of reals", async () => {
+  itWhole("keep three decimals through sums of reals", async () => {
     const { erp, run, sandbox } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity, reserved) VALUES ('A', 10.005, 0.004)");
     await run("stocks");
@@ -109,7 +109,7 @@ describe("a row that cannot be sent", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "A", state: "dropped" })]);
   });
 
-  it("is held again where it comes back to what was dropped after it was good", async () => {
+  itWhole("is held again where it comes back to what was dropped after it was good", async () => {
     const { erp, run, quarantined, bridge } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'none')");
     await run("stocks");
@@ -121,7 +121,7 @@ describe("a row that cannot be sent", () => {
     expect(quarantined()).toEqual([expect.objectContaining({ reference: "A", state: "held" })]);
   });
 
-  it("is held again where it comes back to what was dropped after it was bad otherwise", async () => {
+  itWhole("is held again where it comes back to what was dropped after it was bad otherwise", async () => {
     const { erp, run, rows, bridge } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'none')");
     await run("stocks");
@@ -135,7 +135,7 @@ describe("a row that cannot be sent", () => {
     ]);
   });
 
-  it("is released where the ERP deletes it", async () => {
+  itWhole("is released where the ERP deletes it", async () => {
     const { erp, run, quarantined } = await startFeeds();
     erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 'many')");
     await run("stocks");

@@ -71,7 +71,7 @@ describe("a feed whose requests are the whole table", () => {
     expect([holds(), requests()]).toEqual([[], []]);
   });
 
-  it("is never sent without a record", async () => {
+  itWhole("is never sent without a record", async () => {
     const { erp, run, minutes, site, quarantined } = await startWhole();
     fillStock(erp, 3);
     await run("stocks");
@@ -81,7 +81,7 @@ describe("a feed whose requests are the whole table", () => {
     expect(Object.keys(site())).toHaveLength(3);
   });
 
-  it("waits as a whole while one of its rows is in doubt", async () => {
+  itWhole("waits as a whole while one of its rows is in doubt", async () => {
     const { erp, run, minute, sandbox, requests, level, clock } = await startWhole();
     fillStock(erp, 3);
     await run("stocks");

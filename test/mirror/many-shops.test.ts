@@ -11,7 +11,7 @@ import { readRecipes } from "../support/recipes.ts";
 import { runCommand } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 const PAGE = "docs/many-shops.md";
 const PATIENT = 60_000;
@@ -210,7 +210,7 @@ describeWithPostgres(PAGE, () => {
     PATIENT,
   );
 
-  itSome(1)([
+  inWhole("examples", "mirror/up").it.each([
     ["erp.sql", "psql"],
     ["erp.py", "python3"],
   ])(

@@ -108,7 +108,7 @@ describe("an answer that is no batch", () => {
     expect(t.rows("SELECT revision FROM orders")).toEqual([{ revision: 1 }, { revision: 1 }]);
   });
 
-  it("lets confirms of what is durable go on", async () => {
+  itWhole("lets confirms of what is durable go on", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", batchIdKind: "none", confirmForm: "order_ids" } },
     });
@@ -307,19 +307,22 @@ describe("a path that every order must have", () => {
     expectComplete(t);
   });
 
-  it("is a single order's fault once it has matched, and what was kept for the lack of it is read then", async () => {
-    const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
-    t.sandbox.service.createOrder({ raw: '{"order_id":"11111111-2222-4333-8444-555555555555","items":[]}' });
-    expect(await t.run("orders")).toMatchObject({
-      error: { code: "answer_shape", message: expect.stringContaining("$.status") },
-    });
-    createOrders(t, 1);
-    await t.run("orders");
-    await t.run("orders");
-    expect(orderCount(t)).toBe(1);
-    expect(t.rows("SELECT reason FROM quarantine")).toEqual([{ reason: "$.status (status) is missing" }]);
-    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
-  });
+  itWhole(
+    "is a single order's fault once it has matched, and what was kept for the lack of it is read then",
+    async () => {
+      const t = await startTestBridge({ sandbox: { options: { handOut: "next", redeliverAfterMs: null } } });
+      t.sandbox.service.createOrder({ raw: '{"order_id":"11111111-2222-4333-8444-555555555555","items":[]}' });
+      expect(await t.run("orders")).toMatchObject({
+        error: { code: "answer_shape", message: expect.stringContaining("$.status") },
+      });
+      createOrders(t, 1);
+      await t.run("orders");
+      await t.run("orders");
+      expect(orderCount(t)).toBe(1);
+      expect(t.rows("SELECT reason FROM quarantine")).toEqual([{ reason: "$.status (status) is missing" }]);
+      expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+    },
+  );
 
   it("may be absent where it is only a default that nobody wrote down", async () => {
     const t = await startTestBridge({
@@ -332,7 +335,7 @@ describe("a path that every order must have", () => {
     ]);
   });
 
-  it("may be absent later where somebody wrote it down and it has matched once", async () => {
+  itWhole("may be absent later where somebody wrote it down and it has matched once", async () => {
     const t = await startTestBridge({ settings: { orders: { fields: { number: "$.number" } } } });
     createOrders(t, 1);
     await t.run("orders");

@@ -14,7 +14,7 @@ describe("how a service hands batches out", () => {
     { handOut: "next" as const, redeliverAfterMs: "cycle" as const },
   ];
 
-  itSome(1)(ways)(
+  itWhole.each(ways)(
     "drains and confirms everything in one pass: $handOut, again after $redeliverAfterMs",
     async (way) => {
       const t = await startTestBridge({ sandbox: { options: { ...way, batchSize: 10 } } });
@@ -48,7 +48,7 @@ describe("how a service hands batches out", () => {
     },
   );
 
-  it("names the orders where batches have no id", async () => {
+  itWhole("names the orders where batches have no id", async () => {
     const t = await startTestBridge({ sandbox: { options: { batchIdKind: "none" } } });
     const ids = createOrders(t, 3);
     await t.run("orders");
@@ -56,7 +56,7 @@ describe("how a service hands batches out", () => {
     expect(confirmBodies(t)).toEqual([JSON.stringify({ order_ids: ids })]);
   });
 
-  it("confirms with the body that the configuration says", async () => {
+  itWhole("confirms with the body that the configuration says", async () => {
     const t = await startTestBridge({
       settings: {
         orders: { confirm: { body: { batch: { id: "{batch_id}" }, note: "batch {batch_id}", ids: "{order_ids}" } } },
@@ -220,7 +220,7 @@ describe("a batch that was served before", () => {
 });
 
 describe("the first pull", () => {
-  it("begins to follow changes from the service's own time, once", async () => {
+  itWhole("begins to follow changes from the service's own time, once", async () => {
     const t = await startTestBridge({ sandbox: { options: { clockOffsetMs: -3_600_000 } } });
     await t.run("orders");
     expect(t.rows("SELECT value FROM watermarks WHERE stream = 'updates'")).toEqual([

@@ -61,7 +61,7 @@ describe("credentials that the service refuses", () => {
 });
 
 describe("a service that asks to wait", () => {
-  itSome(1)([
+  itWhole.each([
     ["seconds", 429, "120", 2],
     ["a date", 503, "Sun, 01 Mar 2026 12:10:00 GMT", 10],
     ["an epoch", 429, String(Date.UTC(2026, 2, 1, 12, 5) / 1000), 5],

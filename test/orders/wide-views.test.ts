@@ -84,7 +84,7 @@ describe("the columns of orders.extra", () => {
     expect(t.rows("SELECT DISTINCT quantity_num, price_num FROM order_lines_wide")).toEqual([ofLine]);
   });
 
-  it("stand beside each line too, with the line's own columns, which come first", async () => {
+  itWhole("stand beside each line too, with the line's own columns, which come first", async () => {
     const t = await withOrder({
       extra: { phone: "$.customer.phone", sku: "$.big", unit: "$.big" },
       line_extra: { unit: "$.sku", price_text: "$.price" },
@@ -106,7 +106,7 @@ describe("the columns of orders.extra", () => {
     expect(t.rows("SELECT name FROM pragma_table_info('orders_wide') WHERE name = 'Phone'")).toEqual([]);
   });
 
-  it("do not hide the other orders where one payload is damaged", async () => {
+  itWhole("do not hide the other orders where one payload is damaged", async () => {
     const t = await withOrder({ extra: { phone: "$.customer.phone" } });
     t.sandbox.service.createOrder({ extra: { customer: '{"phone":"2"}' } });
     await t.run("orders");

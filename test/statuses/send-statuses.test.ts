@@ -29,7 +29,7 @@ describe("a status that the ERP wants", () => {
     expect(bridge.states()).toEqual(["pending"]);
   });
 
-  it("is not sent where the order has it already", async () => {
+  itWhole("is not sent where the order has it already", async () => {
     const { ids, ask, send, request, posts } = await startStatusBridge();
     const id = ask(ids[0]!, "new");
     expect(await send()).toMatchObject({ error: null, counts: { already: 1 } });
@@ -49,7 +49,7 @@ describe("a status that the ERP wants", () => {
     expect(posts()).toHaveLength(1);
   });
 
-  it("is compared with what is stored alone once all changes since have been followed", async () => {
+  itWhole("is compared with what is stored alone once all changes since have been followed", async () => {
     const { ids, ask, send, erp, sandbox, run, clock } = await startStatusBridge();
     ask(ids[0]!, "new");
     erp.prepare("UPDATE status_requests SET requested_at = ?").run(new Date(clock.nowMs()).toISOString());
@@ -105,7 +105,7 @@ describe("a status that the ERP wants", () => {
     ]);
   });
 
-  it("is refused without a request where nobody knows the order", async () => {
+  itWhole("is refused without a request where nobody knows the order", async () => {
     const { ask, send, request, posts, logs } = await startStatusBridge();
     const unknown = ask("00000000-0000-4000-8000-000000000000", "paid");
     const garbage = ask("../confirm", "paid");

@@ -21,7 +21,7 @@ async function waitWhile(bridge: StatusBridge, status: string, wanted = "packed"
 }
 
 describe("a status that waits while its order is cancelled", () => {
-  it("is refused, with when the order was cancelled, and the cancellation stays", async () => {
+  itWhole("is refused, with when the order was cancelled, and the cancellation stays", async () => {
     const bridge = await startStatusBridge();
     const { ids, sendFor, request, effects, order, pending, sandbox } = bridge;
     const id = await waitWhile(bridge, "cancelled");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { crashOnce } from "../support/crash.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { inWhole, itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("statuses/status-properties", "statuses/status-unknown");
 
@@ -42,7 +42,7 @@ async function expectSettled(shop: Shop & { orderId: string; other: string }): P
 }
 
 describe("a program that is killed while a status is on its way", () => {
-  itSome(1)([
+  whole.it.each([
     ["after the service has acted on it", "answer"],
     ["before the service acts on it", "request"],
   ] as const)("sends nothing twice and forgets nothing: %s", async (_, at) => {

@@ -26,7 +26,7 @@ function expectOwn(bridge: StatusBridge, status: string): void {
 }
 
 describe("our own status that comes back", () => {
-  it("makes a revision that the ERP need not see, when the order is read back", async () => {
+  itWhole("makes a revision that the ERP need not see, when the order is read back", async () => {
     const bridge = await startStatusBridge();
     bridge.ask(bridge.ids[0]!, "paid");
     await bridge.send();
@@ -91,7 +91,7 @@ describe("our own status that comes back", () => {
     expectOwn(bridge, "paid");
   });
 
-  it("does not reopen an order that the ERP itself cancels", async () => {
+  itWhole("does not reopen an order that the ERP itself cancels", async () => {
     const bridge = await startStatusBridge();
     bridge.ask(bridge.ids[0]!, "cancelled");
     await bridge.send();
@@ -136,7 +136,7 @@ describe("our own status that comes back", () => {
     expect(pending()).toEqual([]);
   });
 
-  it("is an ordinary change where anything else changed with it", async () => {
+  itWhole("is an ordinary change where anything else changed with it", async () => {
     const { ids, ask, send, sandbox, pending, order, events } = await startStatusBridge({
       sandbox: {
         onAnswer: ({ path }) => {

@@ -50,7 +50,7 @@ describe("what an answer says of a cache", () => {
 });
 
 describe("a cache before the lists of orders and changes", () => {
-  it("is told of for as long as it answers, and moves no position", async () => {
+  itWhole("is told of for as long as it answers, and moves no position", async () => {
     const test = await startFollowed(2);
     const before = test.watermark();
     test.sandbox.service.createOrder();

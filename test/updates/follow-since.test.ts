@@ -56,7 +56,7 @@ describe("since", () => {
     for (const query of queries) expect(query).toMatch(/%2B03(%3A|:)00/);
   });
 
-  it("begins ten minutes before the watermark, and as far back as the sweep says when it is due", async () => {
+  itWhole("begins ten minutes before the watermark, and as far back as the sweep says when it is due", async () => {
     const test = await startFollowed(2);
     test.change(test.ids[0]!, { status: "paid" });
     await test.poll();
@@ -67,7 +67,7 @@ describe("since", () => {
     expect(test.sinces().slice(-3)).toEqual(asked);
   });
 
-  itSome(1)(["inclusive", "exclusive"] as const)(
+  itWhole.each(["inclusive", "exclusive"] as const)(
     "reaches what appears late in the minute before, where timestamps are cut to the minute and the boundary is %s",
     async (boundary) => {
       const test = await startFollowed(1, {
@@ -145,7 +145,7 @@ describe("times as DD.MM.YYYY", () => {
     expect([first, second].map((id) => test.statusOf(id).status)).toEqual(["paid", "paid"]);
   });
 
-  it("have the hour written with one digit where the service writes it so", async () => {
+  itWhole("have the hour written with one digit where the service writes it so", async () => {
     const test = await startFollowed(1, { service: DOTTED, settings });
     const [id] = test.ids as [string];
     const text = JSON.stringify("02.03.2026 9:05:03");

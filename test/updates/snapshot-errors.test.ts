@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -32,7 +32,7 @@ describe("an answer for one order that reports an error beside the order", () =>
     expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
   });
 
-  it("is stored where states and messages are the order's own", async () => {
+  itWhole("is stored where states and messages are the order's own", async () => {
     const test = await startWithIll(2);
     const [id] = test.ids as [string];
     test.change(id, { status: "failed" });
