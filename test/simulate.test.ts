@@ -33,7 +33,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 /** So many lives meet every class of what may go wrong. */
 const SEEDS_OF_ALL = 700;
-const SEEDS = Number(process.env["SIMULATE_SEEDS"] ?? (isWhole ? SEEDS_OF_ALL : 6));
+const SEEDS = Number(process.env["SIMULATE_SEEDS"] ?? (isWhole ? SEEDS_OF_ALL : 15));
 
 let workshop: Workshop;
 beforeAll(() => {
