@@ -341,7 +341,6 @@ export class FollowUpdates implements Job {
       isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
     this.#pages.first.noteCovered(covered);
-    await this.#near.noteNews(pass);
     if (pass.isTieOver) await endTie(this.#context, pass.signal);
     if (wait !== undefined) throw wait;
     if (!isComplete) this.#logBound(pass);

@@ -227,8 +227,7 @@ export function planNextPage(
     if (!mayBeCut) return { next: "done" };
     // A few changes that are on every page lead on only if their times are beyond what was followed. A page full of old
     // times, or of future ones, leads to its own largest.
-    const isFullOfFuture = page.timestamps.length >= Math.min(TIE_MIN, pass.learned.pageMax || TIE_MIN);
-    const last = onward ?? (isFullOfFuture ? farthest : undefined);
+    const last = onward ?? (page.timestamps.length < TIE_MIN ? undefined : farthest);
     if (last === undefined) return { next: "done" };
     const beyond = from(last);
     if (beyond.ns > asked.ns) return { next: "ask", asked: beyond };

@@ -2,9 +2,8 @@
  * Corrects a watermark that is ahead, where the service sends no `Date` and its clock, or one order's time, was wrong:
  * later changes then have earlier times. While the watermark is ahead of this machine's clock, changes are also
  * requested from the newest time before it. If only that brings changes with later times, this machine's clock is
- * right: the watermark goes back, and no time ahead of this clock moves it any more, until several passes in a row have
- * brought new changes of such times alone. If this clock is behind instead, nothing new comes, and the watermark stays.
- * The state is saved in the transactions that move the watermark.
+ * right: the watermark goes back, and no time ahead of this clock moves it any more. If this clock is behind instead,
+ * nothing new comes, and the watermark stays. The state is saved in the transactions that move the watermark.
  */
 
 import type { Store } from "../database/store.ts";
@@ -25,8 +24,6 @@ const LOOK_EVERY_MS = 5 * 60_000;
 const WIDE_RECORDS = 500;
 const WIDE_PAGES = 10;
 const WIDE_EVERY_MS = 3_600_000;
-/** One order with a wrong time may change twice while no other one changes. */
-const NEWS_AHEAD_IN_ROW = 3;
 
 /** Whether the watermark is ahead by this machine's clock only. */
 function isAheadHere({ store, client, clock }: Context, pass: Pick<Pass, "learned">, rules: FollowRules): boolean {
@@ -62,8 +59,6 @@ export class LookNear {
   readonly #readAndStore: (pass: Pass) => Promise<boolean>;
   /** Monotonic. */
   #dueMs = Number.NEGATIVE_INFINITY;
-  /** Passes in a row whose new changes were all later than the position may go. */
-  #newsAhead = 0;
 
   constructor(context: JobContext, follow: FollowRules, readAndStore: (pass: Pass) => Promise<boolean>) {
     this.#context = context;
@@ -109,18 +104,6 @@ export class LookNear {
     const isNews = isNear && Object.entries(own).some(([name, count]) => name !== "quarantined" && count > 0);
     await this.#settle(ahead, { pass, isNews });
     return true;
-  }
-
-  /** To be called after a pass: withdraws the proof where new changes are ahead again and again, and none is not. */
-  async noteNews({ changes: { earliestNewsNs }, ceiling, signal }: Pass): Promise<void> {
-    const { store, client } = this.#context;
-    if (earliestNewsNs === undefined) return;
-    const ceilingNs = client.serviceNow === undefined ? instantOf(ceiling, "UTC") : undefined;
-    this.#newsAhead = ceilingNs !== undefined && earliestNewsNs > ceilingNs ? this.#newsAhead + 1 : 0;
-    const ahead = loadAhead(store);
-    if (this.#newsAhead < NEWS_AHEAD_IN_ROW || ahead === undefined) return;
-    this.#newsAhead = 0;
-    await commit(this.#context, signal, () => saveAhead(store, { ...ahead, isProven: false }));
   }
 
   async #begin(pass: Pass, watermark: string): Promise<Ahead> {

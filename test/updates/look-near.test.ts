@@ -100,34 +100,6 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(test.watermark()! < "2027").toBe(true);
   });
 
-  it("goes there again where this machine's clock is behind, after the service's was a day behind too, in pages of two", async () => {
-    let serviceMs = Date.UTC(2026, 2, 1, 12) + 7;
-    const DAY_MS = 24 * HOUR_MS;
-    const service = { ...noDate.service, updates: { scope: "all" as const, pageLimit: 2 } };
-    const test = await startFollowed(6, { service, sandbox: { now: () => serviceMs } });
-    const change = async (at: number, status: string) => {
-      serviceMs += 5 * MINUTE_MS;
-      test.sandbox.service.changeOrder(test.ids[at]!, { status });
-      await test.poll(5 * MINUTE_MS);
-    };
-    await change(0, "paid");
-    test.clock.jump(-DAY_MS);
-    await change(1, "paid");
-    test.sandbox.service.setOptions({ clockOffsetMs: -DAY_MS });
-    await change(2, "paid");
-    await change(3, "paid");
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: true });
-    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
-    for (let round = 0; round < 6; round++) {
-      await change(round, `step ${round}`);
-      expect(test.statusOf(test.ids[round]!).status).toBe(`step ${round}`);
-    }
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
-    expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[5]!)!).updated_at);
-    await test.poll(5 * MINUTE_MS);
-    expect(statuses(test)).toEqual([0, 1, 2, 3, 4, 5].map((round) => `step ${round}`));
-  });
-
   itWhole(
     "stays where this machine's clock is behind, and asks seldom from before where many changes lie between",
     async () => {
