@@ -668,18 +668,6 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/updates/look-near.test.ts",
-    "a machine's clock that was once right taken to be right for ever",
-    { of: "noteNews", does: "return;" },
-    "src/updates/look-near.ts",
-  ),
-  tested(
-    "test/updates/look-near.test.ts",
-    "a full page of a few changes of the future leads nowhere",
-    { in: "planNextPage", find: "pass.learned.pageMax || TIE_MIN", replace: "TIE_MIN" },
-    "src/updates/follow.ts",
-  ),
-  tested(
-    "test/updates/look-near.test.ts",
     "what lies behind a watermark taken for proof that it is ahead",
     { in: "look", find: "const isNews = isNear &&", replace: "const isNews =" },
     "src/updates/look-near.ts",

@@ -4,11 +4,12 @@
  * change is new again.
  */
 
+import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
 import { type IngestResult, ingestRecord } from "../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../orders/missing-rows.ts";
-import { isUnnamed } from "../orders/named-orders.ts";
+import { findStoredOrders, isUnnamed } from "../orders/named-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { queueOrderRead } from "../orders/queue-order.ts";
@@ -63,8 +64,8 @@ export function applyChange(
 }
 
 /**
- * The position moves over the change, so the orders that it may belong to are read now (`ingestRecord`), and changes of
- * this time are requested again if no read releases it.
+ * The position moves over the change, so the orders that it may belong to are read now (`ingestRecord`), or changes of
+ * this time are requested again later.
  */
 function applyUnnamed(
   { store, rules, at, from }: Parameters<typeof applyChange>[0],
@@ -72,6 +73,7 @@ function applyUnnamed(
 ): IngestResult {
   const taken = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
   if (taken !== "quarantined") return taken;
-  noteUnnamed(store, { from, at });
+  const text = record.isLarge ? "" : textOf(bytes, record.span);
+  if (findStoredOrders(store, { text, mapping: rules.update }).length === 0) noteUnnamed(store, { from, at });
   return taken;
 }

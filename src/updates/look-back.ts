@@ -7,7 +7,7 @@
 
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-import { loadHeldUnnamed, releaseUnnamed } from "../pass/held-rows.ts";
+import { releaseUnnamed } from "../pass/held-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadBackfill, requestBackfill } from "./backfill.ts";
 
@@ -47,15 +47,10 @@ export function isLookBackDue(store: Store, nowMs: number): boolean {
   return dueMs <= nowMs || dueMs > nowMs + 2 * LAST_MS;
 }
 
-/** To be called inside a write transaction. Requests nothing where reads have released all held changes meanwhile. */
+/** To be called inside a write transaction. */
 export function requestLookBack(store: Store, at: string): void {
   const standing = load(store);
   if (standing === undefined) return;
-  const [held] = loadHeldUnnamed(store, ["change"], { before: Number.MAX_SAFE_INTEGER, limit: 1 });
-  if (held === undefined || held.firstSeenAt < standing.since) {
-    endLookBack(store);
-    return;
-  }
   requestBackfill(store, standing.from, { isOwn: true });
   const step = standing.step + 1;
   save(store, { ...standing, step, dueAt: dueAfter(at, step) });

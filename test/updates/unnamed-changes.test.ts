@@ -76,22 +76,6 @@ describe("a change whose order is named in another place or form", () => {
   });
 });
 
-describe("a change that names its order otherwise for a while, and whose order is refused for ever", () => {
-  it("is released when the changes of that time are served by name", async () => {
-    const test = await cancelUnder((change) => ({ ...change, order_id: `{${String(change["order_id"])}}` }));
-    const { polls, rows, end, id, sandbox } = test;
-    const page = { kind: "raw", status: 410, contentType: "text/html", body: "<html>gone</html>" } as const;
-    sandbox.faults.add({ match: { path: "snapshot", order: id }, times: "forever", do: page });
-    await polls(20);
-    end();
-    expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
-    await polls(40);
-    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
-    // Nothing is left to be requested again.
-    expect(rows("SELECT value FROM meta WHERE key = 'look_back'")).toEqual([]);
-  });
-});
-
 whole.describe("a cancellation that names its order otherwise, while the order cannot be read", () => {
   const cannotRead = { match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 503 } } as const;
 
