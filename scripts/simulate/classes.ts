@@ -59,7 +59,7 @@ const KINDS: Classes = {
     ...["rollback", "lock", "take", "ask", "net", "crash", "stop", "night", "clock", "service clock", "switch"],
   ],
   timestamp: ["now", "tied", "late", "very late", "future", "missing"],
-  "bad order": ["no id", "no uuid", "wrong types", "no status"],
+  "bad order": ["no id", "no uuid", "wrong types", "two statuses", "no status"],
   switch: [
     ...["orders refused", "imports refused", "unpaid", "record refused", "all records refused", "small bodies"],
     ...["few requests", "same page", "empty feed", "no date"],

@@ -17,6 +17,8 @@ const BAD_RECORDS: Record<string, (number: number) => string> = {
   "no id": (number) => `{"number":"bad ${number}","status":"new","items":[]}`,
   "no uuid": (number) => `{"order_id":"not-a-uuid-${number}","status":"new","items":[]}`,
   "wrong types": (number) => `{"order_id":${9000 + number},"status":{"is":"new"},"items":7}`,
+  "two statuses": (number) =>
+    `{"order_id":"00000000-0000-4000-8000-${String(number).padStart(12, "0")}","status":"new","status":"paid","items":[]}`,
   "no status": (number) => `{"order_id":"00000000-0000-4000-8000-${String(number).padStart(12, "0")}","items":[]}`,
 };
 

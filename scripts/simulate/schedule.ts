@@ -41,7 +41,7 @@ export type FeedName = "stocks" | "prices";
 
 export type Deed =
   | { do: "orders"; count: number }
-  | { do: "bad order"; what: "no id" | "no uuid" | "wrong types" | "no status" }
+  | { do: "bad order"; what: "no id" | "no uuid" | "wrong types" | "two statuses" | "no status" }
   | {
       do: "change";
       order: number;
@@ -266,7 +266,7 @@ function chooseDeed(random: Random, forms: Forms): Deed {
   const roll = random() * 100;
   const upTo = (share: number) => roll < share;
   if (upTo(12)) return { do: "orders", count: integerBetween(random, 1, 5) };
-  if (upTo(14)) return { do: "bad order", what: one("no id", "no uuid", "wrong types", "no status") };
+  if (upTo(14)) return { do: "bad order", what: one("no id", "no uuid", "wrong types", "two statuses", "no status") };
   if (upTo(26)) {
     // Pages of fewer than ten changes whose timestamps are all unusable cannot be distinguished from the feed's end.
     const faults: TimestampFault[] = ["tied", "late", "very late", ...(forms.page < 10 ? [] : UNTOLD)];

@@ -326,7 +326,11 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
     case "changing shape":
       return Buffer.from(text.replace(SHAPE[lie.on] ?? "", `"renamed ${scene.number}"`));
     case "changing record":
-      return Buffer.from(text.replace(/"status":"[^"]*"/, `"status":{"is":${scene.number}}`));
+      return Buffer.from(
+        text.replace(/"status":"[^"]*"/, (status) =>
+          scene.number % 2 === 0 ? `"status":{"is":${scene.number}}` : `${status},"status":"also ${scene.number}"`,
+        ),
+      );
     case "success text":
       return Buffer.from('{"success":"false"}');
     case "stale":
