@@ -78,6 +78,37 @@ const OF_WORDS: readonly PlantedBug[] = [
   ),
 ];
 
+const OF_RECORDS: readonly PlantedBug[] = [
+  tested(
+    "test/records/order-mapping.test.ts",
+    "the first of two values of a field taken for what the record says",
+    {
+      in: "singleMembersOf",
+      find: '!isSameValue(bytes, first, value)) found[i] = "repeated"',
+      replace: "false as boolean) found[i] = value",
+    },
+    "src/answers/json-text.ts",
+  ),
+  tested(
+    "test/records/order-mapping.test.ts",
+    "the first of two ids taken for the order's",
+    { in: "readRecordId", find: "resolveSingle(", replace: "resolvePath(" },
+    "src/records/order-mapping.ts",
+  ),
+  tested(
+    "test/updates/take-cancellation.test.ts",
+    "one of two places of a status changed by a cancellation",
+    { in: "withStatus", find: "paths.status)) {", replace: "paths.status).slice(0, 1)) {" },
+    "src/orders/cancellation.ts",
+  ),
+  tested(
+    "test/records/order-mapping.test.ts",
+    "a list in the place of a line stored as a line without values",
+    { in: "readLines", find: 'kind !== "object" && ', replace: 'kind === "null" && ' },
+    "src/records/order-mapping.ts",
+  ),
+];
+
 const OF_UPKEEP: readonly PlantedBug[] = [
   tested(
     "test/pass/commit.test.ts",
@@ -969,6 +1000,7 @@ export const DECISION_BUGS: readonly PlantedBug[] = [
   ...OF_PATHS,
   ...OF_WRITES,
   ...OF_WORDS,
+  ...OF_RECORDS,
   ...OF_UPKEEP,
   ...OF_PERSONS,
   ...OF_ANSWERS,

@@ -4,13 +4,15 @@ import { m } from "../messages/messages.ts";
 import {
   countInside,
   elementAt,
-  firstMembersOf,
   type JsonKind,
   kindOf,
   MEMBERS_MAX,
   memberOf,
   membersOf,
+  type Repeated,
   type Span,
+  singleMemberOf,
+  singleMembersOf,
   someMember,
 } from "./json-text.ts";
 import { TextSyntaxError } from "./text-syntax-error.ts";
@@ -118,16 +120,43 @@ export function formatPath(steps: readonly PathStep[]): string {
  * explicit null (an empty answer) from a missing key (a wrong configuration or a changed service).
  */
 export function resolvePath(bytes: Buffer, root: Span, path: JsonPath): Resolved {
+  return follow(bytes, root, path, memberOf);
+}
+
+/** A place on the way of a path that stands more than once, with different values. */
+export interface RepeatedPlace {
+  readonly state: Repeated;
+  readonly at: string;
+}
+
+/**
+ * What {@link resolvePath} finds, unless a place on the way stands more than once with different values: readers differ in
+ * which of them they take, so it is unknown what a record says there.
+ */
+export function resolveSingle(bytes: Buffer, root: Span, path: JsonPath): Resolved | RepeatedPlace {
+  return follow(bytes, root, path, singleMemberOf);
+}
+
+function follow(bytes: Buffer, root: Span, path: JsonPath, memberAt: typeof memberOf): Resolved;
+function follow(bytes: Buffer, root: Span, path: JsonPath, memberAt: typeof singleMemberOf): Resolved | RepeatedPlace;
+function follow(
+  bytes: Buffer,
+  root: Span,
+  { steps }: JsonPath,
+  memberAt: typeof singleMemberOf,
+): Resolved | RepeatedPlace {
   let span = root;
-  for (let done = 0; done < path.steps.length; done++) {
-    if (kindOf(bytes, span) === "null") return { state: "null", at: formatPath(path.steps.slice(0, done)) };
-    const next = stepInto(bytes, span, path.steps[done]!);
+  for (let done = 0; done < steps.length; done++) {
+    if (kindOf(bytes, span) === "null") return { state: "null", at: formatPath(steps.slice(0, done)) };
+    const step = steps[done]!;
+    const next = typeof step === "string" ? memberAt(bytes, span, step) : elementAt(bytes, span, step);
+    if (next === "repeated") return { state: next, at: formatPath(steps.slice(0, done + 1)) };
     if (next === undefined) {
-      return { state: "absent", at: formatPath(path.steps.slice(0, done)), ...describe(bytes, span) };
+      return { state: "absent", at: formatPath(steps.slice(0, done)), ...describe(bytes, span) };
     }
     span = next;
   }
-  return kindOf(bytes, span) === "null" ? { state: "null", at: formatPath(path.steps) } : { state: "value", span };
+  return kindOf(bytes, span) === "null" ? { state: "null", at: formatPath(steps) } : { state: "value", span };
 }
 
 /**
@@ -160,6 +189,19 @@ export function findRepeated(bytes: Buffer, root: Span, { steps }: JsonPath): st
   return undefined;
 }
 
+/** Every place to which the path leads, in order: several where keys on the way are repeated. */
+export function allPlacesOf(bytes: Buffer, root: Span, { steps }: JsonPath): Span[] {
+  let spans = [root];
+  for (const step of steps) {
+    spans = spans.flatMap((span) => {
+      if (typeof step === "number") return elementAt(bytes, span, step) ?? [];
+      if (kindOf(bytes, span) !== "object") return [];
+      return membersOf(bytes, span, MEMBERS_MAX).flatMap(({ key, value }) => (key === step ? value : []));
+    });
+  }
+  return spans;
+}
+
 /** Several paths relative to the same value. */
 export interface PathSet {
   readonly paths: readonly JsonPath[];
@@ -182,22 +224,22 @@ export function compilePathSet(paths: readonly JsonPath[]): PathSet {
   return { paths, keys, rests };
 }
 
-/** The value of each path relative to `root`, as {@link resolvePath} resolves it, in one pass over the members. */
-export function resolvePaths(bytes: Buffer, root: Span, { paths, keys, rests }: PathSet): (Span | "null" | "absent")[] {
+/** The value of each path relative to `root`, as {@link resolveSingle} resolves it, in one pass over the members. */
+export function resolvePaths(
+  bytes: Buffer,
+  root: Span,
+  { paths, keys, rests }: PathSet,
+): (Span | "null" | "absent" | Repeated)[] {
   const isNull = kindOf(bytes, root) === "null";
-  const members = firstMembersOf(bytes, root, keys);
+  const members = singleMembersOf(bytes, root, keys);
   return paths.map((path, index) => {
     const split = rests[index];
     const from = split === undefined ? root : members[split.key];
     if (from === undefined) return isNull ? "null" : "absent";
-    const found = resolvePath(bytes, from, split?.rest ?? path);
+    if (from === "repeated") return from;
+    const found = resolveSingle(bytes, from, split?.rest ?? path);
     return found.state === "value" ? found.span : found.state;
   });
-}
-
-function stepInto(bytes: Buffer, span: Span, step: PathStep): Span | undefined {
-  if (typeof step === "string") return memberOf(bytes, span, step);
-  return elementAt(bytes, span, step);
 }
 
 const KIND_WORDS: Readonly<Record<JsonKind, Message>> = {

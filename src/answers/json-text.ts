@@ -250,29 +250,55 @@ export function memberOf(bytes: Buffer, span: Span, key: string): Span | undefin
   return undefined;
 }
 
-/**
- * Like {@link memberOf} for each of `keys`, in one pass. `keys` must be distinct; an entry is undefined where there is
- * no such member.
- */
-export function firstMembersOf(bytes: Buffer, span: Span, keys: readonly string[]): (Span | undefined)[] {
-  const found = Array<Span | undefined>(keys.length).fill(undefined);
-  if (bytes[span.start] !== OBJECT_OPEN) return found;
-  let missing = keys.length;
+/** Stands for the value of a key that an object has more than once, with different values: it is unknown which of them counts. */
+export type Repeated = "repeated";
+
+/** The member of that name, also where it is repeated with an equal value. Walks to the end, unlike {@link memberOf}. */
+export function singleMemberOf(bytes: Buffer, span: Span, key: string): Span | Repeated | undefined {
+  if (bytes[span.start] !== OBJECT_OPEN) return undefined;
+  let found: Span | undefined;
   let left = MEMBERS_MAX;
-  for (let at = firstInside(bytes, span); at !== -1 && missing > 0 && left-- > 0; ) {
+  for (let at = firstInside(bytes, span); at !== -1 && left-- > 0; ) {
+    const keyEnd = skipValue(bytes, at, span.ends);
+    const value = valueAfterKey(bytes, keyEnd, span.ends);
+    if (isKey(bytes, at, keyEnd, key)) {
+      if (found === undefined) found = value;
+      else if (!isSameValue(bytes, found, value)) return "repeated";
+    }
+    at = nextInside(bytes, value.end);
+  }
+  return found;
+}
+
+/**
+ * What {@link singleMemberOf} finds for each of `keys`, in one walk. `keys` are not repeated; what stands in their places is
+ * undefined where there is no such member.
+ */
+export function singleMembersOf(bytes: Buffer, span: Span, keys: readonly string[]): (Span | Repeated | undefined)[] {
+  const found = Array<Span | Repeated | undefined>(keys.length).fill(undefined);
+  if (bytes[span.start] !== OBJECT_OPEN) return found;
+  let left = MEMBERS_MAX;
+  for (let at = firstInside(bytes, span); at !== -1 && left-- > 0; ) {
     const keyEnd = skipValue(bytes, at, span.ends);
     const value = valueAfterKey(bytes, keyEnd, span.ends);
     for (let i = 0; i < keys.length; i++) {
       if (!isKey(bytes, at, keyEnd, keys[i]!)) continue;
-      if (found[i] === undefined) {
-        found[i] = value;
-        missing -= 1;
-      }
+      const first = found[i];
+      if (first === undefined) found[i] = value;
+      else if (first !== "repeated" && !isSameValue(bytes, first, value)) found[i] = "repeated";
       break;
     }
     at = nextInside(bytes, value.end);
   }
   return found;
+}
+
+/** Whether two values have one text, or are one string in two spellings. */
+function isSameValue(bytes: Buffer, a: Span, b: Span): boolean {
+  if (bytes.compare(bytes, b.start, b.end, a.start, a.end) === 0) return true;
+  const isShort = Math.max(a.end - a.start, b.end - b.start) <= TEXT_BYTES_MAX;
+  const areStrings = bytes[a.start] === QUOTE && bytes[b.start] === QUOTE;
+  return areStrings && isShort && stringOf(bytes, a) === stringOf(bytes, b);
 }
 
 function valueAfterKey(bytes: Buffer, keyEnd: number, ends: Span["ends"]): Span {

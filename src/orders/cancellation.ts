@@ -7,7 +7,7 @@
  */
 
 import { hash } from "node:crypto";
-import { resolvePath } from "../answers/json-path.ts";
+import { allPlacesOf, resolveSingle } from "../answers/json-path.ts";
 import { JsonSyntaxError, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
@@ -133,7 +133,7 @@ export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOve
 }
 
 /**
- * The order's JSON with the literal status of the change, where it has a place for it. Its own timestamp stays, which
+ * The order's JSON with the literal status of the change, in every place where it has one. Its own timestamp stays, which
  * covers its other fields.
  */
 function withStatus(
@@ -142,11 +142,17 @@ function withStatus(
   change: { record: Buffer; paths: OrderMapping["paths"] },
 ): string {
   const bytes = Buffer.from(payload);
-  const place = resolvePath(bytes, scanJson(bytes), paths.status);
-  const status = resolvePath(change.record, scanJson(change.record), change.paths.status);
-  if (place.state !== "value" || status.state !== "value") return payload;
-  const { start, end } = place.span;
-  return `${bytes.subarray(0, start)}${textOf(change.record, status.span)}${bytes.subarray(end)}`;
+  const status = resolveSingle(change.record, scanJson(change.record), change.paths.status);
+  if (status.state !== "value") return payload;
+  const literal = textOf(change.record, status.span);
+  let text = "";
+  let from = 0;
+  for (const { start, end } of allPlacesOf(bytes, scanJson(bytes), paths.status)) {
+    if (textOf(bytes, { start, end }) === "null") return payload;
+    text += `${bytes.subarray(from, start)}${literal}`;
+    from = end;
+  }
+  return `${text}${bytes.subarray(from)}`;
 }
 
 /**

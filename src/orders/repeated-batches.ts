@@ -1,4 +1,4 @@
-import { resolvePath } from "../answers/json-path.ts";
+import { resolveSingle } from "../answers/json-path.ts";
 import { kindOf, textOf } from "../answers/json-text.ts";
 import { contentDigest } from "../records/compare-snapshot.ts";
 import type { OrderMapping } from "../records/order-mapping.ts";
@@ -65,7 +65,7 @@ export class RepeatedBatches {
   #keysOf(bytes: Buffer, record: AnswerRecord): (() => string)[] {
     const written = () => record.hash.toString("latin1");
     if (!record.ok || !this.#known.has(record.orderId)) return [written];
-    const time = resolvePath(bytes, record.span, this.#mapping.paths.updated_at);
+    const time = resolveSingle(bytes, record.span, this.#mapping.paths.updated_at);
     const keys = [written, () => `says ${contentDigest(bytes, record.span, []).toString("latin1")}`];
     if (time.state !== "value" || kindOf(bytes, time.span) === "null") return keys;
     return [...keys, () => `${record.orderId} at ${textOf(bytes, time.span)}`];

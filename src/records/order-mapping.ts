@@ -7,6 +7,7 @@ import {
   parsePath,
   resolvePath,
   resolvePaths,
+  resolveSingle,
 } from "../answers/json-path.ts";
 import { elementsOf, kindOf, readScalar, type Span, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
 import { isUuidOfNothing, readOrderId } from "../answers/uuid.ts";
@@ -125,7 +126,9 @@ const REFERENCE_MAX = 200;
  */
 export function readRecordId(bytes: Buffer, record: Span, mapping: OrderMapping): RecordId | BadId {
   const path = mapping.paths.order_id;
-  const found = resolvePath(bytes, record, path);
+  const found = resolveSingle(bytes, record, path);
+  // No confirm names it: one of the ids may be that of an order that was never served.
+  if (found.state === "repeated") return badId(m.orders.idRepeated({ place: found.at }));
   if (found.state === "absent") return badId(m.orders.idMissing({ path: path.text }));
   if (found.state === "null") return badId(m.orders.idNull({ path: path.text }));
   if (found.span.end - found.span.start > TEXT_BYTES_MAX) return badId(m.orders.idNotUuid({ path: path.text }));
@@ -163,6 +166,9 @@ export function readOrderValues(
     const path = mapping.paths[field].text;
     if (place === "absent" && mapping.required.includes(field))
       return { reason: m.orders.fieldMissing({ path, field }) };
+    if (place === "repeated") {
+      return { reason: m.orders.fieldRepeated({ place: repeatedAt(bytes, record, mapping.paths[field]), field }) };
+    }
     if (field === "lines") continue;
     const text = readPlace(bytes, place);
     if (text === undefined) return { reason: m.orders.fieldIs({ path, what: wordsAt(bytes, place), field }) };
@@ -185,7 +191,7 @@ export function readOrderValues(
 
 /** The timestamp of a record, or null. Needed before the whole record is read. */
 export function readTimestampText(bytes: Buffer, record: Span, mapping: OrderMapping): string | null {
-  const found = resolvePath(bytes, record, mapping.paths.updated_at);
+  const found = resolveSingle(bytes, record, mapping.paths.updated_at);
   const isTimestamp = found.state === "value" && found.span.end - found.span.start <= STAMP_BYTES_MAX;
   return isTimestamp ? (readScalar(bytes, found.span) ?? null) : null;
 }
@@ -235,16 +241,31 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
   // A line may be a plain value where its path is `$`.
   const areObjects = LINE_FIELDS.every((field) => mapping.line[field].steps.length > 0);
   for (const [index, element] of elementsOf(bytes, place).entries()) {
-    if (areObjects && isScalar(kindOf(bytes, element))) {
-      return { reason: m.orders.lineIs({ line: index + 1, path, what: kindWords(kindOf(bytes, element)) }) };
-    }
+    const line = index + 1;
+    const kind = kindOf(bytes, element);
     const places = resolvePaths(bytes, element, mapping.lineValues);
+    // An object without any of the fields is a line: all of them are optional.
+    const isNoLine = kind !== "object" && places.every((each) => each === "absent");
+    if ((areObjects && isScalar(kind)) || isNoLine) {
+      return { reason: m.orders.lineIs({ line, path, what: kindWords(kind) }) };
+    }
+    const repeated = places.indexOf("repeated");
+    if (repeated !== -1) {
+      const field = LINE_FIELDS[repeated]!;
+      return {
+        reason: m.orders.lineFieldRepeated({
+          line,
+          place: repeatedAt(bytes, element, mapping.line[field]),
+          field,
+        }),
+      };
+    }
     const texts = places.map((each) => readPlace(bytes, each));
     const bad = texts.indexOf(undefined);
     if (bad !== -1) {
       const field = LINE_FIELDS[bad]!;
       const what = wordsAt(bytes, places[bad]!);
-      return { reason: m.orders.lineFieldIs({ line: index + 1, path: mapping.line[field].text, what, field }) };
+      return { reason: m.orders.lineFieldIs({ line, path: mapping.line[field].text, what, field }) };
     }
     const [sku = null, name = null, quantity = null, price = null] = texts;
     lines.push({ sku, name, quantity, price, payload: textOf(bytes, element) });
@@ -253,7 +274,13 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
 }
 
 /** What a path leads to. */
-type Place = Span | "null" | "absent";
+type Place = ReturnType<typeof resolvePaths>[number];
+
+/** The place to which a path leads, for which {@link resolvePaths} finds `repeated`. */
+function repeatedAt(bytes: Buffer, root: Span, path: JsonPath): string {
+  const found = resolveSingle(bytes, root, path);
+  return found.state === "repeated" ? found.at : path.text;
+}
 
 /** The text at a place: null where there is none, undefined for a list or an object. */
 function readPlace(bytes: Buffer, place: Place): string | null | undefined {

@@ -3,7 +3,7 @@
  * kinds of answers, each with its own mapping.
  */
 
-import { resolvePath } from "../answers/json-path.ts";
+import { resolveSingle } from "../answers/json-path.ts";
 import { JsonSyntaxError, kindOf, membersOf, readScalar, textOf } from "../answers/json-text.ts";
 import { JsonDepthError } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
@@ -21,11 +21,11 @@ export interface OrderRecord {
 /** More members than any record has that could hold its id. */
 const IDS_MAX = 1_000;
 
-/** The value at a field's path; undefined where there is none, or where the record is no JSON. */
+/** The value at a field's path; undefined where there is none or more than one, or where the record is no JSON. */
 export function fieldOf({ text, mapping }: OrderRecord, field: OrderField): string | undefined {
   const bytes = Buffer.from(text, "utf8");
   return readJsonOr(() => {
-    const found = resolvePath(bytes, scanJson(bytes), mapping.paths[field]);
+    const found = resolveSingle(bytes, scanJson(bytes), mapping.paths[field]);
     return found.state === "value" ? readScalar(bytes, found.span) : undefined;
   });
 }

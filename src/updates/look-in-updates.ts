@@ -6,7 +6,7 @@ import { readScalar } from "../answers/json-text.ts";
  * of other orders in these answers are stored as usual; no position moves.
  */
 
-import { resolvePath } from "../answers/json-path.ts";
+import { resolveSingle } from "../answers/json-path.ts";
 import { readTimestamp } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";
 import { commit } from "../pass/commit.ts";
@@ -148,7 +148,7 @@ export class LookInUpdates {
       }
       if (timestamp === undefined || isFromFuture(timestamp.text, serviceNow, follow.timezone)) continue;
       if (id !== undefined && timestamp.instantNs >= (last.get(id)?.ns ?? timestamp.instantNs)) {
-        const status = resolvePath(body, record.span, rules.update.paths.status);
+        const status = resolveSingle(body, record.span, rules.update.paths.status);
         const text = status.state === "value" ? readScalar(body, status.span) : undefined;
         last.set(id, { status: text ?? null, timestamp: timestamp.text, ns: timestamp.instantNs });
       }

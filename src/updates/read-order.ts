@@ -4,7 +4,7 @@
  * meanwhile is dropped, because storing it late would undo the change.
  */
 
-import { parsePath, resolvePath } from "../answers/json-path.ts";
+import { parsePath, resolvePath, resolveSingle } from "../answers/json-path.ts";
 import { readScalar, type Span, textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
@@ -219,7 +219,7 @@ export class OrderReader {
       const found = resolvePath(body, root, place);
       if (found.state !== "value") continue;
       const [id, status] = [paths.order_id, paths.status].map((path) => {
-        const value = resolvePath(body, found.span, path);
+        const value = resolveSingle(body, found.span, path);
         return value.state === "value" ? readScalar(body, value.span) : undefined;
       });
       if (id !== undefined && readOrderId(id) === orderId) return status;
@@ -250,7 +250,7 @@ export class OrderReader {
   }
 
   #textAt({ body, record }: OrderAnswer, field: "updated_at" | "created_at" | "status"): string | null {
-    const found = resolvePath(body, record.span, this.#rules.snapshot.paths[field]);
+    const found = resolveSingle(body, record.span, this.#rules.snapshot.paths[field]);
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
 
@@ -389,8 +389,10 @@ export class OrderReader {
     if (!record.ok && record.broken !== undefined)
       throw new BridgeError("answer_unreadable", m.updates.unusable({ orderId, reason: record.reason }));
     const path = this.#rules.snapshot.paths.status;
-    const found = resolvePath(body, record.span, path);
+    const found = resolveSingle(body, record.span, path);
     if (found.state === "null") return null;
+    if (found.state === "repeated")
+      throw new BridgeError("answer_unreadable", m.updates.moreThanOnce({ orderId, place: found.at }));
     const text = found.state === "value" ? readScalar(body, found.span) : undefined;
     if (text !== undefined) return text;
     throw new BridgeError("answer_unreadable", m.updates.noStatus({ orderId, path: path.text }));

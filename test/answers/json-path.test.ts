@@ -2,7 +2,17 @@ import { Buffer } from "node:buffer";
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { compilePathSet, formatPath, parsePath, resolvePath, resolvePaths } from "../../src/answers/json-path.ts";
+import {
+  allPlacesOf,
+  compilePathSet,
+  findRepeated,
+  formatPath,
+  parsePath,
+  resolvePath,
+  resolvePaths,
+  resolveSingle,
+} from "../../src/answers/json-path.ts";
+import { textOf } from "../../src/answers/json-text.ts";
 import { canonicalJson } from "../../src/answers/json-value.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { TextSyntaxError } from "../../src/answers/text-syntax-error.ts";
@@ -127,6 +137,42 @@ describe("resolvePath", () => {
   });
 });
 
+describe("resolveSingle", () => {
+  const resolve = (json: string, path: string) => {
+    const bytes = Buffer.from(json);
+    const found = resolveSingle(bytes, scanJson(bytes), parsePath(path));
+    return found.state === "value" ? textOf(bytes, found.span) : found;
+  };
+
+  it.each([
+    ['{"a":1,"a":2}', "$.a", "$.a"],
+    ['{"a":1,"b":0,"\\u0061":"1"}', "$.a", "$.a"],
+    ['{"a":null,"a":1}', "$.a", "$.a"],
+    ['{"a":1,"a":1.0}', "$.a", "$.a"],
+    ['{"a":{"b":1},"a":{"b":2}}', "$.a.b", "$.a"],
+    ['{"a":[{"b":1,"b":2}]}', "$.a[0].b", "$.a[0].b"],
+  ])("finds nothing in %s at %s, where %s stands with different values", (json, path, at) => {
+    expect(resolve(json, path)).toEqual({ state: "repeated", at });
+  });
+
+  it.each([
+    ['{"a":1,"a":1}', "$.a", "1"],
+    ['{"a":"x","a":"\\u0078"}', "$.a", '"x"'],
+    ['{"b":1,"a":{"b":1},"b":2,"a":{"b":1}}', "$.a.b", "1"],
+    ['{"a":{"b":1},"c":{"b":2,"b":3}}', "$.a.b", "1"],
+  ])("finds in %s at %s: %s", (json, path, text) => {
+    expect(resolve(json, path)).toBe(text);
+  });
+});
+
+describe("allPlacesOf", () => {
+  it("has each place to which the path leads", () => {
+    const bytes = Buffer.from('{"a":{"b":1,"c":0,"b":2},"a":[],"a":{"\\u0062":3}}');
+    const places = allPlacesOf(bytes, scanJson(bytes), parsePath("$.a.b"));
+    expect(places.map((span) => textOf(bytes, span))).toEqual(["1", "2", "3"]);
+  });
+});
+
 /** A small vocabulary, so that random paths often find something; written in several ways, with duplicates. */
 const KEYS = ["a", "b", "ключ", "a b", "a.b", "[0]", '"', "\\", "", "😀", "é", "\n", "#", "$", "/", "__proto__"];
 
@@ -206,7 +252,8 @@ describe("a path", () => {
         const root = scanJson(bytes);
         const paths = walks.map((choices) => parsePath(walk(json, choices))).concat(parsePath("$.a"), parsePath("$"));
         const alone = paths.map((path) => {
-          const found = resolvePath(bytes, root, path);
+          const found = resolveSingle(bytes, root, path);
+          if (findRepeated(bytes, root, path) === undefined) expect(found).toEqual(resolvePath(bytes, root, path));
           return found.state === "value" ? found.span : found.state;
         });
         expect(resolvePaths(bytes, root, compilePathSet(paths))).toEqual(alone);

@@ -11,6 +11,7 @@ import {
 import { itWhole, some } from "../support/whole.ts";
 
 const ID = "11111111-2222-4333-8444-555555555555";
+const OTHER_ID = "66666666-7777-4888-8999-000000000000";
 const order = (fields: string) => `{"order_id":"${ID}","status":"new","items":[],${fields}}`;
 
 /** Records that cannot be stored, what their confirm names, and how the reason begins. */
@@ -92,6 +93,45 @@ const BAD: [string, { raw: string; reason: string; named?: string }][] = [
     {
       raw: `{"order_id":"${ID}","status":"new","items":[{},7]}`,
       reason: "line 2 of $.items is a number (lines)",
+      named: `"${ID}"`,
+    },
+  ],
+  [
+    "a list for a line",
+    {
+      raw: `{"order_id":"${ID}","status":"new","items":[[{"sku":"A"}],{"sku":"A"}]}`,
+      reason: "line 1 of $.items is an array (lines)",
+      named: `"${ID}"`,
+    },
+  ],
+  [
+    "two ids",
+    {
+      raw: `{"order_id":"${ID}","order_id":"${OTHER_ID}","status":"new","items":[]}`,
+      reason: "$.order_id (order id) stands more than once, with different values",
+    },
+  ],
+  [
+    "two statuses",
+    {
+      raw: `{"order_id":"${ID}","status":"new","status":"cancelled","items":[]}`,
+      reason: "$.status stands more than once, with different values (status)",
+      named: `"${ID}"`,
+    },
+  ],
+  [
+    "two timestamps",
+    {
+      raw: order('"updated_at":"2026-03-01T11:00:00Z","updated_at":"2026-03-01T12:00:00Z"'),
+      reason: "$.updated_at stands more than once, with different values (updated_at)",
+      named: `"${ID}"`,
+    },
+  ],
+  [
+    "two prices of a line",
+    {
+      raw: `{"order_id":"${ID}","status":"new","items":[{"sku":"A","price":"1","price":"2"}]}`,
+      reason: "line 1: $.price stands more than once, with different values (price)",
       named: `"${ID}"`,
     },
   ],

@@ -8,6 +8,7 @@ import {
   type MappingOptions,
   readOrderValues,
   readRecordId,
+  readTimestampText,
 } from "../../src/records/order-mapping.ts";
 import { saying } from "../support/messages.ts";
 
@@ -61,8 +62,49 @@ describe("the values of an order", () => {
     ['{"state":{"name":"x"},"items":{}}', "$.items (lines) is no list"],
     ['{"state":{"name":"x"},"items":[null]}', "line 1 of $.items is null (lines)"],
     ['{"state":{"name":"x"},"items":[{},{"price":{}}]}', "line 2: $.price is an object (price)"],
+    ['{"state":{"name":"x"},"items":[{},[{"sku":"A"}]]}', "line 2 of $.items is an array (lines)"],
+    ['{"state":{"name":"x"},"items":[[]]}', "line 1 of $.items is an array (lines)"],
+    [
+      '{"state":{"name":"x"},"items":[],"number":1,"number":2}',
+      "$.number stands more than once, with different values (number)",
+    ],
+    [
+      '{"state":{"name":"x","name":"y"},"items":[]}',
+      "$.state.name stands more than once, with different values (status)",
+    ],
+    [
+      '{"state":{"name":"x"},"items":[],"state":{"name":"y"}}',
+      "$.state stands more than once, with different values (status)",
+    ],
+    ['{"state":{"name":"x"},"items":[],"items":[{}]}', "$.items stands more than once, with different values (lines)"],
+    [
+      '{"state":{"name":"x"},"items":[{},{"sku":"A","price":1,"price":"1"}]}',
+      "line 2: $.price stands more than once, with different values (price)",
+    ],
   ])("are a reason where the record cannot be stored: %s", (text, reason) => {
     expect(read(text)).toEqual({ reason: saying(reason) });
+  });
+
+  it("may stand twice where they are equal, and what no path uses may differ", () => {
+    const line = '{"sku":"A","x":1,"sku":"A","x":2}';
+    const text = `{"x":1,"state":{"name":"x","x":1},"items":[${line}],"x":2,"state":{"name":"x","x":1}}`;
+    expect(read(text)).toMatchObject({ values: { status: "x", lines: [{ sku: "A" }] } });
+  });
+
+  it("take lists as lines where a path begins with an index and leads somewhere", () => {
+    const mapping = compile({ line: { sku: "$[0]", name: "$[1]", quantity: "$[2]", price: "$[3]" } });
+    expect(read('{"state":{"name":"x"},"items":[["A","B"],[null]]}', mapping)).toMatchObject({
+      values: { lines: [{ sku: "A", name: "B", quantity: null }, { sku: null }] },
+    });
+    expect(read('{"state":{"name":"x"},"items":[["A"],[]]}', mapping)).toEqual({
+      reason: saying("line 2 of $.items is an array (lines)"),
+    });
+  });
+
+  it("take objects without any of the fields as lines", () => {
+    expect(read('{"state":{"name":"x"},"items":[{},{"gift":1}]}')).toMatchObject({
+      values: { lines: [{ sku: null }, { sku: null, payload: '{"gift":1}' }] },
+    });
   });
 
   it("take plain values as lines where the path says so", () => {
@@ -81,6 +123,38 @@ describe("the id of an order", () => {
       serviceId: "ABCDEF00-2222-4333-8444-555555555555",
       idLiteral: '"ABCDEF00-2222-4333-8444-55555555555\\u0035"',
     });
+  });
+});
+
+describe("an id that stands twice", () => {
+  const A = "11111111-2222-4333-8444-555555555555";
+  const B = "66666666-7777-4888-8999-000000000000";
+  const idOf = (text: string) => {
+    const bytes = Buffer.from(text);
+    return readRecordId(bytes, scanJson(bytes), compile());
+  };
+
+  it("is none where it differs, and none that a confirm may name", () => {
+    expect(idOf(`{"id":"${A}","x":1,"id":"${B}"}`)).toEqual({
+      reason: saying("$.id (order id) stands more than once, with different values"),
+      reference: null,
+      idLiteral: null,
+    });
+  });
+
+  it("is one where it is equal", () => {
+    expect(idOf(`{"id":"${A}","x":1,"id":"${A}"}`)).toMatchObject({ orderId: A, idLiteral: `"${A}"` });
+  });
+});
+
+describe("a timestamp that stands twice", () => {
+  it("is none where it differs", () => {
+    const stampOf = (text: string) => {
+      const bytes = Buffer.from(text);
+      return readTimestampText(bytes, scanJson(bytes), compile());
+    };
+    expect(stampOf('{"at":"1","at":"2"}')).toBeNull();
+    expect(stampOf('{"at":"1","x":{},"at":"1"}')).toBe("1");
   });
 });
 

@@ -72,23 +72,54 @@ describe("a change that says that its order is cancelled, of an order that canno
     expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
   });
 
-  itWhole(
-    "counts once the order can be read and says the same, without another revision for the ERP's sake",
-    async () => {
-      const test = await startWithIll(3);
-      const [id] = test.ids as [string];
-      test.ill.set(id, { kind: "status", status: 403, body: "" });
-      test.change(id, { status: "cancelled" });
-      announce(test, id, { status: "cancelled" });
-      await pollFor(test, 10);
-      expect(test.statusOf(id).status).toBe("cancelled");
-      test.ill.clear();
-      await test.poll(HOUR_MS);
-      expect(orderOf(test, id)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
-      expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
-      expect(test.rows("SELECT kind FROM order_events WHERE order_id = ? AND kind = 'cancelled'", id)).toHaveLength(1);
-    },
-  );
+  it("is taken over in each place where the order has its status", async () => {
+    const test = await startWithIll(4);
+    const [id] = test.ids as [string];
+    const twice = test.sandbox.service.newestText(id)!.replace('"status":"new"', '"status":"new","status":"new"');
+    test.ill.set(id, raw(twice));
+    announce(test, id, { status: "new" });
+    await test.poll();
+    const payloadOf = () =>
+      test.rows<{ payload: string }>("SELECT payload FROM orders WHERE order_id = ?", id)[0]?.payload;
+    expect(payloadOf()).toBe(twice);
+    test.ill.set(id, { kind: "status", status: 500, body: "" });
+    test.clock.advance(1_000);
+    announce(test, id, { status: "cancelled" });
+    await pollFor(test, 10);
+    expect(test.statusOf(id).status).toBe("cancelled");
+    expect(payloadOf()).toBe(twice.replaceAll('"status":"new"', '"status":"cancelled"'));
+  });
+
+  it("is none where the change has two statuses: the order is read", async () => {
+    const test = await startWithIll(4);
+    const [id] = test.ids as [string];
+    test.ill.set(id, { kind: "status", status: 500, body: "" });
+    test.clock.advance(1_000);
+    const at = new Date(test.clock.nowMs()).toISOString();
+    const record = `{"order_id":"${id}","updated_at":"${at}","status":"cancelled","status":"paid"}`;
+    test.sandbox.faults.add({ match: { path: "updates" }, do: raw(`{"updates":[${record}]}`) });
+    await pollFor(test, 10);
+    expect(test.statusOf(id)).toEqual({ status: "new", revision: 1 });
+    test.ill.clear();
+    test.change(id, { status: "paid" });
+    await test.poll(HOUR_MS);
+    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
+  });
+
+  it("counts once the order can be read and says the same, without another revision for the ERP's sake", async () => {
+    const test = await startWithIll(3);
+    const [id] = test.ids as [string];
+    test.ill.set(id, { kind: "status", status: 403, body: "" });
+    test.change(id, { status: "cancelled" });
+    announce(test, id, { status: "cancelled" });
+    await pollFor(test, 10);
+    expect(test.statusOf(id).status).toBe("cancelled");
+    test.ill.clear();
+    await test.poll(HOUR_MS);
+    expect(orderOf(test, id)).toMatchObject({ status: "cancelled", is_cancelled: 1 });
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
+    expect(test.rows("SELECT kind FROM order_events WHERE order_id = ? AND kind = 'cancelled'", id)).toHaveLength(1);
+  });
 
   itWhole("is left where it is older than what is stored, or says something else", async () => {
     const test = await startWithIll(4);

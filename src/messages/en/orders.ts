@@ -35,6 +35,7 @@ export const orders = {
     "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are put right by: erp-bridge remap",
   idMissing: ({ path }: { path: string }) => `${path} (order id) is missing`,
   idNull: ({ path }: { path: string }) => `${path} (order id) is null`,
+  idRepeated: ({ place }: { place: string }) => `${place} (order id) stands more than once, with different values`,
   idNotUuid: ({ path }: { path: string }) => `${path} (order id) is not a UUID`,
   idOfOtherOrder: ({ path, number, createdAt }: { path: string; number: string; createdAt: string }) =>
     `${path} is the id of another stored order; this one has the number ${number}, was created at ${createdAt}, and has other lines`,
@@ -42,6 +43,8 @@ export const orders = {
   idNotText: ({ path }: { path: string }) => `${path} (order id) is no text`,
   fieldMissing: ({ path, field }: { path: string; field: string }) => `${path} (${field}) is missing`,
   fieldIs: ({ path, what, field }: { path: string; what: Said; field: string }) => `${path} is ${what} (${field})`,
+  fieldRepeated: ({ place, field }: { place: string; field: string }) =>
+    `${place} stands more than once, with different values (${field})`,
   noRecords: "no records",
   itIsThere: "it is there",
   standsAt: ({ at, found }: { at: string; found: Said }) => `at ${at} stands ${found}`,
@@ -53,6 +56,8 @@ export const orders = {
     `line ${line} of ${path} is ${what} (lines)`,
   lineFieldIs: ({ line, path, what, field }: { line: number; path: string; what: Said; field: string }) =>
     `line ${line}: ${path} is ${what} (${field})`,
+  lineFieldRepeated: ({ line, place, field }: { line: number; place: string; field: string }) =>
+    `line ${line}: ${place} stands more than once, with different values (${field})`,
   answerLost: ({ at }: { at: string }) =>
     `An answer of GET /orders was lost at ${at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"`,
   tooManyKeys: ({ max }: { max: number }) => `The answer is an object of more than ${max} keys.`,

@@ -35,6 +35,7 @@ export const orders = {
     "orders.fields, orders.line или orders.statuses изменены после сохранения заказов. Новые заказы читаются по ним; столбцы и строки сохранённых исправит: erp-bridge remap",
   idMissing: ({ path }) => `${path}: идентификатора заказа нет`,
   idNull: ({ path }) => `${path}: идентификатор заказа — null`,
+  idRepeated: ({ place }) => `${place}: идентификатор заказа встречается больше одного раза, с разными значениями`,
   idNotUuid: ({ path }) => `${path}: идентификатор заказа — не UUID`,
   idOfOtherOrder: ({ path, number, createdAt }) =>
     `${path}: это идентификатор другого сохранённого заказа; у этого номер ${number}, время создания ${createdAt} и другие строки`,
@@ -42,6 +43,7 @@ export const orders = {
   idNotText: ({ path }) => `${path}: идентификатор заказа — не текст`,
   fieldMissing: ({ path, field }) => `нет ${path} (${field})`,
   fieldIs: ({ path, what, field }) => `вместо значения ${path} (${field}) стоит ${what}`,
+  fieldRepeated: ({ place, field }) => `${place} (${field}) встречается больше одного раза, с разными значениями`,
   noRecords: "записей нет",
   itIsThere: "он там есть",
   standsAt: ({ at, found }) => `в ${at} стоит ${found}`,
@@ -51,6 +53,8 @@ export const orders = {
   lineIs: ({ line, path, what }) => `элемент ${line} в ${path} — ${what}, а не строка заказа (lines)`,
   lineFieldIs: ({ line, path, what, field }) =>
     `строка заказа ${line}: вместо значения ${path} (${field}) стоит ${what}`,
+  lineFieldRepeated: ({ line, place, field }) =>
+    `строка заказа ${line}: ${place} (${field}) встречается больше одного раза, с разными значениями`,
   answerLost: ({ at }) =>
     `Ответ на GET /orders в ${at} потерян, и сервис его больше не выдавал. Подтверждения приостановлены: иначе были бы подтверждены непрочитанные заказы. Сверьте заказы на сайте с базой, затем: erp-bridge resume orders --hold "hand-out lost"`,
   tooManyKeys: ({ max }) => `Ответ — объект, в котором больше ${max} ключей.`,
