@@ -146,7 +146,7 @@ export function noteUnusual(usual: UsualEmpty, beside: readonly BesideEmpty[], a
   const { since, times, proved, hasRecords } = usual.unusual ?? { since: at, times: 0, proved: 0, hasRecords: false };
   const unusual = {
     since: hasRecords ? at : since,
-    times: times + 1,
+    times: hasRecords ? 1 : times + 1,
     proved: proved + Number(hasRecords),
     hasRecords: false,
     last: beside,

@@ -71,7 +71,8 @@ const IS_NUMBER = "(trim(status) NOT GLOB '*[^0-9.+-]*' OR lower(trim(status)) I
 
 /** Whether a status is a number, a boolean or empty. */
 export function isNumber(status: string): boolean {
-  return /^([\d.+-]*|true|false)$/i.test(status.trim());
+  // Blanks alone, as SQLite's trim.
+  return /^ *([\d.+-]*|true|false) *$/i.test(status);
 }
 
 /**

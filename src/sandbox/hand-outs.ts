@@ -182,15 +182,16 @@ export class HandOuts {
   /** A page after the first of a delivered batch. */
   private planPage(batch: Batch, { size, page }: { size: number; page: number }): Plan {
     const { options } = this.site;
-    if (page === 2 && batch.left.length < options.batchPages.leaves) batch.left.push(...batch.orders.splice(0, 1));
-    const { orders } = batch;
+    const isLeaving = page === 2 && batch.left.length < options.batchPages.leaves;
+    const orders = isLeaving ? batch.orders.slice(1) : batch.orders;
+    const leave = () => batch.left.push(...batch.orders.splice(0, 1));
     const served = this.servedRecords(orders.slice((page - 1) * size, page * size), batch);
     const properties: Property[] = [
       ...(batch.id === null ? [] : [{ path: options.shape.batchId, text: batch.id }]),
       { path: options.shape.batch, text: `[${served.map(({ text }) => text).join(",")}]` },
       ...nextPage({ place: this.batches.indexOf(batch), page, orders: orders.length }, options),
     ];
-    return { ...answerText(200, writeObject(properties)), served };
+    return { ...answerText(200, writeObject(properties)), served, ...(isLeaving && { commit: leave }) };
   }
 
   planConfirm(request: SandboxRequest): Plan {
@@ -204,8 +205,10 @@ export class HandOuts {
       return refuse(options.confirmUnknown, "there is no such batch or order to confirm");
     }
     if (options.confirmsForgotten) {
-      for (const order of named.orders) order.wasForgotten = true;
-      return answerText(200, '{"ok":true}');
+      const forget = () => {
+        for (const order of named.orders) order.wasForgotten = true;
+      };
+      return { ...answerText(200, '{"ok":true}'), commit: forget };
     }
     const batches = named.batches.filter((batch) => !batch.confirmed);
     const orders = named.orders.filter((order) => !order.confirmed);

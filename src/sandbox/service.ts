@@ -194,9 +194,14 @@ export class SandboxService {
     // The delay is over: only the plain answer is left.
     const late = fault?.action.kind === "delay" && fault.when === "before";
     const response = fault === undefined || late ? plain : distort(plain, fault.action);
-    const takesEffect = plan.effect !== null && (fault === undefined || late || fault.when === "after");
-    if (takesEffect) plan.commit();
-    this.record(arrival, response, { plan, fault, takesEffect, authOk: refusal === undefined });
+    const isHandled = fault === undefined || late || fault.when === "after";
+    if (isHandled) plan.commit();
+    this.record(arrival, response, {
+      plan,
+      fault,
+      takesEffect: isHandled && plan.effect !== null,
+      authOk: refusal === undefined,
+    });
     return response;
   }
 

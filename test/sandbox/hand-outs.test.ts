@@ -53,6 +53,29 @@ describe("hand-outs", () => {
     expect(idsOf(await get(sandbox))).toEqual([]);
   });
 
+  it("changes nothing where a fault takes the place of an answer: no order leaves a batch, no confirm is forgotten", async () => {
+    const options = {
+      batchSize: 5,
+      batchPages: { size: 2, leaves: 1 },
+      confirmsForgotten: true,
+      status: { confirmedOnly: true },
+    };
+    const { sandbox, ids, idsOf } = await withOrders(5, options);
+    const first = await get(sandbox);
+    const fault = (path: "orders" | "confirm") =>
+      sandbox.faults.add({ match: { path }, do: { kind: "status", status: 503 } });
+    fault("orders");
+    expect((await get(sandbox, "?batch=0&page=2")).status).toBe(503);
+    expect(sandbox.ledger.entries).toHaveLength(2);
+    expect(idsOf(await get(sandbox, "?batch=0&page=3"))).toEqual(ids.slice(4));
+    fault("confirm");
+    expect((await post(sandbox, CONFIRM, { batch_id: first.json.batch_id })).status).toBe(503);
+    const ask = () => post(sandbox, `/${ids[0]}/status`, { status: "accepted" });
+    expect((await ask()).status).not.toBe(200);
+    await post(sandbox, CONFIRM, { batch_id: first.json.batch_id });
+    expect((await ask()).status).toBe(200);
+  });
+
   it("hands out a batch in pages, each with a link to the next, and confirms them as one", async () => {
     const batchPages = { size: 2, link: "https://orders.internal/api/v1/1c/orders" };
     const { sandbox, ids, idsOf } = await withOrders(5, { batchSize: 3, batchPages });
