@@ -76,8 +76,9 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
     case "unavailable": {
       const { retryAfterMs } = error;
       if (retryAfterMs !== undefined) {
-        // The order waits as long as it was asked. Whether others must, the next request for a list shows.
-        const probeAfterMs = isOfOrder ? Math.min(retryAfterMs, RATE_LIMIT_DEFAULT_MS) : retryAfterMs;
+        // The order waits as long as it was asked. Whether others must, the next request shows. The comparison can wait.
+        const isShort = isOfOrder && flow !== "reconcile";
+        const probeAfterMs = isShort ? Math.min(retryAfterMs, RATE_LIMIT_DEFAULT_MS) : retryAfterMs;
         return { ...covered, reason: "rate limit", probeAfterMs };
       }
       if (error.code === "unavailable") return undefined;
