@@ -313,13 +313,13 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-gone.test.ts",
     "what the changes say of a status forgotten where its order is gone",
-    { of: "#settleByChanges", does: "void [owed, lastChange, since, at];" },
+    { of: "#settleByChanges", does: "void [queued, lastChange, since, at];" },
     "src/updates/read-orders.ts",
   ),
   tested(
     "test/updates/take-cancellation.test.ts",
     "nobody told of an order that only its change calls cancelled",
-    { of: "noteCalled", does: "void [owed, answer, at];" },
+    { of: "noteCalled", does: "void [queued, answer, at];" },
     "src/updates/asking-record.ts",
   ),
   tested(
@@ -569,7 +569,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/zone-lost.test.ts",
     "a position compared with times that name no zone",
-    { in: "planFirstAsk", find: " + doubtNs(own, form)", replace: " + 0n * doubtNs(own, form)" },
+    { in: "planFirstAsk", find: " + uncertaintyNs(own, form)", replace: " + 0n * uncertaintyNs(own, form)" },
     "src/updates/follow.ts",
   ),
   tested(
@@ -698,7 +698,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-kept.test.ts",
     "a cancellation that does not name its order holds no status",
-    { in: "loadKept", find: "owed === undefined ? [] : loadUnnamed", replace: "owed !== null ? [] : loadUnnamed" },
+    { in: "loadKept", find: "queued === undefined ? [] : loadUnnamed", replace: "queued !== null ? [] : loadUnnamed" },
     "src/updates/kept-words.ts",
   ),
   tested(
@@ -830,7 +830,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/other-question.test.ts",
     "a time without a zone taken for one before since",
-    { in: "liesBefore", find: "+ doubtNs(form, asked.form)", replace: "" },
+    { in: "liesBefore", find: "+ uncertaintyNs(form, asked.form)", replace: "" },
     "src/updates/page-cover.ts",
   ),
   tested(
@@ -932,8 +932,8 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "an order that is marked as removed is looked for at night alone",
     {
       in: "#settleMissing",
-      find: "requestLaterReads(store, owed.orderId, at);",
-      replace: "if (missingSince === at) requestLaterReads(store, owed.orderId, at);",
+      find: "requestLaterReads(store, queued.orderId, at);",
+      replace: "if (missingSince === at) requestLaterReads(store, queued.orderId, at);",
     },
     "src/updates/read-orders.ts",
   ),

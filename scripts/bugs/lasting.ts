@@ -83,7 +83,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   hostile(
     "an order that fails stays first",
     READS,
-    ["        if (isAnswered(error)) await this.#queue.postpone(owed, error, pass.signal);\n", ""],
+    ["        if (isAnswered(error)) await this.#queue.postpone(queued, error, pass.signal);\n", ""],
     { step: lie({ on: "snapshot", status: [429, 503], span: "for ever", retryAfter: ["1", "30", "600"] }) },
   ),
   hostile(

@@ -87,8 +87,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: FOLLOW,
-        find: "ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);",
-        replace: "ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);\n  ns += unitOf(form, rules);",
+        find: "ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);",
+        replace: "ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);\n  ns += unitOf(form, rules);",
       },
       {
         file: FOLLOW,
@@ -119,8 +119,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ...one(
       "no overlap",
       FOLLOW,
-      "ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);",
-      "ns -= doubtNs(own, form);",
+      "ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);",
+      "ns -= uncertaintyNs(own, form);",
     ),
     draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", timestamp: "late" } },
   },

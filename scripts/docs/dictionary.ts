@@ -12,7 +12,7 @@ const PARTS: readonly (readonly [heading: string, names: readonly (keyof typeof 
   ["What is on the site", ["stockSent", "pricesSent", "productsSent", "imagesSent"]],
   [
     "How the bridge is doing",
-    ["syncStatus", "conditions", "holds", "batches", "keptBodies", "quarantine", "runs", "owedReads", "observations"],
+    ["syncStatus", "conditions", "holds", "batches", "keptBodies", "quarantine", "runs", "queuedReads", "observations"],
   ],
 ];
 

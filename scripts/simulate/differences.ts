@@ -255,12 +255,12 @@ export function staleOrders(world: World): Difference[] {
     // than a page holds cannot be asked for.
     const isMisled = forms.carry === "whole" && versions.isMisleading(id);
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id) && !isReadAfterUnit(world, id);
-    const isTied = versions.tieSize(id, unitOf(forms)) > forms.page;
+    const isSameTime = versions.tieSize(id, unitOf(forms)) > forms.page;
     const isOurs =
       forms.next !== "cursor" &&
       !isMisled &&
       !isHidden &&
-      !isTied &&
+      !isSameTime &&
       !isContradictedByBatch(world, id, payload) &&
       !isBehindUntold(world, versions.newest(id)?.madeMs ?? 0);
     const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));

@@ -47,7 +47,7 @@ export function isZoneUnclear(a: TimestampForm | undefined, b: TimestampForm | u
 }
 
 /** The possible error, in nanoseconds, of a comparison between timestamps of the two forms. */
-export function doubtNs(a: TimestampForm | undefined, b: TimestampForm | undefined): bigint {
+export function uncertaintyNs(a: TimestampForm | undefined, b: TimestampForm | undefined): bigint {
   return isZoneUnclear(a, b) ? OFFSET_MAX_NS : 0n;
 }
 

@@ -58,30 +58,30 @@ export class LostAnswers {
   /** An answer of `GET /orders` is missing, in this process or the one before. */
   async noteLost(signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
-    const noted = this.#load();
-    if (noted?.due === undefined || loadNewestDue(store) === undefined) return;
+    const saved = this.#load();
+    if (saved?.due === undefined || loadNewestDue(store) === undefined) return;
     this.#served.clear();
-    const loss = addLoss(this.#upTo() === undefined ? undefined : noted.loss, {
-      upTo: noted.due,
+    const loss = addLoss(this.#upTo() === undefined ? undefined : saved.loss, {
+      upTo: saved.due,
       at: isoTime(clock.nowMs()),
     });
-    await commit(this.#context, signal, () => saveUnanswered(store, { ...noted, isLost: true, loss }));
+    await commit(this.#context, signal, () => saveUnanswered(store, { ...saved, isLost: true, loss }));
     if (loss.since === loss.at) log.info({}, m.orders.confirmsWait);
   }
 
   /** The service has answered a pull completely, and all of it is stored. */
   async noteAnswered(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    const noted = this.#load();
-    if (noted?.loss === undefined) return;
-    const { loss, ...others } = noted;
+    const saved = this.#load();
+    if (saved?.loss === undefined) return;
+    const { loss, ...others } = saved;
     const now = isoTime(clock.nowMs());
     // The clock may have been set back.
     const at = loss.at > now ? now : loss.at;
     const since = loss.since > now ? now : loss.since;
     const polls = this.#isAnew ? 0 : Math.min(loss.polls + 1, LOSS_POLLS);
     this.#isAnew = false;
-    const isEnd = loadNewestDue(store) === undefined || this.#isOver({ ...noted, loss: { ...loss, polls } });
+    const isEnd = loadNewestDue(store) === undefined || this.#isOver({ ...saved, loss: { ...loss, polls } });
     const isSame = polls === loss.polls && at === loss.at && since === loss.since;
     if (isEnd || !isSame)
       await commit(this.#context, signal, () =>
@@ -97,9 +97,9 @@ export class LostAnswers {
 
   /** Row id of the newest batch whose confirm waits. */
   #upTo(): number | undefined {
-    const noted = this.#load();
-    if (noted?.loss === undefined || (!this.#isAnew && this.#isOver(noted))) return undefined;
-    return noted.loss.upTo;
+    const saved = this.#load();
+    if (saved?.loss === undefined || (!this.#isAnew && this.#isOver(saved))) return undefined;
+    return saved.loss.upTo;
   }
 
   #isOver({ loss }: Unanswered): boolean {

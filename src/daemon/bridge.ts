@@ -38,12 +38,12 @@ import { buildJobs } from "./build-jobs.ts";
 import { buildMirror } from "./build-mirror.ts";
 import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
-import { openForDaemon, settleDoubts } from "./doubtful-database.ts";
 import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
 import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
 import { applyConfiguration } from "./repair.ts";
 import type { RunResult } from "./run-job.ts";
 import { Scheduler } from "./scheduler.ts";
+import { openForDaemon, settleDatabaseProblem } from "./suspect-database.ts";
 
 /**
  * How long passes may continue after the first SIGTERM before their requests are aborted, and how long an abort may
@@ -162,7 +162,7 @@ export class Bridge {
       checkAccount(store, options.loaded);
       noteDatabase(store, options.loaded);
       const verify = { schema: newDatabaseStatements, log: options.log };
-      const gap = settleDoubts(store, options.loaded, { nowMs: clock.nowMs(), ...verify });
+      const gap = settleDatabaseProblem(store, options.loaded, { nowMs: clock.nowMs(), ...verify });
       if (gap !== undefined) options.log.warn({ area: "orders", reason: "restored" }, gap);
       this.#mirror = buildMirror(this.context, options.loaded, {
         sentence: () => {

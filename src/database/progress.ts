@@ -39,7 +39,7 @@ export type ProgressMark = "noted" | "settled";
 export type Suspicion = "log" | "damage";
 
 /** `older`: the database is behind its note. */
-export type DoubtKind = Suspicion | "older";
+export type DatabaseProblem = Suspicion | "older";
 
 export interface Note extends Progress {
   /** Increases with each write. */
@@ -96,10 +96,10 @@ export function readMark(mark: string | undefined, note: Note | undefined): Prog
 }
 
 /** Why a database must be verified before use; undefined where there is no reason. */
-export function doubtOf(
+export function problemOf(
   own: (Progress & Partial<Standing>) | undefined,
   note: Note | undefined,
-): DoubtKind | undefined {
+): DatabaseProblem | undefined {
   if (own === undefined || note?.database !== own.database) return undefined;
   return note.suspect ?? (isBehind(own, note) ? "older" : undefined);
 }

@@ -616,7 +616,7 @@ export const observations = sqliteTable(
 );
 
 /** The refresh queue: orders to read, each with the record that caused it. */
-export const owedReads = sqliteTable("owed_reads", {
+export const queuedReads = sqliteTable("owed_reads", {
   /** The order. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */
   orderId: text("order_id").primaryKey(),
   /** The id as the service writes it. @example "6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde" */

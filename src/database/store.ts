@@ -21,13 +21,13 @@ import type { LogKeeper } from "./log-keeper.ts";
 import type { MigrationReport } from "./migrate.ts";
 import { plannedOnce } from "./planned-once.ts";
 import {
-  type DoubtKind,
-  doubtOf,
+  type DatabaseProblem,
   isBehind,
   isUnnoted,
   NOTED,
   type Note,
   type Progress,
+  problemOf,
   type Standing,
   type Suspicion,
 } from "./progress.ts";
@@ -181,10 +181,10 @@ export class Store {
   }
 
   /** Why the database must be verified before use; undefined where there is no reason. */
-  findDoubt(): { kind: DoubtKind; isBehind: boolean; note: Note } | undefined {
+  findProblem(): { kind: DatabaseProblem; isBehind: boolean; note: Note } | undefined {
     const note = this.#note?.last;
     const own = progressOf(this.db, note);
-    const kind = doubtOf(own, note);
+    const kind = problemOf(own, note);
     return kind === undefined || own === undefined || note === undefined
       ? undefined
       : { kind, isBehind: isBehind(own, note), note };

@@ -50,7 +50,7 @@ export function beginEpoch(store: Store, name: FeedName, because: Message): void
 }
 
 /** A request with the whole table was refused or not answered, and may have replaced the site's table: all rows are sent again. */
-export function doubtTable(store: Store, rules: FeedRules): void {
+export function invalidateTable(store: Store, rules: FeedRules): void {
   const isAnyCurrent = store
     .prepare(
       "SELECT 1 FROM feeds f JOIN feed_sent s ON s.feed_id = f.feed_id AND s.epoch = f.epoch WHERE f.feed_id = ? LIMIT 1",

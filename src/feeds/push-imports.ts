@@ -16,7 +16,7 @@ import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { FeedContext, FeedPass } from "./absorb-feed.ts";
-import { doubtTable, markInvalidated } from "./acknowledged-rows.ts";
+import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
 import { keyOfReference, referenceOf } from "./feed.ts";
 import { FeedChanges } from "./feed-changes.ts";
 import {
@@ -188,7 +188,7 @@ export class PushImports implements Job {
     const { store } = this.#context;
     const { rules } = this.#options;
     const { invalidSince: since, openTables } = loadFeed(store, rules.name);
-    if (openTables > 0) await commit(this.#context, signal, () => doubtTable(store, rules));
+    if (openTables > 0) await commit(this.#context, signal, () => invalidateTable(store, rules));
     if (since === null) return;
     let after: string[] | undefined;
     await commitUntilDone(this.#context, signal, () => {

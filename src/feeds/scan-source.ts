@@ -153,9 +153,9 @@ export class ScanSource {
       for (let exactly = false; ; ) {
         const reading = await this.#readAll(reader, { isFull, exactly, rowsExpected: proven }, signal);
         // Text that no string carries must not be sent as something that the ERP did not write.
-        const isDoubtful: boolean = reader.sawReplaced && !exactly;
-        if (!isDoubtful && !reading.isAmbiguous) return reading;
-        exactly ||= isDoubtful;
+        const isUnclear: boolean = reader.sawReplaced && !exactly;
+        if (!isUnclear && !reading.isAmbiguous) return reading;
+        exactly ||= isUnclear;
         this.#stage.open();
       }
     } finally {

@@ -5,7 +5,7 @@
 
 import { judgeSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
-import type { DoubtKind } from "../database/progress.ts";
+import type { DatabaseProblem } from "../database/progress.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { type ErrorCode, EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -50,11 +50,11 @@ const LATE_MS = 15 * 60_000;
 /** A flow that runs this rarely may not have had its first run yet: until then its silence means nothing. */
 const RARE_S = 3_600;
 
-const DOUBT_CODES = {
+const DATABASE_PROBLEM_CODES = {
   older: "database_older",
   log: "database_log_cut",
   damage: "database_damaged",
-} as const satisfies Record<DoubtKind, Code>;
+} as const satisfies Record<DatabaseProblem, Code>;
 
 /** All present conditions, most important first. */
 export function listConditions(facts: Facts, now: Now, limits: Limits): Condition[] {
@@ -130,7 +130,7 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
   if (facts.changed !== undefined) list.push(make("objects_changed", "database", null, { names: facts.changed }));
   // The daemon's own database trouble reports the same.
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
-  if (doubt !== undefined) list.push(make(DOUBT_CODES[doubt.kind], "database", doubt.since, {}));
+  if (doubt !== undefined) list.push(make(DATABASE_PROBLEM_CODES[doubt.kind], "database", doubt.since, {}));
   const fence = fenceOf(facts);
   if (fence !== undefined) list.push(fence);
   // A fenced daemon must not be started.
@@ -263,7 +263,7 @@ function ofStatuses(facts: Facts, nowMs: number): Condition[] {
 
 /** While the reading flow is stopped, its own condition covers this. */
 function ofReads(facts: Facts, now: Now): Condition[] {
-  const { owedReads: { times = [], why = null } = {}, unlisted } = facts;
+  const { queuedReads: { times = [], why = null } = {}, unlisted } = facts;
   const { count: unlistedCount = 0, since = null } = unlisted ?? {};
   const silent: Condition[] =
     unlistedCount > 0 ? [make("unlisted_changes", "updates", since, { count: unlistedCount })] : [];

@@ -13,10 +13,10 @@ import { journalSince } from "../database/foreign-journal.ts";
 import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { describeOwn, inspectOwn, ownObjects, schemaVersion } from "../database/own-objects.ts";
-import { doubtOf } from "../database/progress.ts";
+import { problemOf } from "../database/progress.ts";
 import { progressOf, readNote } from "../database/progress-note.ts";
 import { type Query, select } from "../database/queries.ts";
-import { batches, feeds, flows, orders, owedReads, syncStatus } from "../database/schema.ts";
+import { batches, feeds, flows, orders, queuedReads, syncStatus } from "../database/schema.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -99,14 +99,14 @@ function countRefusedBatches(store: Store): Pick<Facts, "refusedBatches" | "larg
   return facts;
 }
 
-const OWED_READS = (query: Query) => {
-  const { since, lastError, orderId } = owedReads;
-  return query.select({ since, why: lastError }).from(owedReads).orderBy(since, orderId).limit(LISTED_MAX).prepare();
+const QUEUED_READS = (query: Query) => {
+  const { since, lastError, orderId } = queuedReads;
+  return query.select({ since, why: lastError }).from(queuedReads).orderBy(since, orderId).limit(LISTED_MAX).prepare();
 };
 
 /** Since when each read is due, oldest first, and the last failure of the oldest. */
-function loadOwedReads(store: Store): { times: string[]; why: Message | null } {
-  const rows = store.prepared(OWED_READS).all();
+function loadQueuedReads(store: Store): { times: string[]; why: Message | null } {
+  const rows = store.prepared(QUEUED_READS).all();
   return { times: rows.map(({ since }) => since), why: store.messageOf(rows[0]?.why ?? null) };
 }
 
@@ -179,9 +179,9 @@ function loadDiskSpace(store: Store): DiskSpace | undefined {
   }
 }
 
-function loadDoubt(store: Store): Facts["doubt"] {
+function loadDatabaseProblem(store: Store): Facts["doubt"] {
   const note = readNote(store.path);
-  const kind = doubtOf(progressOf(store.db, note), note);
+  const kind = problemOf(progressOf(store.db, note), note);
   return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
 }
 
@@ -301,7 +301,7 @@ export function loadFacts(store: Store): Facts {
     unjournaled: count(UNJOURNALED),
     ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
     failedConfirms: count(FAILED_CONFIRMS),
-    owedReads: read(() => loadOwedReads(store), { times: [], why: null }),
+    queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
@@ -319,7 +319,7 @@ export function loadFacts(store: Store): Facts {
     pageSilent: loadPageSilent(store),
     formerRows: read(() => loadFormerRows(store), []),
     mirror: read(() => loadMirror(store), undefined),
-    doubt: loadDoubt(store),
+    doubt: loadDatabaseProblem(store),
     journalSince: journalSince(store.path),
     met: store.troubles.first,
     unanswered: read(() => loadUnansweredSince(store), undefined),

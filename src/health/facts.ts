@@ -1,6 +1,6 @@
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
-import type { DoubtKind } from "../database/progress.ts";
+import type { DatabaseProblem } from "../database/progress.ts";
 import type { syncStatus } from "../database/schema.ts";
 import type { Message } from "../messages/message.ts";
 import type { MirrorFacts } from "../mirror/mirror-state.ts";
@@ -46,7 +46,7 @@ export interface Facts {
   /** Stored batches whose confirm fails, and since when the oldest waits. */
   failedConfirms?: { count: number; since: string | null };
   /** Orders to be read: since when each, oldest first, and the last failure of the oldest. */
-  owedReads?: { times: readonly string[]; why: Message | null };
+  queuedReads?: { times: readonly string[]; why: Message | null };
   refusedRequests: number;
   /** Requests that were sent and whose outcome is open: when each was first sent, oldest first. */
   unsettledRequests?: readonly string[];
@@ -72,7 +72,7 @@ export interface Facts {
   /** Absent where there is no mirror. `fenced`: another machine has taken over the shop; which one, and what to do. */
   mirror?: (MirrorFacts & { fenced?: Message | undefined }) | undefined;
   /** Why the database must be verified; set until the daemon has been restarted. */
-  doubt?: { kind: DoubtKind; since: string } | undefined;
+  doubt?: { kind: DatabaseProblem; since: string } | undefined;
   /** Since when a file DATABASE-journal locks other programs out. */
   journalSince?: string | undefined;
   /** The bridge's objects that are missing or were changed; facts that depend on them are unknown. */
@@ -102,6 +102,6 @@ export function withoutForeignWords(facts: Facts): Facts {
     ...facts,
     flows: facts.flows.map((flow) => ({ ...flow, error: hasOwnWords(flow.errorCode ?? "") ? flow.error : null })),
     holds: facts.holds.map((hold) => ({ ...hold, detail: null })),
-    ...(facts.owedReads === undefined ? {} : { owedReads: { ...facts.owedReads, why: null } }),
+    ...(facts.queuedReads === undefined ? {} : { queuedReads: { ...facts.queuedReads, why: null } }),
   };
 }

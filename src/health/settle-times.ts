@@ -8,7 +8,7 @@
 
 import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { erpQueue, feedOutbox, feeds, flows, holds, owedReads } from "../database/schema.ts";
+import { erpQueue, feedOutbox, feeds, flows, holds, queuedReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
@@ -25,7 +25,7 @@ const TIMES: readonly SQLiteColumn[] = [
   flows.failingSince,
   flows.firstPassSince,
   feedOutbox.waitingSince,
-  owedReads.since,
+  queuedReads.since,
   holds.since,
   feeds.touchedAt,
   feeds.lastAcceptedAt,

@@ -34,8 +34,8 @@ export function loadWorkLeft(store: Store, job: JobName): WorkLeft {
   if (job === "reconcile") return loadRoundLeft(store);
   if (isFeed(job)) {
     const id = "(SELECT feed_id FROM feeds WHERE name = ?)";
-    const owed = count(`SELECT count(*) FROM feed_outbox WHERE feed_id = ${id} AND state = 'waiting'`, job);
-    return { unit: "rows", left: owed + count(`SELECT count(*) FROM feed_dirty WHERE feed_id = ${id}`, job) };
+    const waiting = count(`SELECT count(*) FROM feed_outbox WHERE feed_id = ${id} AND state = 'waiting'`, job);
+    return { unit: "rows", left: waiting + count(`SELECT count(*) FROM feed_dirty WHERE feed_id = ${id}`, job) };
   }
   const { unit, sql } = WAITING[job] as { unit: Unit; sql: string };
   return { unit, left: count(sql) };

@@ -60,10 +60,10 @@ import { queueSecondRead } from "./second-reads.ts";
 import { isOddStatus } from "./status-names.ts";
 
 /**
- * `owed`: a read of the order was queued. `refreshed`: only ignored fields, such as the timestamp, differ; the payload
+ * `queued`: a read of the order was queued. `refreshed`: only ignored fields, such as the timestamp, differ; the payload
  * was replaced without a new revision.
  */
-export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
+export type IngestResult = "created" | "changed" | "refreshed" | "same" | "queued" | "quarantined";
 
 /** Whether the order has no new revision. */
 export function isUnchanged(result: IngestResult): boolean {
@@ -80,7 +80,7 @@ export interface IngestOptions {
   /** When the answer was requested, by the service's clock; undefined: long ago. */
   askedAt?: string | undefined;
   /** A part that the order may lack although it had it before: repeated reads have shown that this is so. */
-  believed?: LostPart | undefined;
+  acceptedLoss?: LostPart | undefined;
   /** The stored payload is damaged: it is replaced, and the columns are compared instead. */
   isDamaged?: boolean | undefined;
 }
@@ -105,13 +105,13 @@ const LOST_WORDS: Record<LostPart, Message> = {
 export function ingestRecord(
   options: IngestOptions,
   record: AnswerRecord,
-  doubtful?: ReadonlySet<string>,
+  ambiguous?: ReadonlySet<string>,
 ): IngestResult {
   if (!record.ok) return ingestBad(options, record);
   const result = ingestGood(options, record);
-  if (result === "quarantined" || result === "owed" || !doubtful?.has(record.orderId)) return result;
+  if (result === "quarantined" || result === "queued" || !ambiguous?.has(record.orderId)) return result;
   queueWholeRead(options, record, hashContent(options, record));
-  return isUnchanged(result) ? "owed" : result;
+  return isUnchanged(result) ? "queued" : result;
 }
 
 function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false }): IngestResult {
@@ -153,7 +153,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     if (mark.removedAt === null) return "same";
     // The order was marked as removed, but a known record of it is served: the service has it.
     requestRead(store, record, options.at);
-    return "owed";
+    return "queued";
   }
   const text = textOf(options.bytes, record.span);
   const said = { text, mapping };
@@ -178,7 +178,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const lost = findLost(store, { orderId, source, values: read.values, ...judged, text, mapping });
   const counts =
     lost === undefined ||
-    lost === options.believed ||
+    lost === options.acceptedLoss ||
     isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
   if (!counts) {
     if (source !== "snapshot") queueWholeRead(options, record, hashContent(options, record));
@@ -210,13 +210,13 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const counted = plan.kind === "apply" || plan.kind === "refresh";
   if (counted && wasLeft(options, record, read.values)) {
     queueWholeRead(options, record, contentHash);
-    return "owed";
+    return "queued";
   }
   if (counted && isOfFuture(options, record, read.values)) {
     // A timestamp in the future is newer than any read of the order, so the record must not fence the read.
     saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
     requestRead(store, record, options.at);
-    return "owed";
+    return "queued";
   }
   // The cancellation changed what is stored, so the record is judged once more.
   const isOvertaking = counted && isCancelled === stored.isCancelled;
@@ -228,7 +228,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       return "same";
     case "read":
       queueWholeRead(options, record, contentHash);
-      return "owed";
+      return "queued";
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });

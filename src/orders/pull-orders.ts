@@ -68,8 +68,8 @@ export class PullOrders implements Job {
   #backlog: Backlog | undefined;
   /** A GET may have been sent whose answer is not stored, by this process or, if it left its mark, the one before. */
   #mayBeLost = true;
-  /** Each loss is noted once. */
-  #isLossNoted = false;
+  /** Each loss is saved once. */
+  #isLossSaved = false;
   /** The lost answer, and until when at most confirms wait for it (monotonic). */
   #lost: { openedAt: string; untilMs: number } | undefined;
 
@@ -174,10 +174,10 @@ export class PullOrders implements Job {
   /** To be called at the end of the program, between passes. Removes the note if every GET was answered and stored. */
   end(): void {
     const { store } = this.#context;
-    const noted = this.#mayBeLost ? undefined : loadUnanswered(store);
-    if (noted === undefined) return;
-    if (!noted.isLost) commitAtOnce({ store }, () => deleteUnanswered(store));
-    else if (noted.due !== undefined) commitAtOnce({ store }, () => noteAccounted(store));
+    const saved = this.#mayBeLost ? undefined : loadUnanswered(store);
+    if (saved === undefined) return;
+    if (!saved.isLost) commitAtOnce({ store }, () => deleteUnanswered(store));
+    else if (saved.due !== undefined) commitAtOnce({ store }, () => noteAccounted(store));
   }
 
   async #ask(pass: PullPass): Promise<ServiceAnswer> {
@@ -203,22 +203,22 @@ export class PullOrders implements Job {
   /** The note instead of a mark, for all GETs of the process: a poll writes only if a batch becomes due to confirm. */
   async #noteAsked(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    const noted = loadUnanswered(store);
-    const isLost = noted !== undefined && (noted.isLost || this.#mayBeLost);
+    const saved = loadUnanswered(store);
+    const isLost = saved !== undefined && (saved.isLost || this.#mayBeLost);
     this.#mayBeLost = true;
-    this.#isLossNoted = false;
-    const due = Math.max(loadNewestDue(store) ?? 0, noted?.due ?? 0);
-    if (noted !== undefined && noted.isLost === isLost && due === (noted.due ?? 0)) return;
-    const since = noted?.since ?? isoTime(clock.nowMs());
+    this.#isLossSaved = false;
+    const due = Math.max(loadNewestDue(store) ?? 0, saved?.due ?? 0);
+    if (saved !== undefined && saved.isLost === isLost && due === (saved.due ?? 0)) return;
+    const since = saved?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () =>
-      saveUnanswered(store, { ...noted, since, isLost, ...(due > 0 && { due }) }),
+      saveUnanswered(store, { ...saved, since, isLost, ...(due > 0 && { due }) }),
     );
   }
 
   /** The last GET's delivery is neither stored nor waiting to be stored. */
   async #noteLost(signal: AbortSignal): Promise<void> {
-    if (!this.#mayBeLost || this.#isLossNoted || this.#batches.waiting !== undefined) return;
-    this.#isLossNoted = true;
+    if (!this.#mayBeLost || this.#isLossSaved || this.#batches.waiting !== undefined) return;
+    this.#isLossSaved = true;
     await this.#confirms.noteLost(signal);
   }
 

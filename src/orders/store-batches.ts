@@ -261,7 +261,7 @@ export class StoreBatches {
     const { bytes, fingerprint } = read;
     const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
     const newest = newestInSlices(bytes, read.records, reading);
-    const { records, doubtful } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
+    const { records, ambiguous } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
     const known = this.#findKnown(read, origin);
     const isKnown = known !== undefined;
@@ -295,7 +295,7 @@ export class StoreBatches {
           saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
           if (read.matched.length > 0) markUnreadUntried(store);
           // The unknown outcome of a batch that was stored before was settled then.
-          const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : doubtful));
+          const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : ambiguous));
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
           const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
@@ -425,7 +425,7 @@ function hasNews({ state }: BatchRow, results: readonly IngestResult[]): boolean
 
 /** Whether the record itself was stored, or quarantined. What a part of a batch has its order read for may be the same at each hand-out. */
 function isKept(result: IngestResult): boolean {
-  return result !== "same" && result !== "owed";
+  return result !== "same" && result !== "queued";
 }
 
 function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {

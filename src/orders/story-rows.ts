@@ -8,8 +8,8 @@ import {
   erpQueue,
   orderEventRows,
   orders,
-  owedReads,
   quarantine,
+  queuedReads,
   statusRequests,
 } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -60,7 +60,7 @@ export function loadOrderStory(store: Store, orderId: string) {
     quarantined: select(store, quarantine, HELD, NAMES_ORDER)
       .all(orderId)
       .map((row) => ({ ...row, reason: store.messageOf(row.reason) })),
-    owedSince: findRow(store, owedReads, { orderId })?.since ?? null,
+    queuedSince: findRow(store, queuedReads, { orderId })?.since ?? null,
   };
 }
 

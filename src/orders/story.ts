@@ -45,9 +45,11 @@ export function tellOrder(story: OrderStory): StoryLine[] {
   const timed = lines
     .map((line, index) => ({ line, index }))
     .sort((a, b) => compareTimes(a.line.at, b.line.at) || a.index - b.index);
-  const owed: StoryLine[] =
-    story.owedSince === null ? [] : [{ at: null, what: "read owed", text: m.story.readOwed({ at: story.owedSince }) }];
-  return [...timed.map(({ line }) => line), ...owed, { at: null, what: "erp", text: erpText(story) }];
+  const queued: StoryLine[] =
+    story.queuedSince === null
+      ? []
+      : [{ at: null, what: "read owed", text: m.story.readQueued({ at: story.queuedSince }) }];
+  return [...timed.map(({ line }) => line), ...queued, { at: null, what: "erp", text: erpText(story) }];
 }
 
 /** `1001 (id): paid, 12.50 EUR, open, revision 3` */
@@ -106,7 +108,7 @@ function literalOf(bytes: Buffer, change: Span, key: string): string | undefined
 
 function confirmLine({ confirmedAt, receivedAt, state, lastError }: OrderStory["batches"][number]): StoryLine {
   if (confirmedAt !== null) return { at: confirmedAt, what: "confirmed", text: m.story.confirmed };
-  const text = state === "refused" ? m.story.confirmRefused : m.story.confirmOwed;
+  const text = state === "refused" ? m.story.confirmRefused : m.story.confirmDue;
   return { at: receivedAt, what: "confirmed", text: because(text, lastError) };
 }
 

@@ -7,7 +7,7 @@ import { loadMetaJson } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { columnList, deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
-import { orders, owedReads, watermarks } from "../database/schema.ts";
+import { orders, queuedReads, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
 /** Name of the watermark of `updates`. */
@@ -37,10 +37,10 @@ export function deleteWatermark(store: Store, stream: string): void {
 }
 
 const QUEUED = ["orderId", "serviceId", "source", "record", "recordHash", "contentHash", "attempts"] as const;
-export type QueuedRead = NamedRow<typeof owedReads, (typeof QUEUED)[number]>;
+export type QueuedRead = NamedRow<typeof queuedReads, (typeof QUEUED)[number]>;
 
 /** Queues a read for a newer record; it is due at once, unless the order itself has failed. */
-export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: string): void {
+export function queueRead(store: Store, queued: Omit<QueuedRead, "attempts">, at: string): void {
   store
     .prepare(
       `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since)
@@ -50,7 +50,7 @@ export function queueRead(store: Store, owed: Omit<QueuedRead, "attempts">, at: 
          due_at = CASE WHEN attempts > 0 THEN due_at END
        WHERE record_hash <> excluded.record_hash OR source <> excluded.source`,
     )
-    .run(owed.orderId, owed.serviceId, owed.source, owed.record, owed.recordHash, owed.contentHash, at);
+    .run(queued.orderId, queued.serviceId, queued.source, queued.record, queued.recordHash, queued.contentHash, at);
 }
 
 const NO_RECORD = Buffer.alloc(32);
@@ -104,7 +104,7 @@ const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT
 export function loadDueReads(store: Store, at: string, limit: number): QueuedRead[] {
   return store
     .prepare<QueuedRead>(
-      `SELECT ${columnList(owedReads, QUEUED)} FROM owed_reads WHERE ${IS_DUE}
+      `SELECT ${columnList(queuedReads, QUEUED)} FROM owed_reads WHERE ${IS_DUE}
        ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
     )
     .all({ at, limit });
@@ -114,10 +114,10 @@ export function countDueReads(store: Store, at: string): number {
   return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
-type QueuedSince = QueuedRead & Pick<typeof owedReads.$inferSelect, "since" | "dueAt">;
+type QueuedSince = QueuedRead & Pick<typeof queuedReads.$inferSelect, "since" | "dueAt">;
 
 export function loadQueuedRead(store: Store, orderId: string): QueuedSince | undefined {
-  return findRow(store, owedReads, { orderId });
+  return findRow(store, queuedReads, { orderId });
 }
 
 /** Whether a read of any of these orders is queued. */
@@ -130,7 +130,7 @@ export function loadAwaited(store: Store, ids: readonly string[]): boolean {
 
 /** Removes a read from the queue if the record that caused it is the same: a newer change in between stays queued. */
 export function deleteQueuedRead(store: Store, orderId: string, recordHash: Buffer): boolean {
-  return deleteRows(store, owedReads, { orderId, recordHash }) > 0;
+  return deleteRows(store, queuedReads, { orderId, recordHash }) > 0;
 }
 
 /** Postpones the read to `dueAt`, behind others. `attempts`: failures of the order itself. */
@@ -139,7 +139,7 @@ export function postponeRead(
   orderId: string,
   { error, ...wait }: { attempts: number; error: string; dueAt: string },
 ): void {
-  updateRows(store, owedReads, { orderId }, { ...wait, lastError: error });
+  updateRows(store, queuedReads, { orderId }, { ...wait, lastError: error });
 }
 
 /**

@@ -15,7 +15,7 @@ export interface NewestRecords {
    * Orders served more than once without a sign of which record is newest: the last one is stored, and the order is
    * read.
    */
-  doubtful: ReadonlySet<string>;
+  ambiguous: ReadonlySet<string>;
 }
 
 interface Reading {
@@ -45,10 +45,10 @@ export function* newestInSlices(
 ): Slices<NewestRecords> {
   const named = records.filter((record) => record.ok);
   const repeated = yield* repeatedOf(named);
-  if (repeated.size === 0 && named.length === records.length) return { records: named, doubtful: repeated };
+  if (repeated.size === 0 && named.length === records.length) return { records: named, ambiguous: repeated };
   const chosen = new Set<AnswerRecord>(named.filter(({ orderId }) => !repeated.has(orderId)));
   const unusable = new Set<AnswerRecord>(records.filter((record) => !record.ok));
-  const doubtful = new Set<string>();
+  const ambiguous = new Set<string>();
   const groups = Map.groupBy(
     named.filter(({ orderId }) => repeated.has(orderId)),
     (record) => record.orderId,
@@ -58,12 +58,12 @@ export function* newestInSlices(
       const choice = chooseNewest(bytes, versions, reading);
       if (choice.chosen !== undefined) chosen.add(choice.chosen);
       for (const record of choice.unusable) unusable.add(record);
-      if (choice.isDoubtful) doubtful.add(orderId);
+      if (choice.isAmbiguous) ambiguous.add(orderId);
     }
   }
   // Unusable ones come last, because storing a good record releases the held ones of its order.
   const picked = [chosen, unusable].flatMap((set) => records.filter((record) => set.has(record)));
-  return { records: picked, doubtful };
+  return { records: picked, ambiguous };
 }
 
 /** Ids that occur more than once; in nearly every answer none. */
@@ -94,9 +94,9 @@ function chooseNewest(
   bytes: Buffer,
   group: readonly Named[],
   reading: Reading,
-): { chosen: Named | undefined; unusable: Named[]; isDoubtful: boolean } {
+): { chosen: Named | undefined; unusable: Named[]; isAmbiguous: boolean } {
   const [only, ...others] = withoutRepeats(group);
-  if (others.length === 0) return { chosen: only, unusable: [], isDoubtful: false };
+  if (others.length === 0) return { chosen: only, unusable: [], isAmbiguous: false };
   const candidates = [only!, ...others].map((record) => candidateOf(bytes, record, reading));
   const usable = withoutOlder(candidates.filter(({ isUsable }) => isUsable));
   const chosen = usable.at(-1);
@@ -104,7 +104,7 @@ function chooseNewest(
     (candidate) =>
       !candidate.isUsable && (chosen === undefined || withoutOlder([chosen, candidate]).includes(candidate)),
   );
-  return { chosen: chosen?.record, unusable: unusable.map(({ record }) => record), isDoubtful: usable.length > 1 };
+  return { chosen: chosen?.record, unusable: unusable.map(({ record }) => record), isAmbiguous: usable.length > 1 };
 }
 
 function candidateOf(bytes: Buffer, record: Named, { mapping, timezone }: Reading): Candidate {

@@ -8,7 +8,7 @@ import { JsonSyntaxError, kindOf, membersOf, readScalar, textOf } from "../answe
 import { JsonDepthError } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { parseTimestamp, type Timestamp } from "../answers/timestamp.ts";
-import { doubtNs, unitNs } from "../answers/timestamp-form.ts";
+import { uncertaintyNs, unitNs } from "../answers/timestamp-form.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { contentDigest } from "./compare-snapshot.ts";
 import { type OrderField, type OrderMapping, readOrderValues } from "./order-mapping.ts";
@@ -75,7 +75,7 @@ function isApart(a: Timestamp, b: Timestamp): boolean {
   const [unit, other] = [unitNs(a.form), unitNs(b.form)];
   const cutNs = unit === other ? 0n : unit > other ? unit : other;
   const apartNs = a.instantNs > b.instantNs ? a.instantNs - b.instantNs : b.instantNs - a.instantNs;
-  return apartNs > cutNs + doubtNs(a.form, b.form);
+  return apartNs > cutNs + uncertaintyNs(a.form, b.form);
 }
 
 /** SKU and quantity of the lines, sorted. */

@@ -22,7 +22,7 @@ import type { AnswerForm } from "../service/known-forms.ts";
 import { sendStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { OrderReader } from "../updates/read-order.ts";
-import { classifyStatusFailure, compareStatus, isMadeAfter, isRefusalBelieved } from "./judge-status.ts";
+import { classifyStatusFailure, compareStatus, isMadeAfter, isRefusalProven } from "./judge-status.ts";
 import type { StatusPlan } from "./plan-status.ts";
 import { isStatusOfOrders, loadOrderMoves } from "./requested-order-rows.ts";
 import { type Sent, type SettleOptions, StatusResolver, type Step } from "./resolve-status.ts";
@@ -235,7 +235,7 @@ export class AnsweredStatus {
     const times = refusals.times + 1;
     const isUnconfirmed = isConfirmPending(store, sent.order);
     const isFinal =
-      !isNowhere && !isUnconfirmed && isRefusalBelieved({ times, acceptedSince: this.#accepted - refusals.accepted });
+      !isNowhere && !isUnconfirmed && isRefusalProven({ times, acceptedSince: this.#accepted - refusals.accepted });
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
     const reason = isWrongPath ? withWrongPath(failure.reason) : failure.reason;
 

@@ -42,7 +42,7 @@ export interface Refusals {
  * Whether a refusal is the service's word about this status and not its trouble: it says it again after it has accepted another
  * request in between. How long it says so proves nothing, because that is how long the trouble lasts.
  */
-export function isRefusalBelieved({ times, acceptedSince }: Refusals): boolean {
+export function isRefusalProven({ times, acceptedSince }: Refusals): boolean {
   if (times < 2) return false;
   return acceptedSince > 0;
 }

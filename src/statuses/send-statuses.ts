@@ -25,9 +25,9 @@ import type { Step } from "./resolve-status.ts";
 import type { StatusSettler } from "./settle-status.ts";
 import {
   forgetOldEchoes,
+  loadDueEchoes,
   loadNextRequests,
   loadOpenRequest,
-  loadOwedEchoes,
   markUnsettled,
   type StatusRequest,
   saveRequestError,
@@ -115,7 +115,7 @@ export class SendStatuses implements Job {
       readFailure: undefined,
     };
     await this.#settleAll(pass);
-    await this.#readBackOwed(pass);
+    await this.#readBackDue(pass);
     const { counts } = pass;
     const failure = pass.failure ?? (await this.#findReadFailure(pass));
     if (failure !== undefined && (pass.settled === 0 || isDefect(failure))) throw ofOneOrder(failure);
@@ -303,21 +303,21 @@ export class SendStatuses implements Job {
   /** Orders whose new status is due to be read back, oldest first. */
   #loadDueEchoes(): ReadableOrder[] {
     const { store, clock } = this.#context;
-    const owed = loadOwedEchoes(store, ECHOES_PER_PASS + this.#unread.size);
-    const ids = new Set(owed.map(({ orderId }) => orderId));
+    const due = loadDueEchoes(store, ECHOES_PER_PASS + this.#unread.size);
+    const ids = new Set(due.map(({ orderId }) => orderId));
     for (const orderId of this.#unread.keys()) if (!ids.has(orderId)) this.#unread.delete(orderId);
     const nowMs = clock.monotonicMs();
-    return owed
+    return due
       .filter(({ orderId }) => (this.#unread.get(orderId)?.untilMs ?? nowMs) <= nowMs)
       .slice(0, ECHOES_PER_PASS);
   }
 
-  async #readBackOwed(pass: Pass): Promise<void> {
+  async #readBackDue(pass: Pass): Promise<void> {
     const { store, clock, isStopping } = this.#context;
-    const owed = this.#loadDueEchoes();
-    if (owed.length === 0) return;
+    const due = this.#loadDueEchoes();
+    if (due.length === 0) return;
     await commit(this.#context, pass.signal, () => forgetOldEchoes(store, isoTime(clock.nowMs())));
-    for (const order of owed) {
+    for (const order of due) {
       if (isStopping() || pass.echoBreaker.isOpen) return;
       await this.#readBack(order, pass);
     }

@@ -291,7 +291,7 @@ export function saveUnshownSince(store: Store, id: bigint, since: string): void 
 }
 
 /** Orders whose new status must be read back, oldest first. */
-export function loadOwedEchoes(store: Store, limit: number): { orderId: string; serviceId: string }[] {
+export function loadDueEchoes(store: Store, limit: number): { orderId: string; serviceId: string }[] {
   return store
     .prepare<{ orderId: string; serviceId: string }>(
       `SELECT o.order_id AS orderId, coalesce(o.service_id, o.order_id) AS serviceId

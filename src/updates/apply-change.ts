@@ -39,7 +39,7 @@ export function applyChange(
   const { store, rules, at, askedAt } = options;
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
-  const isTakenWhole = rules.carry === "whole" && !news.isDoubtful;
+  const isTakenWhole = rules.carry === "whole" && !news.isAmbiguous;
   if (isUnnamed(record)) return applyUnnamed(options, { record, bytes });
   if (!record.ok || isTakenWhole)
     return ingestRecord({ store, rules, mapping: rules.update, bytes, at, askedAt }, record);
@@ -48,7 +48,7 @@ export function applyChange(
   if (news.isKnown && isOlderThanStored(options, news, orderId)) {
     // The change was known when the newer version was stored, so it is no reason to fence the read.
     requestRead(store, { orderId, serviceId }, at);
-    return "owed";
+    return "queued";
   }
   // The content hash, so that a change of an unknown order is quarantined once whatever its order of keys.
   const owed = {
@@ -60,7 +60,7 @@ export function applyChange(
     contentHash,
   };
   queueOrderRead({ store, rules }, owed, at);
-  return "owed";
+  return "queued";
 }
 
 /**
@@ -71,9 +71,9 @@ function applyUnnamed(
   { store, rules, at, from }: Parameters<typeof applyChange>[0],
   { record, bytes }: { record: AnswerRecord & { ok: false }; bytes: Buffer },
 ): IngestResult {
-  const taken = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
-  if (taken !== "quarantined") return taken;
+  const ingested = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
+  if (ingested !== "quarantined") return ingested;
   const text = record.isLarge ? "" : textOf(bytes, record.span);
   if (findStoredOrders(store, { text, mapping: rules.update }).length === 0) noteUnnamed(store, { from, at });
-  return taken;
+  return ingested;
 }

@@ -43,9 +43,9 @@ export class AskingRecord {
    * Whether the change has no later timestamp than the answer, to the end of its unit: then the service has set the
    * order back. False for an unreadable timestamp, and for batches, which may hold old versions.
    */
-  isSaidTwice(owed: QueuedRead, answer: OrderAnswer): boolean {
-    if (owed.source !== "update") return false;
-    const announced = readTimestamp(this.timestampOf(owed), this.#timezone);
+  isSaidTwice(queued: QueuedRead, answer: OrderAnswer): boolean {
+    if (queued.source !== "update") return false;
+    const announced = readTimestamp(this.timestampOf(queued), this.#timezone);
     const own = readTimestamp(this.#reader.timestampOf(answer), this.#timezone);
     if (announced === undefined || own === undefined) return false;
     return announced.latestNs + unitNs(announced.form) <= own.latestNs + unitNs(own.form);
@@ -55,13 +55,13 @@ export class AskingRecord {
    * The timestamp of the record that announced the read, where the answer does not include it, as from a replica that
    * lags.
    */
-  newerAnnounced(owed: QueuedRead, answer: OrderAnswer, current: string | null): string | undefined {
-    if (owed.record === "" || this.#vain >= VAIN_MAX) return undefined;
-    const announced = this.timestampOf(owed);
+  newerAnnounced(queued: QueuedRead, answer: OrderAnswer, current: string | null): string | undefined {
+    if (queued.record === "" || this.#vain >= VAIN_MAX) return undefined;
+    const announced = this.timestampOf(queued);
     const own = this.#reader.timestampOf(answer);
     const isBehind = this.#reader.isBehind({ announced, own });
-    if (isBehind && current === null && owed.attempts + 1 === TRIES_MAX) this.#vain += 1;
-    if (!isBehind && owed.attempts > 0) this.#vain = 0;
+    if (isBehind && current === null && queued.attempts + 1 === TRIES_MAX) this.#vain += 1;
+    if (!isBehind && queued.attempts > 0) this.#vain = 0;
     const isCurrent = current !== null && !this.#reader.isLater(announced, current);
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
   }
@@ -70,26 +70,26 @@ export class AskingRecord {
    * The change calls the order cancelled, but the answer for the same version does not: this is reported, because a
    * person must decide.
    */
-  noteCalled(owed: QueuedRead, answer: OrderAnswer, at: string): void {
+  noteCalled(queued: QueuedRead, answer: OrderAnswer, at: string): void {
     const { store, log } = this.#context;
     const { plan } = this.#rules;
-    if (owed.source !== "update" || answer.isCached) return;
-    const told = this.#reader.askedBy(owed, "status");
+    if (queued.source !== "update" || answer.isCached) return;
+    const told = this.#reader.askedBy(queued, "status");
     if (told === null || !stateOfStatus(told, plan).isCancelled) return;
     const status = this.#reader.valuesOf(answer)?.status ?? null;
     if (status === null || stateOfStatus(status, plan).isCancelled) return;
-    if (isStrictlyNewer(this.#reader.timestampOf(answer), this.timestampOf(owed), this.#timezone)) return;
-    const { orderId } = owed;
+    if (isStrictlyNewer(this.#reader.timestampOf(answer), this.timestampOf(queued), this.#timezone)) return;
+    const { orderId } = queued;
     log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, told }));
     saveCalledCancelled(store, { status, orderId, at });
   }
 
-  learnLag(owed: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
+  learnLag(queued: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
     const { store } = this.#context;
-    if (owed.source !== "update" || answer.isCached) return;
+    if (queued.source !== "update" || answer.isCached) return;
     const isNews = stored === "created" || stored === "changed" || stored === "refreshed";
-    const isAlike = !isNews && owed.attempts === 0 && this.#saysTheSame(owed, answer);
-    const read = { announced: this.timestampOf(owed), own: this.#reader.timestampOf(answer), isNews, isAlike };
+    const isAlike = !isNews && queued.attempts === 0 && this.#saysTheSame(queued, answer);
+    const read = { announced: this.timestampOf(queued), own: this.#reader.timestampOf(answer), isNews, isAlike };
     saveLag(store, learnLag(loadLag(store), read, this.#timezone));
   }
 
@@ -108,14 +108,14 @@ export class AskingRecord {
   }
 
   /** The timestamp of the record that announced the read. */
-  timestampOf(owed: QueuedRead): string | null {
-    return this.#reader.askedBy(owed, "updated_at");
+  timestampOf(queued: QueuedRead): string | null {
+    return this.#reader.askedBy(queued, "updated_at");
   }
 
   /** Status and timestamp of the record that announced the read; undefined without a timestamp. */
-  changeOf(owed: QueuedRead): ListedChange | undefined {
-    const timestamp = this.timestampOf(owed);
-    return timestamp === null ? undefined : { timestamp, status: this.#reader.askedBy(owed, "status") };
+  changeOf(queued: QueuedRead): ListedChange | undefined {
+    const timestamp = this.timestampOf(queued);
+    return timestamp === null ? undefined : { timestamp, status: this.#reader.askedBy(queued, "status") };
   }
 
   get #timezone(): string {

@@ -36,7 +36,7 @@ export interface ChangeNews {
   /** Hash of the content, without key order and white space. */
   contentHash: Buffer;
   /** The records of this order do not show which of them is newest. */
-  isDoubtful: boolean;
+  isAmbiguous: boolean;
   /**
    * A known record came again and the last one did not: the order was set back, or a replica that lags has answered.
    */
@@ -77,7 +77,11 @@ interface OrderChanges {
   former?: Waiting | undefined;
   /** The last change that another one overtook, where one of the two is a cancellation. */
   overtaken?:
-    | (Pick<Waiting, "timestampNs" | "isKnown"> & { isTied: boolean; isCancelled: boolean; unstored: UnstoredAnswer })
+    | (Pick<Waiting, "timestampNs" | "isKnown"> & {
+        isSameTime: boolean;
+        isCancelled: boolean;
+        unstored: UnstoredAnswer;
+      })
     | undefined;
 }
 
@@ -96,7 +100,7 @@ interface ServedPage {
   isCancelled: IsCancelled;
 }
 
-const UNUSABLE = { isDoubtful: false, isKnown: false, seen: undefined };
+const UNUSABLE = { isAmbiguous: false, isKnown: false, seen: undefined };
 
 export class ChangeCollector {
   readonly #store: Store;
@@ -222,9 +226,9 @@ export class ChangeCollector {
       order.seen = rememberChanges(order.seen, servedOf(order), isWhole);
       const seen = writeSeen(order.seen);
       const overtaken = order.overtaken?.unstored;
-      news.push({ record, bytes, contentHash, isDoubtful: isDoubtful(order), isKnown, seen, unstored, overtaken });
+      news.push({ record, bytes, contentHash, isAmbiguous: isAmbiguous(order), isKnown, seen, unstored, overtaken });
       const former = this.#setBackTo(order);
-      if (former !== undefined) news.push({ ...former, isDoubtful: true, seen });
+      if (former !== undefined) news.push({ ...former, isAmbiguous: true, seen });
       order.overtaken = undefined;
       order.hasLast = true;
       for (const ns of order.unseenTimestamps ?? [])
@@ -290,9 +294,9 @@ export class ChangeCollector {
     if (!isKnown && order.newest?.isKnown === false) {
       const waiting = { ...change, isKnown, record, bytes: body };
       const [former, later] = isOvertaken ? [waiting, order.newest] : [order.newest, waiting];
-      const isTied = former.timestampNs === later.timestampNs;
+      const isSameTime = former.timestampNs === later.timestampNs;
       const [was, is] = [former, later].map((each) => isCancelled(each.bytes, each.record));
-      if (was !== is) this.#noteOvertaken(order, { ...former, isTied, isCancelled: was === true });
+      if (was !== is) this.#noteOvertaken(order, { ...former, isSameTime, isCancelled: was === true });
     }
     if (isOvertaken) {
       if (!isKnown && order.newest?.page !== this.#reach.length) this.#keepFormer(order, { body, record, change });
@@ -336,16 +340,22 @@ export class ChangeCollector {
    * Keeps the last overtaken change. One with an equal timestamp is kept only if there is none yet, or if it cancels
    * and the kept one does not, because a third change may overtake it.
    */
-  #noteOvertaken(order: OrderChanges, overtaken: Waiting & { isTied: boolean; isCancelled: boolean }): void {
-    const { bytes, record, timestampNs, isKnown, isTied, isCancelled } = overtaken;
+  #noteOvertaken(order: OrderChanges, overtaken: Waiting & { isSameTime: boolean; isCancelled: boolean }): void {
+    const { bytes, record, timestampNs, isKnown, isSameTime, isCancelled } = overtaken;
     const before = order.overtaken;
-    const isFirst = before === undefined || (isTied && isCancelled && !before.isCancelled);
-    if (!isFirst && (isTied || (!before.isTied && !replaces(overtaken, before)))) return;
+    const isFirst = before === undefined || (isSameTime && isCancelled && !before.isCancelled);
+    if (!isFirst && (isSameTime || (!before.isSameTime && !replaces(overtaken, before)))) return;
     forgetUnstored(this.#store, order.overtaken?.unstored);
     const { start, end } = record.span;
     const copy = Buffer.from(bytes.subarray(start, end));
     const own = { ...record, span: { start: 0, end: end - start } };
-    order.overtaken = { timestampNs, isKnown, isTied, isCancelled, unstored: this.#note({ bytes: copy, record: own }) };
+    order.overtaken = {
+      timestampNs,
+      isKnown,
+      isSameTime,
+      isCancelled,
+      unstored: this.#note({ bytes: copy, record: own }),
+    };
   }
 
   #note({ bytes, record }: Pick<Waiting, "bytes" | "record">): UnstoredAnswer {
@@ -394,8 +404,8 @@ function replaces(
   return next.timestampNs === undefined || newest.timestampNs === undefined || next.timestampNs >= newest.timestampNs;
 }
 
-/** Not doubtful: a single new record, or several of which one is newer than all others. */
-function isDoubtful({ unseenTimestamps, newest }: OrderChanges): boolean {
+/** Not ambiguous: a single new record, or several of which one is newer than all others. */
+function isAmbiguous({ unseenTimestamps, newest }: OrderChanges): boolean {
   if (newest === undefined || unseenTimestamps === undefined) return true;
   const others = unseenTimestamps.filter(
     (timestampNs) => timestampNs === undefined || newest.timestampNs === undefined || timestampNs >= newest.timestampNs,

@@ -42,7 +42,7 @@ export interface Cut {
   /** The largest timestamp served: the watermark once the search is over. `text` is empty where none was served. */
   high: { text: string; ns: bigint };
   /**
-   * The search includes everything up to this instant that pages of one timestamp may have left out (`tie-rows.ts`).
+   * The search includes everything up to this instant that pages of one timestamp may have left out (`equal-timestamps-rows.ts`).
    */
   tieNs?: bigint | undefined;
   /** Changes between these times could not be requested. */

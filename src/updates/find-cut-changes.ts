@@ -24,11 +24,11 @@ import {
   loadCut,
   saveCut,
 } from "./cut-rows.ts";
+import { deleteEqualTimestamps, loadEqualTimestamps } from "./equal-timestamps-rows.ts";
 import { type FollowRules, instantOf, mayMove } from "./follow.ts";
 import { loadLearned, saveLearned } from "./learned-rows.ts";
 import { endLookBack } from "./look-back.ts";
 import { noteFewWhole } from "./page-cover.ts";
-import { deleteTie, loadTie } from "./tie-rows.ts";
 
 /** Limit of its queued reads, so that those of new changes are not delayed. */
 const READS_AHEAD = 100;
@@ -94,7 +94,7 @@ export class FindCutChanges {
   async show(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const cut = loadCut(store);
-    // Pages of one timestamp have a hold of their own (`tie-rows.ts`).
+    // Pages of one timestamp have a hold of their own (`equal-timestamps-rows.ts`).
     if (cut === undefined || cut.size === 0 || (cut.isShown && cut.isFound)) return;
     await commit(this.#context, signal, () =>
       this.save({ ...cut, isShown: true, isFound: true }, isoTime(clock.nowMs())),
@@ -137,7 +137,7 @@ export class FindCutChanges {
       saveCut(store, { ...cut, stage: "open", after: 0, again: false, ...(cut.isOther && { since: at }) });
     if (hasClosed || again) return;
     deleteCut(store);
-    if (tieNs !== undefined && (loadTie(store)?.toNs ?? tieNs) <= tieNs) deleteTie(store);
+    if (tieNs !== undefined && (loadEqualTimestamps(store)?.toNs ?? tieNs) <= tieNs) deleteEqualTimestamps(store);
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
     if (!isFew && !cut.isOther) saveMeta(store, "orders_read", since);
     if (isFew) {

@@ -157,9 +157,9 @@ export class FindUnnamed {
       const answered = { text: textOf(answer.body, answer.record.span), mapping: this.#rules.snapshot };
       if (kind === "change") return this.#keepChanged({ id, held, firstSeenAt }, answer, at);
       if (!isSameOrder(held, answered, orderId, this.#rules.plan.timezone)) return "other";
-      const taken = this.#reader.store(answer, at);
+      const ingested = this.#reader.store(answer, at);
       if (loadOrderMark(store, orderId) !== undefined) releaseStored(store, id, orderId);
-      return taken;
+      return ingested;
     };
     try {
       const act = { store: keep, settle: (refreshed: Refreshed<IngestResult | "other">) => refreshed };
@@ -185,14 +185,14 @@ export class FindUnnamed {
     answer: OrderAnswer,
     at: string,
   ): IngestResult | "other" {
-    const taken = this.#reader.store(answer, at);
+    const ingested = this.#reader.store(answer, at);
     const announced = fieldOf(held, "updated_at") ?? null;
     const isBehind =
       this.#reader.isBehind({ announced, own: this.#reader.timestampOf(answer) }) &&
       Date.parse(at) - Date.parse(firstSeenAt) < BEHIND_FOR_MS;
-    if (taken === "owed" || taken === "quarantined" || isBehind || !answer.record.ok) return "other";
+    if (ingested === "queued" || ingested === "quarantined" || isBehind || !answer.record.ok) return "other";
     releaseStored(this.#context.store, id, answer.record.orderId);
-    return taken;
+    return ingested;
   }
 }
 

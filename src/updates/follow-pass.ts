@@ -95,7 +95,7 @@ export interface Pass {
   /** The newest changes of the pass. */
   anchors: readonly Anchor[];
   /** A page has shown completely what an earlier one may have left out. */
-  isTieOver: boolean;
+  isEqualServed: boolean;
   changes: ChangeCollector;
   matched: Set<OrderField>;
   /** Metadata of the last page. */
@@ -163,7 +163,7 @@ export function beginPass(
     anchors: [],
     pageMax: 0,
     future: 0,
-    isTieOver: false,
+    isEqualServed: false,
     changes: new ChangeCollector(store, clock),
     matched: new Set(),
     metadata: NO_METADATA,

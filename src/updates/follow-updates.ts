@@ -29,7 +29,7 @@ import type { ReadOrders } from "./read-orders.ts";
 import { ReadPages } from "./read-pages.ts";
 import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
 import { isPositionRefused } from "./since-limits.ts";
-import { endTie, findTieOver } from "./step-over.ts";
+import { endEqualTimestamps, findEqualServed } from "./step-over.ts";
 import { StorePass } from "./store-pass.ts";
 
 interface Followed {
@@ -111,13 +111,13 @@ export class FollowUpdates implements Job {
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
     // Before a wide read, and also after a failure of the change list: reads of orders use another path.
-    let left = await this.#readOwed(trouble, { counts, signal });
+    let left = await this.#readQueued(trouble, { counts, signal });
     let isWideComplete = true;
     if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
       this.#isWideNext = true;
       isWideComplete = (await this.#try(trouble, wide)) ?? true;
       this.#isWideNext = false;
-      if (trouble.ofOrders === undefined) left = await this.#readOwed(trouble, { counts, signal });
+      if (trouble.ofOrders === undefined) left = await this.#readQueued(trouble, { counts, signal });
     }
     const { ofChanges, ofOrders } = trouble;
     if (ofOrders === undefined && isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
@@ -141,14 +141,14 @@ export class FollowUpdates implements Job {
     this.#isReadNext = false;
     if (isReadNext) {
       await this.#cuts.requestReads(signal);
-      await this.#readOwed(trouble, { counts, signal });
+      await this.#readQueued(trouble, { counts, signal });
     }
     if (stopsAll(trouble.ofOrders)) throw trouble.ofOrders;
     const rest = this.#isWideNext ? loadRest(this.#context.store, "sweep_rest", this.#signature) : undefined;
     this.#isWideNext = false;
     if (rest === undefined) return;
     await this.#try(trouble, async () => await this.#readWide(rest, { counts, signal }));
-    await this.#readOwed(trouble, { counts, signal });
+    await this.#readQueued(trouble, { counts, signal });
   }
 
   /** @throws what ends the pass */
@@ -163,9 +163,9 @@ export class FollowUpdates implements Job {
     }
   }
 
-  async #readOwed(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<number> {
+  async #readQueued(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<number> {
     try {
-      return await this.#readOrders.readOwed(counts, signal);
+      return await this.#readOrders.readQueued(counts, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       trouble.ofOrders = error;
@@ -304,7 +304,7 @@ export class FollowUpdates implements Job {
     const { form } = pass.learned;
     // The service's own positions continue after any timestamp.
     const isByToken = token !== undefined || (watermark !== undefined && isToken(watermark, form, timezone));
-    const tieNs = isByToken || pass.isTieOver ? undefined : findTieOver(this.#context, pass);
+    const tieNs = isByToken || pass.isEqualServed ? undefined : findEqualServed(this.#context, pass);
     const cut = planCut({
       standing: loadCut(store),
       isSweep,
@@ -341,7 +341,7 @@ export class FollowUpdates implements Job {
       isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     });
     this.#pages.first.noteCovered(covered);
-    if (pass.isTieOver) await endTie(this.#context, pass.signal);
+    if (pass.isEqualServed) await endEqualTimestamps(this.#context, pass.signal);
     if (wait !== undefined) throw wait;
     if (!isComplete) this.#logBound(pass);
     return isComplete;

@@ -11,12 +11,12 @@ import {
   type ServedTimestamp,
 } from "../answers/timestamp.ts";
 import {
-  doubtNs,
   ISO_FORM,
   isZoneUnclear,
   namesZone,
   OFFSET_MAX_NS,
   type TimestampForm,
+  uncertaintyNs,
   unitNs,
 } from "../answers/timestamp-form.ts";
 import { type Learned, learnPageForm } from "./learn-form.ts";
@@ -74,7 +74,7 @@ export function planFirstAsk(
   const own = ownForm(from.watermark, rules.timezone);
   const form = from.form ?? own;
   // A position in another form cannot be compared exactly: the two may differ by their zones.
-  ns -= BigInt(rules.overlapMs) * MS_NS + doubtNs(own, form);
+  ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);
   // Changes within the overlap may have the timestamp of the beginning of their minute.
   if (position !== undefined) ns = beforeUnit(ns, position);
   // Later changes in the position's own unit have its timestamp, and the service may exclude the boundary.

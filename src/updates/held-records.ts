@@ -113,8 +113,8 @@ export class HeldRecords {
       return refreshed;
     };
     try {
-      const readOnce = (believed?: LostPart) => {
-        const take = (answer: OrderAnswer, at: string) => this.#reader.store(answer, at, believed);
+      const readOnce = (acceptedLoss?: LostPart) => {
+        const take = (answer: OrderAnswer, at: string) => this.#reader.store(answer, at, acceptedLoss);
         return this.#reader.refresh(order, { store: take, settle }, signal);
       };
       const read = await this.#looks.read(order.orderId, readOnce, { reads: pass, signal });

@@ -59,7 +59,7 @@ export class JudgePages {
    */
   endAtWait(pass: Pass, error: unknown): { found?: Found } | undefined {
     if (!asksAllToWait(error) || pass.asked === undefined) return undefined;
-    if (!isDoubtful(pass)) return {};
+    if (!isUnclear(pass)) return {};
     const unjudged = ++this.#unjudged[pass.isSweep ? "sweep" : "news"];
     if (pass.high === undefined || unjudged < UNJUDGED_MAX) return undefined;
     return { found: { verdict: "unsure", size: pass.pageMax, isMixed: pass.mixed !== undefined } };
@@ -148,7 +148,7 @@ function judgeOther({ otherQuestion }: Pass): Found | undefined {
  * Whether a page may have been cut, which is known only after the last one. Pages by the service's own positions count
  * as whole.
  */
-function isDoubtful({ gap, mixed, lacks, changes, high, token }: Pass): boolean {
+function isUnclear({ gap, mixed, lacks, changes, high, token }: Pass): boolean {
   if (token !== undefined) return false;
   return (
     lacks.some(({ atLeast }) => atLeast > changes.records) ||

@@ -124,15 +124,15 @@ function loadWords({ store }: Context, rules: OrderRules, orderId: string, at: s
 
 function loadKept(store: Store, rules: OrderRules, { orderId, at }: { orderId: string; at: string }): Kept[] {
   const order = { orderId, number: loadOrderNumber(store, orderId) };
-  const owed = loadQueuedRead(store, orderId);
-  const isTried = (owed?.dueAt ?? "") > isoTime(Date.parse(at) - HOUR_MS);
+  const queued = loadQueuedRead(store, orderId);
+  const isTried = (queued?.dueAt ?? "") > isoTime(Date.parse(at) - HOUR_MS);
   const waiting =
-    owed === undefined || owed.record === "" ? [] : [{ ...owed, text: owed.record, isNamed: true, isTried }];
+    queued === undefined || queued.record === "" ? [] : [{ ...queued, text: queued.record, isNamed: true, isTried }];
   const held = (["batch", "update", "snapshot"] as const).flatMap((source) =>
     loadHeldOf(store, BAD_KIND[source], orderId).map((each) => ({ ...each, source, isNamed: true, isTried: true })),
   );
-  const unnamed = owed === undefined ? [] : loadUnnamed(store, rules, order).map((each) => ({ ...each, isTried }));
-  for (const each of unnamed) if (owed !== undefined && owed.since > each.since) each.since = owed.since;
+  const unnamed = queued === undefined ? [] : loadUnnamed(store, rules, order).map((each) => ({ ...each, isTried }));
+  for (const each of unnamed) if (queued !== undefined && queued.since > each.since) each.since = queued.since;
   const unstored = findUnstored(store, (record, answer) => ofOrder(store, rules, { record, answer, order })).map(
     ({ of, ...each }) => ({ ...each, isNamed: of === "named", since: each.at, attempts: 0, isTried: false }),
   );

@@ -26,7 +26,7 @@ export class LostLooks {
    */
   async read<T extends { kind: "unknown" } | (Refreshed<unknown> & { kind: "order" })>(
     orderId: string,
-    read: (believed?: LostPart) => Promise<{ value: T } | undefined>,
+    read: (acceptedLoss?: LostPart) => Promise<{ value: T } | undefined>,
     { reads, isLast = false, signal }: { reads: ReadPass; isLast?: boolean; signal: AbortSignal },
   ): Promise<{ value: T } | undefined> {
     const { store, client } = this.#context;

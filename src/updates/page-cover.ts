@@ -4,7 +4,7 @@
  * would lose them. Pure; `judge-pages.ts` sends requests, `plan-position.ts` decides.
  */
 import type { ServedTimestamp } from "../answers/timestamp.ts";
-import { doubtNs, type TimestampForm, unitNs } from "../answers/timestamp-form.ts";
+import { type TimestampForm, uncertaintyNs, unitNs } from "../answers/timestamp-form.ts";
 
 /** A known change: every complete answer from before it has its order, with this timestamp or a later one. */
 export interface Anchor {
@@ -83,7 +83,8 @@ export function liesBefore(
   timestamps: readonly (ServedTimestamp | undefined)[],
   asked: { ns: bigint; form: TimestampForm | undefined },
 ): boolean {
-  const reachesNs = ({ instantNs, form }: ServedTimestamp) => instantNs + unitNs(form) + doubtNs(form, asked.form);
+  const reachesNs = ({ instantNs, form }: ServedTimestamp) =>
+    instantNs + unitNs(form) + uncertaintyNs(form, asked.form);
   return (
     timestamps.some((timestamp) => timestamp !== undefined) &&
     timestamps.every((timestamp) => timestamp === undefined || reachesNs(timestamp) <= asked.ns)

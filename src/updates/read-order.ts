@@ -144,10 +144,10 @@ export class OrderReader {
   /**
    * Stores an answer, or queues another read if it is older than what is stored. To be called inside the transaction.
    */
-  readonly store = (answer: OrderAnswer, at: string, believed?: LostPart): IngestResult => {
-    if (!this.isStale(answer)) return this.storeAnyway(answer, at, believed);
+  readonly store = (answer: OrderAnswer, at: string, acceptedLoss?: LostPart): IngestResult => {
+    if (!this.isStale(answer)) return this.storeAnyway(answer, at, acceptedLoss);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
-    return "owed";
+    return "queued";
   };
 
   /**
@@ -196,9 +196,9 @@ export class OrderReader {
    */
   #isOvertaken(answer: OrderAnswer, sent: string): boolean {
     if (!answer.record.ok || this.#textAt(answer, "status") === sent) return false;
-    const owed = loadQueuedRead(this.#context.store, answer.record.orderId);
-    if (owed?.source !== "update" || this.askedBy(owed, "status") !== sent) return false;
-    const announced = this.askedBy(owed, "updated_at");
+    const queued = loadQueuedRead(this.#context.store, answer.record.orderId);
+    if (queued?.source !== "update" || this.askedBy(queued, "status") !== sent) return false;
+    const announced = this.askedBy(queued, "updated_at");
     return this.isLater(announced, null) && this.isBehind({ announced, own: this.timestampOf(answer) });
   }
 
@@ -282,10 +282,10 @@ export class OrderReader {
 
   /**
    * Stores an answer whatever its timestamp. To be called inside the transaction.
-   * @param believed a part that the order may lack
+   * @param acceptedLoss a part that the order may lack
    */
-  storeAnyway(answer: OrderAnswer, at: string, believed?: LostPart): IngestResult {
-    return this.#ingest(answer, { at, believed });
+  storeAnyway(answer: OrderAnswer, at: string, acceptedLoss?: LostPart): IngestResult {
+    return this.#ingest(answer, { at, acceptedLoss });
   }
 
   /** The same where the stored payload is damaged. */
@@ -295,37 +295,41 @@ export class OrderReader {
 
   #ingest(
     { body, record, askedAt }: OrderAnswer,
-    how: Pick<IngestOptions, "at" | "believed" | "isDamaged">,
+    how: Pick<IngestOptions, "at" | "acceptedLoss" | "isDamaged">,
   ): IngestResult {
     const { store } = this.#context;
     const { snapshot: mapping } = this.#rules;
-    const taken = ingestRecord({ store, rules: this.#rules, mapping, bytes: body, askedAt, ...how }, record);
-    if (taken !== "quarantined" && record.ok && !this.isHeld({ record })) {
+    const ingested = ingestRecord({ store, rules: this.#rules, mapping, bytes: body, askedAt, ...how }, record);
+    if (ingested !== "quarantined" && record.ok && !this.isHeld({ record })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }
-    return taken;
+    return ingested;
   }
 
   /**
    * Replaces the stored version by an older one: the only place where an order goes back. Unless a new change announced
    * it, the order is read again later, in case a replica was behind after all. To be called inside the transaction.
    * @param how.isProven the change list agrees; without it, a day of the order's own answers reopens no status
-   * @param how.believed a part that the order may lack
+   * @param how.acceptedLoss a part that the order may lack
    */
   takeBack(
     answer: OrderAnswer,
-    { isAnnounced, isProven, believed }: { isAnnounced: boolean; isProven: boolean; believed: LostPart | undefined },
+    {
+      isAnnounced,
+      isProven,
+      acceptedLoss,
+    }: { isAnnounced: boolean; isProven: boolean; acceptedLoss: LostPart | undefined },
     at: string,
   ): IngestResult {
     const lost = this.#standOf(answer);
-    const taken = this.storeAnyway(answer, at, believed);
+    const ingested = this.storeAnyway(answer, at, acceptedLoss);
     // A timestamp that goes back alone also shows that the service lost something.
-    const kept = taken === "changed" || taken === "refreshed" ? this.#standOf(answer) : undefined;
-    if (kept === undefined) return taken;
-    if (!isAnnounced && taken === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
+    const kept = ingested === "changed" || ingested === "refreshed" ? this.#standOf(answer) : undefined;
+    if (kept === undefined) return ingested;
+    if (!isAnnounced && ingested === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
     if (lost !== undefined && !this.isOfBeforeItself(answer, lost.timestamp))
       noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept, isProven }, this.#rules.plan.timezone);
-    return taken;
+    return ingested;
   }
 
   /** The stored status and timestamp. */

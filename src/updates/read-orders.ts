@@ -44,7 +44,7 @@ const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
 
 /** A read without a result. Whether it counts is decided once it is known whether the service was well. */
 interface Aside {
-  owed: QueuedRead;
+  queued: QueuedRead;
   error: unknown;
   /** Set where the service has no such order: the stored order at that time. */
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
@@ -57,7 +57,7 @@ interface Shown {
   /** The change list decides nothing, and the order was answered so for a day. */
   isLast?: boolean;
   /** The part that this order by itself lacks. */
-  believed?: LostPart | undefined;
+  acceptedLoss?: LostPart | undefined;
 }
 
 interface Pass {
@@ -94,7 +94,7 @@ export class ReadOrders {
   }
 
   /** Reads due orders, a limited number. Returns how many are left for the next pass to begin with immediately. */
-  async readOwed(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
+  async readQueued(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
     const { store } = this.#context;
     await this.#held.look(signal);
     await this.#requestLater(signal);
@@ -105,9 +105,9 @@ export class ReadOrders {
       counts,
       signal,
     };
-    for (const owed of loadDueReads(store, this.#now(), READS_PER_PASS)) {
+    for (const queued of loadDueReads(store, this.#now(), READS_PER_PASS)) {
       if (this.#context.isStopping()) return 0;
-      if (await this.#readOne(owed, pass)) continue;
+      if (await this.#readOne(queued, pass)) continue;
       await this.#putAside(pass, "ill");
       throw asFailure(pass.reads.trouble);
     }
@@ -134,28 +134,28 @@ export class ReadOrders {
   }
 
   /** Returns false where the service fails, not this order, and the pass must end. */
-  async #readOne(owed: QueuedRead, pass: Pass): Promise<boolean> {
+  async #readOne(queued: QueuedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
-      const readOnce = (believed?: LostPart) => this.#readUntilCurrent(owed, pass, believed);
-      const read = await this.#looks.read(owed.orderId, readOnce, { ...pass, isLast: isLastTry(owed) });
+      const readOnce = (acceptedLoss?: LostPart) => this.#readUntilCurrent(queued, pass, acceptedLoss);
+      const read = await this.#looks.read(queued.orderId, readOnce, { ...pass, isLast: isLastTry(queued) });
       if (read?.value.kind === "unknown") {
         const { error, fence } = read.value;
-        const orderKey = loadOrderMark(store, owed.orderId)?.orderKey;
-        pass.aside.push({ owed, error, missing: { status: error.status, fence, orderKey } });
-        return await pass.reads.failed(owed.orderId, error);
+        const orderKey = loadOrderMark(store, queued.orderId)?.orderKey;
+        pass.aside.push({ queued, error, missing: { status: error.status, fence, orderKey } });
+        return await pass.reads.failed(queued.orderId, error);
       }
-      pass.reads.answered(loadOrderMark(store, owed.orderId)?.orderKey);
+      pass.reads.answered(loadOrderMark(store, queued.orderId)?.orderKey);
       if (read !== undefined) count(pass.counts, read.value.stored);
-      if (owed.record === "" && read?.value.stored === "changed") this.unannounced += 1;
+      if (queued.record === "" && read?.value.stored === "changed") this.unannounced += 1;
     } catch (error) {
-      if (reachOf(error, owed.attempts) !== "record") {
-        if (isAnswered(error)) await this.#queue.postpone(owed, error, pass.signal);
+      if (reachOf(error, queued.attempts) !== "record") {
+        if (isAnswered(error)) await this.#queue.postpone(queued, error, pass.signal);
         throw error;
       }
-      this.#context.log.debug({ orderId: owed.orderId }, client.hideSecrets(asError(error).message));
-      pass.aside.push({ owed, error, missing: undefined });
-      return await pass.reads.failed(owed.orderId, error);
+      this.#context.log.debug({ orderId: queued.orderId }, client.hideSecrets(asError(error).message));
+      pass.aside.push({ queued, error, missing: undefined });
+      return await pass.reads.failed(queued.orderId, error);
     }
     return true;
   }
@@ -164,28 +164,32 @@ export class ReadOrders {
    * An answer older than the known version counts if the change list does not have the newer version any more, and the
    * order is then answered so again, because two replicas may answer in turn.
    */
-  async #readUntilCurrent(owed: QueuedRead, { updates, signal }: Pass, believed?: LostPart) {
-    const read = await this.#reader.refresh(owed, this.#actOn(owed, { believed }), signal);
+  async #readUntilCurrent(queued: QueuedRead, { updates, signal }: Pass, acceptedLoss?: LostPart) {
+    const read = await this.#reader.refresh(queued, this.#actOn(queued, { acceptedLoss }), signal);
     if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
-    if (owed.attempts + 1 < BEHIND_TRIES) return read;
+    if (queued.attempts + 1 < BEHIND_TRIES) return read;
     const kept = this.#reader.timestampOf(read.value.answer);
-    const version = { orderId: owed.orderId, timestamp: read.value.newer, kept };
-    const found = await updates.look(version, owed.attempts, signal);
+    const version = { orderId: queued.orderId, timestamp: read.value.newer, kept };
+    const found = await updates.look(version, queued.attempts, signal);
     // If the version was never listed, its absence proves nothing.
     const listing = found === "gone" && !wasListed(this.#context.store, version, this.#timezone) ? "unknown" : found;
     // Where the known version is no later one, only its clock was wrong, and its being listed proves nothing.
     const isListed = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
-    const isLast = listing !== "gone" && !isListed && isLastTry(owed);
-    if (isListed && isLastTry(owed)) await commit(this.#context, signal, () => this.#queue.endDebt(owed));
+    const isLast = listing !== "gone" && !isListed && isLastTry(queued);
+    if (isListed && isLastTry(queued)) await commit(this.#context, signal, () => this.#queue.dequeue(queued));
     if (listing !== "gone" && !isLast) return read;
-    return await this.#reader.refresh(owed, this.#actOn(owed, { current: read.value.newer, isLast, believed }), signal);
+    return await this.#reader.refresh(
+      queued,
+      this.#actOn(queued, { current: read.value.newer, isLast, acceptedLoss }),
+      signal,
+    );
   }
 
-  #actOn(owed: QueuedRead, shown: Shown = {}) {
+  #actOn(queued: QueuedRead, shown: Shown = {}) {
     return {
-      store: (answer: OrderAnswer, at: string) => this.#store(owed, { answer, shown }, at),
+      store: (answer: OrderAnswer, at: string) => this.#store(queued, { answer, shown }, at),
       settle: (refreshed: Refreshed<IngestResult | "stale">, at: string) =>
-        this.#settle(owed, { refreshed, current: shown.current ?? null }, at),
+        this.#settle(queued, { refreshed, current: shown.current ?? null }, at),
     };
   }
 
@@ -194,38 +198,39 @@ export class ReadOrders {
    * If something of the order was stored while it was read, that may be newer, and the read stays queued.
    */
   #settle(
-    owed: QueuedRead,
+    queued: QueuedRead,
     { refreshed, current }: { refreshed: Refreshed<IngestResult | "stale">; current: string | null },
     at: string,
   ) {
     if (refreshed.kind === "unknown") {
-      return { ...refreshed, fence: loadOrderFence(this.#context.store, owed.orderId) };
+      return { ...refreshed, fence: loadOrderFence(this.#context.store, queued.orderId) };
     }
     const { answer, stored } = refreshed;
     const isHeld = this.#reader.isHeld(answer);
     // Without a record there is nothing else to keep.
-    if (isHeld && owed.record !== "") this.#queue.keepChange(owed, m.updates.snapshotUnusable, at);
-    const isLast = isLastTry(owed);
+    if (isHeld && queued.record !== "") this.#queue.keepChange(queued, m.updates.snapshotUnusable, at);
+    const isLast = isLastTry(queued);
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     // A read without a record is requested again by what requested it: an hour later, or at night. An older answer ends
     // the read only after the change list was asked: a request that failed before that, or a crash, ends nothing. The
     // same for an answer that is held.
-    const isOver = isHeld && known === undefined ? isLast || owed.record === "" : isLast && current !== null;
-    this.#readAfterUnit(owed, answer);
-    if (!isHeld) this.#asking.learnLag(owed, answer, stored);
-    const announced = isHeld ? undefined : this.#asking.newerAnnounced(owed, answer, current);
+    const isOver = isHeld && known === undefined ? isLast || queued.record === "" : isLast && current !== null;
+    this.#readAfterUnit(queued, answer);
+    if (!isHeld) this.#asking.learnLag(queued, answer, stored);
+    const announced = isHeld ? undefined : this.#asking.newerAnnounced(queued, answer, current);
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
-    if (!isHeld && newer === undefined) this.#asking.noteCalled(owed, answer, at);
-    if (isOver || !(isHeld || newer !== undefined)) this.#queue.endDebt(owed);
-    else this.#queue.waitLonger(owed, newer === undefined ? unusable(owed.orderId) : olderThanStored(owed.orderId));
+    if (!isHeld && newer === undefined) this.#asking.noteCalled(queued, answer, at);
+    if (isOver || !(isHeld || newer !== undefined)) this.#queue.dequeue(queued);
+    else
+      this.#queue.waitLonger(queued, newer === undefined ? unusable(queued.orderId) : olderThanStored(queued.orderId));
     return { ...refreshed, newer };
   }
 
   /** The change's timestamp may be another one than the order's own. */
-  #readAfterUnit(owed: QueuedRead, { askedAt }: OrderAnswer): void {
+  #readAfterUnit(queued: QueuedRead, { askedAt }: OrderAnswer): void {
     if (askedAt === undefined) return;
-    const order = { orderId: owed.orderId, timestamp: this.#asking.timestampOf(owed), askedAt, isNews: false };
+    const order = { orderId: queued.orderId, timestamp: this.#asking.timestampOf(queued), askedAt, isNews: false };
     queueSecondRead(this.#context.store, order, this.#timezone);
   }
 
@@ -234,17 +239,21 @@ export class ReadOrders {
    * one, or if the list decides nothing and the order was answered so for a day. An answer from a cache never counts.
    */
   #store(
-    owed: QueuedRead,
+    queued: QueuedRead,
     { answer, shown }: { answer: OrderAnswer; shown: Shown },
     at: string,
   ): IngestResult | "stale" {
     const newer = this.#reader.newerStored(answer);
-    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.believed);
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.acceptedLoss);
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
-    const isAnnounced = this.#asking.isSaidTwice(owed, answer);
+    const isAnnounced = this.#asking.isSaidTwice(queued, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
-    const { believed } = shown;
-    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true, believed }, at);
+    const { acceptedLoss } = shown;
+    return this.#reader.takeBack(
+      answer,
+      { isAnnounced, isProven: isAnnounced || shown.isLast !== true, acceptedLoss },
+      at,
+    );
   }
 
   get #timezone(): string {
@@ -257,93 +266,93 @@ export class ReadOrders {
       if (health === "well" && each.missing !== undefined) {
         if (await this.#isFoundOtherwise(each, counts, signal)) continue;
         const listing = await this.#lookForMissing(each, updates, signal);
-        const lastChange = updates.lastOf(each.owed.orderId);
+        const lastChange = updates.lastOf(each.queued.orderId);
         if (await this.#settleMissing(each, { listing, lastChange }, signal)) addCount(counts, "removed");
         continue;
       }
       // If the service fails for all, the next pass tries other orders, and none waits longer for it.
-      await this.#queue.postpone(each.owed, each.error, signal, health === "ill" ? 0 : 1);
+      await this.#queue.postpone(each.queued, each.error, signal, health === "ill" ? 0 : 1);
     }
   }
 
   /** Reads a missing order under other spellings of its id first. Returns whether that settled the read. */
-  async #isFoundOtherwise({ owed }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+  async #isFoundOtherwise({ queued }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#context;
-    const isRemoved = (loadOrderMark(store, owed.orderId)?.removedAt ?? null) !== null;
-    if (!isRemoved && loadMissingOrder(store, owed.orderId) === undefined) return false;
+    const isRemoved = (loadOrderMark(store, queued.orderId)?.removedAt ?? null) !== null;
+    if (!isRemoved && loadMissingOrder(store, queued.orderId) === undefined) return false;
     try {
-      const read = await this.#reader.refreshOtherwise(owed, this.#actOn(owed), signal);
+      const read = await this.#reader.refreshOtherwise(queued, this.#actOn(queued), signal);
       if (read?.value.kind === "order") count(counts, read.value.stored);
       return read !== undefined;
     } catch (error) {
-      if (reachOf(error, owed.attempts) !== "record") throw error;
-      await this.#queue.postpone(owed, error, signal);
+      if (reachOf(error, queued.attempts) !== "record") throw error;
+      await this.#queue.postpone(queued, error, signal);
       return true;
     }
   }
 
   /** Asks the change list about an order that is about to be marked as removed. */
-  async #lookForMissing({ owed }: Aside, updates: LookInUpdates, signal: AbortSignal): Promise<Listing> {
+  async #lookForMissing({ queued }: Aside, updates: LookInUpdates, signal: AbortSignal): Promise<Listing> {
     const { store } = this.#context;
-    const mark = loadOrderMark(store, owed.orderId);
-    const isMet = loadMissingOrder(store, owed.orderId) !== undefined;
+    const mark = loadOrderMark(store, queued.orderId);
+    const isMet = loadMissingOrder(store, queued.orderId) !== undefined;
     if (!isMet || mark === undefined || mark.removedAt !== null || mark.updatedAt === null) return "unknown";
-    return await updates.look({ orderId: owed.orderId, timestamp: mark.updatedAt }, owed.attempts, signal);
+    return await updates.look({ orderId: queued.orderId, timestamp: mark.updatedAt }, queued.attempts, signal);
   }
 
   /** Returns whether a stored order was marked as removed. */
   async #settleMissing(
-    { owed, error, missing }: Aside,
+    { queued, error, missing }: Aside,
     { listing, lastChange }: { listing: Listing; lastChange: ListedChange | undefined },
     signal: AbortSignal,
   ): Promise<boolean> {
     const { store } = this.#context;
     return await commit(this.#context, signal, () => {
-      const isSameDebt = loadQueuedRead(store, owed.orderId)?.recordHash.equals(owed.recordHash) === true;
-      if (!isSameDebt || !isSameFence(missing?.fence, loadOrderFence(store, owed.orderId))) return false;
+      const isSameRead = loadQueuedRead(store, queued.orderId)?.recordHash.equals(queued.recordHash) === true;
+      if (!isSameRead || !isSameFence(missing?.fence, loadOrderFence(store, queued.orderId))) return false;
       const at = this.#now();
-      const mark = loadOrderMark(store, owed.orderId);
+      const mark = loadOrderMark(store, queued.orderId);
       const isRemoved = (mark?.removedAt ?? null) !== null;
-      const missingSince = loadMissingOrder(store, owed.orderId)?.since;
+      const missingSince = loadMissingOrder(store, queued.orderId)?.since;
       // An order that was never stored and was missing twice stays missing until it is served.
-      const isUnknown = mark === undefined && this.#queue.isKept(owed);
-      if (!isRemoved && !isUnknown && !this.#missing.note(owed.orderId, at)) {
-        this.#queue.wait(owed, { attempts: owed.attempts, error, waitMs: MISSING_WAIT_MS });
+      const isUnknown = mark === undefined && this.#queue.isKept(queued);
+      if (!isRemoved && !isUnknown && !this.#missing.note(queued.orderId, at)) {
+        this.#queue.wait(queued, { attempts: queued.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
-      if (mark === undefined && owed.record !== "") {
-        this.#queue.keepChange(owed, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
-        if (!isLastTry(owed)) {
-          this.#queue.waitLonger(owed, error);
+      if (mark === undefined && queued.record !== "") {
+        this.#queue.keepChange(queued, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
+        if (!isLastTry(queued)) {
+          this.#queue.waitLonger(queued, error);
           return false;
         }
       }
-      if (mark !== undefined) this.#settleByChanges(owed, { lastChange, since: mark.updatedAt }, at);
+      if (mark !== undefined) this.#settleByChanges(queued, { lastChange, since: mark.updatedAt }, at);
       // The order can no longer be read, so its last known change counts.
-      takeCancellation(this.#context, this.#rules, { orderId: owed.orderId, at, isLate: true });
-      this.#queue.endDebt(owed);
+      takeCancellation(this.#context, this.#rules, { orderId: queued.orderId, at, isLate: true });
+      this.#queue.dequeue(queued);
       if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
-      requestLaterReads(store, owed.orderId, at);
+      requestLaterReads(store, queued.orderId, at);
       if (missingSince !== undefined && listing === "gone")
-        noteRemoved(this.#context, { orderId: owed.orderId, missingSince }, this.#rules.plan.timezone);
+        noteRemoved(this.#context, { orderId: queued.orderId, missingSince }, this.#rules.plan.timezone);
       return true;
     });
   }
 
   /** A missing order does not show whether a sent status arrived; its last listed change does. */
   #settleByChanges(
-    owed: QueuedRead,
+    queued: QueuedRead,
     { lastChange, since }: { lastChange: ListedChange | undefined; since: string | null },
     at: string,
   ): void {
     const { store } = this.#context;
-    const announced = owed.source === "update" ? this.#asking.changeOf(owed) : undefined;
+    const announced = queued.source === "update" ? this.#asking.changeOf(queued) : undefined;
     const isListedLater =
       lastChange && isStrictlyNewer(lastChange.timestamp, announced?.timestamp ?? null, this.#timezone);
     const last = announced === undefined || isListedLater ? lastChange : announced;
     if (last === undefined || last.status === null) return;
     if (isOfFuture(this.#context, last.timestamp, this.#timezone)) return;
-    if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, owed.orderId, last.status, at);
+    if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, queued.orderId, last.status, at);
   }
 
   #now(): string {

@@ -23,6 +23,7 @@ import { fetchUpdates } from "../service/orders.ts";
 import { KnownPages } from "./change-page.ts";
 import type { IsCancelled } from "./collect-changes.ts";
 import { loadAnchors } from "./cut-rows.ts";
+import { loadEqualTimestamps } from "./equal-timestamps-rows.ts";
 import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
@@ -32,10 +33,9 @@ import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 import { isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
-import { provesCut, raiseTie, showsWhole, type Tie } from "./step-over.ts";
+import { type EqualTimestamps, holdEqualTimestamps, provesCut, showsWhole } from "./step-over.ts";
 import type { StorePass } from "./store-pass.ts";
 import { saysCancelled } from "./take-cancellation.ts";
-import { loadTie } from "./tie-rows.ts";
 
 /** A token before the requested one is followed only if the service repeats it for so long. */
 const BACK_MS = 10 * 60_000;
@@ -165,16 +165,17 @@ export class ReadPages {
     const { pagesMax = PAGES_MAX } = this.#options;
     const first = rest === undefined ? await this.#first.readFirst(pass, from, serviceNow) : undefined;
     let asked = first?.asked ?? (rest as Rest).asked;
-    let tie: Tie | undefined;
+    let equal: EqualTimestamps | undefined;
     const path = this.#options.rules.update.paths.updated_at.text;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
       const { page, keys, token, servedAt } =
         pages === 0 && first !== undefined ? first.read : await this.readPage(pass, asked.since);
-      if (showsWhole(page, asked, loadTie(this.#context.store))) pass.isTieOver = true;
+      if (showsWhole(page, asked, loadEqualTimestamps(this.#context.store))) pass.isEqualServed = true;
       const lacks = this.#completeness.findLacks(pass.metadata);
       notePage(pass, { page, askedNs: asked.ns, servedAt, lacks });
-      if (tie !== undefined && provesCut(page, tie, rules)) await raiseTie(this.#context, tie, { pass, path });
-      tie = undefined;
+      if (equal !== undefined && provesCut(page, equal, rules))
+        await holdEqualTimestamps(this.#context, equal, { pass, path });
+      equal = undefined;
       const corrected = planFirstAsk({ watermark: from, serviceNow: pass.serviceNow, form: pass.learned.form }, rules);
       if (pages === 0 && first?.isNarrowed === false && corrected.ns < asked.ns) {
         // The service's clock is behind the watermark: the changes that it timestamps now are requested as well.
@@ -203,20 +204,24 @@ export class ReadPages {
         continue;
       }
       if (verdict.next === "no timestamps") {
-        await raiseTie(this.#context, { timestamp: undefined, count: page.timestamps.length }, { pass, path });
+        await holdEqualTimestamps(
+          this.#context,
+          { timestamp: undefined, count: page.timestamps.length },
+          { pass, path },
+        );
         return true;
       }
       // Pages of one change each do not distinguish equal timestamps from the page limit.
       if (verdict.next === "step over" && page.timestamps.length > 1 && this.#isTieNew(pass, verdict.timestamp)) {
         const { timestamp } = verdict;
         const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
-        tie = {
+        equal = {
           timestamp,
           count: page.timestamps.length,
           range: { ...range, overNs: this.#overNs(timestamp, range) },
           servedAt,
         };
-        if (verdict.isFull) await raiseTie(this.#context, tie, { pass, path });
+        if (verdict.isFull) await holdEqualTimestamps(this.#context, equal, { pass, path });
       }
       asked = verdict.asked;
       // If the service asks to wait in the middle of a pass, the next one continues here.

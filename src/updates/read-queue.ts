@@ -38,27 +38,27 @@ export class ReadQueue {
   }
 
   /** @param counted 1: the failure concerns this order; 0: it only makes room for others */
-  async postpone(owed: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
+  async postpone(queued: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
     await commit(this.#context, signal, () => {
-      if (counted === 1) this.waitLonger(owed, error);
-      else this.wait(owed, { attempts: owed.attempts, error, waitMs: WAIT_FIRST_MS });
+      if (counted === 1) this.waitLonger(queued, error);
+      else this.wait(queued, { attempts: queued.attempts, error, waitMs: WAIT_FIRST_MS });
     });
   }
 
-  waitLonger(owed: QueuedRead, error: unknown): void {
-    const attempts = owed.attempts + 1;
-    const { orderId } = owed;
+  waitLonger(queued: QueuedRead, error: unknown): void {
+    const attempts = queued.attempts + 1;
+    const { orderId } = queued;
     if (attempts >= CANCELLED_TRIES)
       takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false });
     const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.min(Math.max(WAIT_FIRST_MS * 2 ** (attempts - 1), askedMs), WAIT_MAX_MS);
-    this.wait(owed, { attempts, error, waitMs });
+    this.wait(queued, { attempts, error, waitMs });
   }
 
-  wait(owed: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
+  wait(queued: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
     const { store, client } = this.#context;
     const words = client.hideSecrets(asError(error).message);
-    postponeRead(store, owed.orderId, { attempts, error: words, dueAt: this.#at(waitMs) });
+    postponeRead(store, queued.orderId, { attempts, error: words, dueAt: this.#at(waitMs) });
   }
 
   #at(inMs: number): string {
@@ -66,24 +66,24 @@ export class ReadQueue {
   }
 
   /** Ends the read. Saves the hash of its record, which would otherwise be new again at every poll. */
-  endDebt(owed: QueuedRead): void {
+  dequeue(queued: QueuedRead): void {
     const { store } = this.#context;
-    const mark = loadOrderMark(store, owed.orderId);
-    const { source, recordHash: hash, contentHash } = owed;
-    if (mark !== undefined && owed.record !== "")
+    const mark = loadOrderMark(store, queued.orderId);
+    const { source, recordHash: hash, contentHash } = queued;
+    if (mark !== undefined && queued.record !== "")
       saveSourceHash(store, { orderKey: mark.orderKey, source, hash, contentHash });
-    deleteQueuedRead(store, owed.orderId, hash);
+    deleteQueuedRead(store, queued.orderId, hash);
   }
 
-  isKept(owed: QueuedRead): boolean {
-    return loadQuarantineState(this.#context.store, this.#recordOf(owed)) === "held";
+  isKept(queued: QueuedRead): boolean {
+    return loadQuarantineState(this.#context.store, this.#recordOf(queued)) === "held";
   }
 
   #recordOf({ source, orderId, recordHash }: QueuedRead): Pick<BadRecord, "kind" | "reference" | "hash"> {
     return { kind: source === "update" ? "change" : "order", reference: orderId, hash: recordHash };
   }
 
-  keepChange(owed: QueuedRead, reason: Message, at: string): void {
-    saveQuarantined(this.#context.store, { ...this.#recordOf(owed), reason, payload: owed.record, at });
+  keepChange(queued: QueuedRead, reason: Message, at: string): void {
+    saveQuarantined(this.#context.store, { ...this.#recordOf(queued), reason, payload: queued.record, at });
   }
 }

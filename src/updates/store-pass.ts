@@ -87,7 +87,7 @@ export class StorePass {
         if (from > 0) await this.#context.clock.sleep(0, pass.signal);
         const part = news.slice(from, from + RECORDS_PER_COMMIT);
         const isLast = from + RECORDS_PER_COMMIT >= news.length;
-        const taken = await commit(this.#context, pass.signal, () => {
+        const ingested = await commit(this.#context, pass.signal, () => {
           saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
           const options = { store, rules, at: pass.at, from: askedFrom, askedAt: pass.askedAt };
           const done = part.map((each) => applyChange(options, each));
@@ -109,7 +109,7 @@ export class StorePass {
           return done;
         });
         for (const each of part) for (const what of [each.unstored, each.overtaken]) forgetUnstored(store, what);
-        for (const what of taken) if (!isUnchanged(what)) addCount(pass.counts, what);
+        for (const what of ingested) if (!isUnchanged(what)) addCount(pass.counts, what);
       }
     });
   }

@@ -32,10 +32,10 @@ export function takeCancellation(
   { orderId, at, isLate }: { orderId: string; at: string; isLate: boolean },
 ): boolean {
   const { store, log } = context;
-  const owed = loadQueuedRead(store, orderId);
+  const queued = loadQueuedRead(store, orderId);
   const mark = loadOrderMark(store, orderId);
-  if (owed === undefined || owed.record === "" || mark === undefined || mark.removedAt !== null) return false;
-  const change = { text: owed.record, source: owed.source, isLate };
+  if (queued === undefined || queued.record === "" || mark === undefined || mark.removedAt !== null) return false;
+  const change = { text: queued.record, source: queued.source, isLate };
   const planned = planStatusAlone(rules, { mark, stored: loadStoredOrder(store, mark.orderKey), change });
   const updatedAt = planned?.values.updatedAt ?? "";
   if (planned === undefined || isOfFuture(context, updatedAt, rules.plan.timezone)) return false;

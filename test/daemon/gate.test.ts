@@ -32,16 +32,16 @@ describe("a hold", () => {
   itWhole(
     "lets one probe through when its time has come, whatever the wall clock says, and none beside it",
     async () => {
-    await gate.hold(CREDENTIALS, refused, SIGNAL);
-    test.clock.jump(86_400_000);
-    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
-    test.clock.jump(-10 * 86_400_000);
-    test.clock.advance(5 * MINUTE_MS);
-    const both = await Promise.all([admit("orders"), admit("orders", "updates")]);
-    expect(both.map(({ state }) => state)).toEqual(["probe", "held"]);
-    await gate.passed(both[0]!, SIGNAL);
-    expect(holds()).toEqual([]);
-    expect(await admit("orders")).toEqual({ state: "open" });
+      await gate.hold(CREDENTIALS, refused, SIGNAL);
+      test.clock.jump(86_400_000);
+      expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+      test.clock.jump(-10 * 86_400_000);
+      test.clock.advance(5 * MINUTE_MS);
+      const both = await Promise.all([admit("orders"), admit("orders", "updates")]);
+      expect(both.map(({ state }) => state)).toEqual(["probe", "held"]);
+      await gate.passed(both[0]!, SIGNAL);
+      expect(holds()).toEqual([]);
+      expect(await admit("orders")).toEqual({ state: "open" });
     },
   );
 

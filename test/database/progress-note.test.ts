@@ -70,7 +70,7 @@ function crash(folder: string, to: string): string {
 
 function doubtIn(folder: string): string | undefined {
   const { store } = openIn(folder);
-  const found = store.findDoubt()?.kind;
+  const found = store.findProblem()?.kind;
   store.close();
   return found;
 }
@@ -143,7 +143,7 @@ describe("how far a database had come", () => {
     for (const content of [encodeSlot(note), Buffer.from("nonsense"), Buffer.alloc(0)]) {
       writeFileSync(`${file}.progress`, content);
       const { store: again } = openIn(path.dirname(file));
-      expect(again.findDoubt()).toBeUndefined();
+      expect(again.findProblem()).toBeUndefined();
       again.close();
     }
     storeBatch(store, "b");

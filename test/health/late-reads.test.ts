@@ -77,14 +77,14 @@ describe("an order that is to be read and cannot be", () => {
   });
 
   it("is told of by its age alone, by the flow where that stands still, and without the service's words to everybody", () => {
-    const owedReads = { times: [ago(40), ago(16), ago(14)], why: words("answered with 403: Anna") };
+    const queuedReads = { times: [ago(40), ago(16), ago(14)], why: words("answered with 403: Anna") };
     const codes = (over: Parameters<typeof factsOf>[0], now = RUNNING) =>
-      listConditions(factsOf({ owedReads, ...over }), now, LIMITS).map(({ code }) => code);
-    expect(listConditions(factsOf({ owedReads }), RUNNING, LIMITS)).toEqual([
-      { code: "late_reads", subject: "updates", since: ago(40), params: { count: 2, why: owedReads.why } },
+      listConditions(factsOf({ queuedReads, ...over }), now, LIMITS).map(({ code }) => code);
+    expect(listConditions(factsOf({ queuedReads }), RUNNING, LIMITS)).toEqual([
+      { code: "late_reads", subject: "updates", since: ago(40), params: { count: 2, why: queuedReads.why } },
     ]);
-    expect(codes({ owedReads: { times: [ago(14)], why: words("answered with 403") } })).toEqual([]);
-    expect(codes({ owedReads: { times: [ago(16)], why: null } })).toEqual(["late_reads"]);
+    expect(codes({ queuedReads: { times: [ago(14)], why: words("answered with 403") } })).toEqual([]);
+    expect(codes({ queuedReads: { times: [ago(16)], why: null } })).toEqual(["late_reads"]);
     expect(codes({ flows: [flowOf("updates", { enabled: false })] })).toEqual(["late_reads"]);
     expect(codes({ flows: [flowOf("updates", { failingSince: ago(2), errorCode: "unreachable" })] })).toEqual([
       "flow_failing",
@@ -93,6 +93,6 @@ describe("an order that is to be read and cannot be", () => {
       "hold_payment",
     ]);
     expect(codes({}, { ...RUNNING, isRunning: false })).toEqual(["not_running"]);
-    expect(JSON.stringify(withoutForeignWords(factsOf({ owedReads })))).not.toContain("Anna");
+    expect(JSON.stringify(withoutForeignWords(factsOf({ queuedReads })))).not.toContain("Anna");
   });
 });

@@ -97,7 +97,7 @@ describe("ids in upper case", () => {
       { order_id: id, service_id: id?.toUpperCase() },
     ]);
     expect(confirmBodies(t)).toEqual([JSON.stringify({ order_ids: [id?.toUpperCase()] })]);
-    // A doubtful record is read whole: by the id as the service writes it.
+    // An ambiguous record is read whole: by the id as the service writes it.
     t.clock.advance(1_000);
     t.sandbox.service.changeOrder(id!, { status: "paid", keepTimestamp: true });
     await t.run("updates");

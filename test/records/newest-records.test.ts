@@ -38,8 +38,8 @@ function choose(sketches: readonly Sketch[]) {
   const bytes = Buffer.from(`[${sketches.map(textOf).join(",")}]`);
   const root = scanJson(bytes);
   const records = readRecords(bytes, { root, elements: elementsOf(bytes, root) }, mapping);
-  const { records: chosen, doubtful } = atOnce(newestInSlices(bytes, records, { mapping, timezone: "UTC" }));
-  return { chosen: chosen.map((record) => sketches[records.indexOf(record)]!), doubtful };
+  const { records: chosen, ambiguous } = atOnce(newestInSlices(bytes, records, { mapping, timezone: "UTC" }));
+  return { chosen: chosen.map((record) => sketches[records.indexOf(record)]!), ambiguous };
 }
 
 const key = (one: Sketch) => JSON.stringify(one);
@@ -48,7 +48,7 @@ describe("the newest record of each order in one answer", () => {
   it("is one usable record for each order that has any, never one that is known to be older", () => {
     fc.assert(
       fc.property(fc.array(sketch, { maxLength: 8 }), (sketches) => {
-        const { chosen, doubtful } = choose(sketches);
+        const { chosen, ambiguous } = choose(sketches);
         for (const order of [0, 1, 2]) {
           const group = sketches.filter((one) => one.order === order);
           const distinct = new Set(group.map(key));
@@ -60,7 +60,7 @@ describe("the newest record of each order in one answer", () => {
           if (best !== undefined) expect(best.at === null || best.at === newest).toBe(true);
           const sure = new Set(usable.filter(({ at }) => at === null || at === newest).map(key)).size === 1;
           if (distinct.size > 1 && best !== undefined) {
-            expect(doubtful.has(`00000000-0000-4000-8000-00000000000${order}`)).toBe(!sure);
+            expect(ambiguous.has(`00000000-0000-4000-8000-00000000000${order}`)).toBe(!sure);
           }
         }
       }),
@@ -84,8 +84,8 @@ describe("the newest record of each order in one answer", () => {
 
   it("is every record where no order comes twice", () => {
     const sketches: Sketch[] = [0, 1, null, 2].map((order) => ({ order, at: order, bad: order === 1, note: 0 }));
-    const { chosen, doubtful } = choose(sketches);
+    const { chosen, ambiguous } = choose(sketches);
     expect(chosen).toHaveLength(4);
-    expect(doubtful.size).toBe(0);
+    expect(ambiguous.size).toBe(0);
   });
 });

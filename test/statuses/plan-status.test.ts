@@ -3,7 +3,7 @@ import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
 import {
   classifyStatusFailure,
   compareStatus,
-  isRefusalBelieved,
+  isRefusalProven,
   type OrderMoves,
   type Refusals,
 } from "../../src/statuses/judge-status.ts";
@@ -149,7 +149,7 @@ describe("a refusal in the service's own words", () => {
     ["that is said again after another was accepted", { times: 2, acceptedSince: 1 }, true],
     ["that is said again and again, and nothing else was accepted", { times: 300, acceptedSince: 0 }, false],
   ])("%s", (_, refusals, isBelieved) => {
-    expect(isRefusalBelieved(refusals)).toBe(isBelieved);
+    expect(isRefusalProven(refusals)).toBe(isBelieved);
   });
 });
 

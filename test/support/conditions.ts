@@ -99,7 +99,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   large_confirms: { largeConfirms: 2 },
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },
   late_confirms: { failedConfirms: { count: 2, since: ago(60) } },
-  late_reads: { owedReads: { times: [ago(60), ago(16), ago(14)], why: words("answered with 403") } },
+  late_reads: { queuedReads: { times: [ago(60), ago(16), ago(14)], why: words("answered with 403") } },
   unlisted_changes: { unlisted: { count: 2, since: ago(60) } },
   unreadable_times: { unreadableTimes: 2 },
   orders_untaken: flows("erp", { waiting: 1, waitingSince: ago(3 * 24 * 60) }),

@@ -636,7 +636,7 @@ function checkStatus(world: World): void {
     // A list that cannot be passed is silent about all that comes behind.
     ...(isBehindUntold(world, world.service.now() - DAY_MS) && { unlisted: { count: 0, since: null } }),
     // What is owed without a lasting reason has failed this look before (`listOwed`).
-    owedReads: { times: [], why: null },
+    queuedReads: { times: [], why: null },
     unsettledRequests: [],
     flows: loaded.flows.map((flow) => ({
       ...flow,

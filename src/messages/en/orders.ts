@@ -160,7 +160,7 @@ export const story = {
   inNamedBatch: ({ id, orders }: { id: string; orders: number }) => `in batch ${id} of ${counted(orders, "order")}`,
   quarantined: ({ id, kind, state, reason }: { id: number; kind: string; state: string; reason: Said }) =>
     `record ${id} (${kind}) is ${state}: ${reason}`,
-  readOwed: ({ at }: { at: string }) => `a change was announced at ${at} and is to be read`,
+  readQueued: ({ at }: { at: string }) => `a change was announced at ${at} and is to be read`,
   noStatus: "no status",
   removed: "no longer at the service",
   open: "open",
@@ -181,7 +181,7 @@ export const story = {
   binary: "binary data",
   confirmed: "the batch was confirmed",
   confirmRefused: "the service refused the confirm",
-  confirmOwed: "the confirm of the batch is still due",
+  confirmDue: "the confirm of the batch is still due",
   wanted: ({ id, status }: { id: number; status: string }) => `request ${id}: status ${status} wanted by the ERP`,
   waiting: ({ id, status, state }: { id: number; status: string; state: string }) =>
     `request ${id}: status ${status} wanted by the ERP, ${state}`,

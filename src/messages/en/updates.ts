@@ -78,7 +78,7 @@ export const updates = {
     `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie`,
   pageOfOneTime: ({ count, timestamp }: { count: number; timestamp: string }) =>
     `A full page of ${counted(count, "change")} carries the timestamp ${timestamp}. If the service has more with it, they were not served: orders are read one by one to find them.`,
-  tieServed: "The changes of the timestamp at which a page may have been cut have all been served since.",
+  equalTimestampsServed: "The changes of the timestamp at which a page may have been cut have all been served since.",
   passFull: ({ count }: { count: number }) =>
     `A pass ended after ${counted(count, "change")}; more wait. The next one goes on from there by itself.`,
   mergedInto: ({ asked, orderId }: { asked: string; orderId: string }) =>

@@ -9,7 +9,7 @@ import type { Message } from "../messages/message.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 
 /** Changes in it may not have been served; both ends included. */
-export interface TieRange {
+export interface TimestampRange {
   fromNs: bigint;
   toNs: bigint;
   /** The service's time from which on no later change falls into it. */
@@ -17,14 +17,17 @@ export interface TieRange {
 }
 
 /**
- * @param tie.range undefined where the end is unknown
+ * @param equal.range undefined where the end is unknown
  * @returns whether the hold is new
  */
-export function saveTie(store: Store, tie: { at: string; detail: Message; range: TieRange | undefined }): boolean {
-  const known = loadTie(store);
-  const hold = { area: "updates", reason: "tie" as const, since: tie.at, nextProbeAt: null, detail: tie.detail };
+export function saveEqualTimestamps(
+  store: Store,
+  equal: { at: string; detail: Message; range: TimestampRange | undefined },
+): boolean {
+  const known = loadEqualTimestamps(store);
+  const hold = { area: "updates", reason: "tie" as const, since: equal.at, nextProbeAt: null, detail: equal.detail };
   const isNew = saveHold(store, hold);
-  const { range } = tie;
+  const { range } = equal;
   // If one cause has no known end, the hold does not end by itself.
   if (range === undefined || !(isNew || known !== undefined)) deleteMeta(store, "tie");
   else {
@@ -35,7 +38,7 @@ export function saveTie(store: Store, tie: { at: string; detail: Message; range:
   return isNew;
 }
 
-export function loadTie(store: Store): TieRange | undefined {
+export function loadEqualTimestamps(store: Store): TimestampRange | undefined {
   const range = loadMetaJson<[from: string, to: string, over?: string]>(store, "tie");
   return range && { fromNs: BigInt(range[0]), toNs: BigInt(range[1]), overNs: BigInt(range[2] ?? range[1]) };
 }
@@ -44,7 +47,7 @@ export function loadTie(store: Store): TieRange | undefined {
  * To be called when everything in the range was served and stored, or its orders were read. Returns whether the row
  * changed.
  */
-export function deleteTie(store: Store): boolean {
+export function deleteEqualTimestamps(store: Store): boolean {
   deleteMeta(store, "tie");
   return deleteHold(store, "updates", "tie");
 }

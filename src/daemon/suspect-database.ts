@@ -60,12 +60,12 @@ export function openForDaemon(loaded: LoadedConfig, troubles: Troubles): Store {
  * Checks the database at a start, before any request. Returns the reported message where something may be missing.
  * @throws BridgeError `database_corrupt`
  */
-export function settleDoubts(
+export function settleDatabaseProblem(
   store: Store,
   loaded: LoadedConfig,
   { nowMs, ...verify }: { nowMs: number } & Verify,
 ): Message | undefined {
-  const found = findDoubt(store, loaded, verify);
+  const found = findProblem(store, loaded, verify);
   const isUnnoted = found === undefined && store.isUnnoted;
   // A database that no start has used has nothing elsewhere.
   const elsewhere = isUnnoted || store.wasNoted ? lookElsewhere(store, loaded) : NOWHERE;
@@ -88,9 +88,9 @@ export function settleDoubts(
   return detail;
 }
 
-function findDoubt(store: Store, loaded: LoadedConfig, verify: Verify) {
+function findProblem(store: Store, loaded: LoadedConfig, verify: Verify) {
   try {
-    return store.findDoubt();
+    return store.findProblem();
   } catch (error) {
     if (asError(error).code === "database_corrupt") refuseDamaged(store, loaded, verify);
     throw asError(error);
