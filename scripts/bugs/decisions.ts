@@ -979,6 +979,13 @@ const OF_WRITES: readonly PlantedBug[] = [
   tested(WRITES, "the silence of a view reported", { of: "noteNoWrites", does: "return;" }, "src/feeds/erp-writes.ts"),
 ];
 
+const GONE: PlantedBug = tested(
+  "test/cli/gone-database.test.ts",
+  "a database that is gone taken for one that is made at the first start",
+  { of: "hasDatabase", does: "return existsSync(loaded.config.database.path);" },
+  "src/daemon/missing-database.ts",
+);
+
 const PATHS = "test/cli/given-path.test.ts";
 
 const OF_PATHS: readonly PlantedBug[] = [
@@ -997,6 +1004,7 @@ const OF_PATHS: readonly PlantedBug[] = [
 ];
 
 export const DECISION_BUGS: readonly PlantedBug[] = [
+  GONE,
   ...OF_PATHS,
   ...OF_WRITES,
   ...OF_WORDS,

@@ -6,6 +6,7 @@ import { judgeSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { probeService } from "../daemon/ask-outside.ts";
+import { hasDatabase } from "../daemon/missing-database.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { describeObjects, ErpObjects } from "../database/erp-objects.ts";
 import { checkDatabaseFile, resolveDatabasePath } from "../database/file-checks.ts";
@@ -95,7 +96,7 @@ function checkObjects(loaded: LoadedConfig): CheckResult[] {
 function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
   const file = resolveDatabasePath(loaded.config.database.path);
   const bytes = checkDatabaseFile(file, "write");
-  if (bytes === undefined) return [m.check.notThereYet({ file })];
+  if (!hasDatabase(loaded) || bytes === undefined) return [m.check.notThereYet({ file })];
   const isLong = bytes >= LONG_FROM_BYTES;
   if (isLong) onLong();
   using store = openReadOnly(loaded.config.database.path);
@@ -112,13 +113,22 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
 
 /** Whether the source of each feed exists, has every named column, and can be read to its end. */
 async function checkSources(loaded: LoadedConfig): Promise<CheckResult[]> {
-  const isThere = existsSync(loaded.config.database.path);
-  const looks = await readableSources(loaded, isThere ? null : newDatabaseStatements());
+  const looks = await readableSources(loaded, statementsFor(loaded));
   return looks.map(({ feed, source, makesWritersWait, error }) => {
     const name = `imports.${feed}`;
     if (error !== undefined) return failed(name, error.inFull, exitCodeOf(error));
     return makesWritersWait ? failed(name, m.check.notWal({ source })) : passed(name, m.check.readable({ source }));
   });
+}
+
+/** None where the database is gone, which its own check reports. */
+function statementsFor(loaded: LoadedConfig): string[] | null {
+  if (existsSync(loaded.config.database.path)) return null;
+  try {
+    return hasDatabase(loaded) ? null : newDatabaseStatements();
+  } catch {
+    return [];
+  }
 }
 
 /** Fixes of Node reach an installation only with newer packages. */

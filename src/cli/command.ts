@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import path from "node:path";
 import { type LoadedConfig, loadConfig, type SecretNeed } from "../config/load.ts";
 import { ConfigError, nearest, printable } from "../config/problems.ts";
+import { hasDatabase } from "../daemon/missing-database.ts";
 import { openReadOnly } from "../database/connection.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -55,12 +55,11 @@ function loadTyped(call: Call, secret: SecretNeed): LoadedConfig {
   }
 }
 
-/** @throws BridgeError `database_refused` where the database does not exist yet */
+/** @throws BridgeError `database_refused` where the database does not exist yet, or is gone */
 export function requireDatabase(loaded: LoadedConfig): void {
+  if (hasDatabase(loaded)) return;
   const file = loaded.config.database.path;
-  if (!existsSync(file)) {
-    throw new BridgeError("database_refused", m.command.noDatabase({ file }), { hint: m.command.databaseMade });
-  }
+  throw new BridgeError("database_refused", m.command.noDatabase({ file }), { hint: m.command.databaseMade });
 }
 
 /** Opens the existing database read-only. */

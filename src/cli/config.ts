@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { findStaleCredential } from "../config/credential.ts";
 import { configJsonSchema, showConfig } from "../config/show.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
+import { hasDatabase } from "../daemon/missing-database.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import { m } from "../messages/messages.ts";
@@ -29,13 +29,14 @@ export const configCheck: Command = async (call) => {
   const loaded = await load(call, "optional");
   const database = loaded.config.database.path;
   if (call.terminal.env[RELOADED] !== undefined) requireDatabase(loaded);
-  if (existsSync(database)) {
+  const isThere = hasDatabase(loaded);
+  if (isThere) {
     using store = openReadOnly(loaded.config.database.path);
     refuseOtherAccount(store, loaded);
   }
   const stale = findStaleCredential(isLocked(database)?.holder?.secret);
   if (stale !== undefined) throw stale;
-  const message = existsSync(database)
+  const message = isThere
     ? m.check.valid({ file: loaded.file })
     : m.command.validNoDatabase({ file: loaded.file, database });
   call.terminal.out(call.json ? jsonLine({ ok: true, file: loaded.file }) : message);

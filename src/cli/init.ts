@@ -5,6 +5,7 @@ import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
 import { loadable, proposalLines } from "../config/proposal.ts";
 import { checkAccount } from "../daemon/account.ts";
 import { exploreNewService, probeService, sendTestAlerts } from "../daemon/ask-outside.ts";
+import { hasDatabase } from "../daemon/missing-database.ts";
 import { removeNote } from "../database/progress-note.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -52,7 +53,7 @@ export const init = withProgress<InitOptions>(async (call, options) => {
   if (!answers.isSecretThere) requirePlace(answers.secretFile);
   requirePlace(answers.database);
   const data = path.dirname(answers.database);
-  const madeDatabase = asOwnerOf(data, () => makeDatabase(loaded));
+  const madeDatabase = asOwnerOf(data, () => makeDatabase(loaded, options));
   const kept = writeFiles(file, { answers, found }, options);
   const written = loadConfig({ file, env: call.terminal.env });
   becomeOwnerOf(data, call.terminal.env);
@@ -180,9 +181,13 @@ function freeListen(file: string, { terminal }: Call): string | null {
   return `127.0.0.1:${port}`;
 }
 
-/** Creates the database and returns true; an existing one is only checked, and must belong to this account. */
-function makeDatabase(loaded: LoadedConfig): boolean {
+/**
+ * Creates the database and returns true; an existing one is only checked, and must belong to this account. Only with
+ * `--force` where there was one before and it is gone.
+ */
+function makeDatabase(loaded: LoadedConfig, { force }: InitOptions): boolean {
   const file = loaded.config.database.path;
+  if (force !== true) hasDatabase(loaded);
   const isNew = !existsSync(file);
   makeFolder(path.dirname(file));
   using store = openDatabase(loaded, "command");

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/instance-lock.ts";
@@ -15,6 +14,7 @@ import type { ServiceClient } from "../service/client.ts";
 import { refuseOtherAccount } from "./account.ts";
 import { admissionOf } from "./admission.ts";
 import { buildReceivers } from "./build-watch.ts";
+import { hasDatabase } from "./missing-database.ts";
 
 /** Sends a test message to every configured receiver; `error` is the reason where it did not arrive. */
 export function sendTestAlerts(
@@ -67,7 +67,7 @@ type Exploring = Pick<ProbeOptions, "clock" | "signal" | "consent" | "progress">
 /** Probes what the interface document leaves open, with a client of its own beside a running daemon. */
 export async function exploreService(loaded: LoadedConfig, options: Exploring): Promise<Explored> {
   const { config } = loaded;
-  const store = existsSync(config.database.path) ? openReadOnly(loaded.config.database.path) : undefined;
+  const store = hasDatabase(loaded) ? openReadOnly(loaded.config.database.path) : undefined;
   const configured = config.service.requests_per_second;
   const isAlone = store === undefined || isLocked(config.database.path) === undefined;
   const perSecond = isAlone ? configured : Math.min(configured, PROBE_PER_SECOND);

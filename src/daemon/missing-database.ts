@@ -5,10 +5,12 @@
  * nothing.
  */
 
-import { existsSync, writeFileSync } from "node:fs";
-import { lookForCopy, lookForJournal } from "../backup/backup-files.ts";
+import { existsSync, lstatSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { lookForCopy, lookForJournal, orNothing } from "../backup/backup-files.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { resolveDatabasePath } from "../database/file-checks.ts";
+import { isLocked } from "../database/instance-lock.ts";
 import { isOwnDatabase } from "../database/migrations.ts";
 import type { Store } from "../database/store.ts";
 import { refuseSavedCopy } from "../database/swap-files.ts";
@@ -16,11 +18,34 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { accountOf, ownerOf } from "./account.ts";
 
+/**
+ * Whether there is a database; false where none was made yet. What every command asks before it opens the database.
+ * @throws BridgeError `database_refused` where there was one before and it is gone
+ */
+export function hasDatabase(loaded: LoadedConfig): boolean {
+  const { path: named } = loaded.config.database;
+  if (!existsSync(path.dirname(named))) {
+    refuseFormer(loaded, named);
+    return false;
+  }
+  const file = resolveDatabasePath(named);
+  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  // A running daemon watches its files itself, and this may be its process.
+  if (isThere && orNothing(() => isLocked(file)) !== undefined) return true;
+  refuseMissingDatabase(loaded);
+  return isThere;
+}
+
 /** @throws BridgeError `database_refused` */
-export function refuseMissingDatabase({ config }: LoadedConfig): void {
-  const file = resolveDatabasePath(config.database.path);
+export function refuseMissingDatabase(loaded: LoadedConfig): void {
+  const file = resolveDatabasePath(loaded.config.database.path);
   if (existsSync(file) && isOwnDatabase(file)) return;
   refuseSavedCopy(file); // a saved copy has more than any backup
+  refuseFormer(loaded, file);
+}
+
+/** Refuses where something shows that this file was a database before. */
+function refuseFormer({ config }: LoadedConfig, file: string): void {
   const account = accountOf(config);
   const copy = lookForCopy(config.backup.dir, account);
   const { journal } = config.backup;
