@@ -334,28 +334,6 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(loadMirrorFacts(store)?.kept).toBe(0);
   });
 
-  it("that the ERP deletes after a promotion, before the bridge has looked, are deleted here", async () => {
-    const bench = await startUp();
-    const { bridge, erp, pass, restart } = bench;
-    const { store } = bridge.bridge;
-    switchOn(store);
-    await erp.query(
-      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 4) AS n`,
-    );
-    await pass();
-    await pass();
-    await erp.query("DELETE FROM stock WHERE sku IN ('S1', 'S2')");
-    await erp.query("SET erp_bridge.quiet = 'on'; DELETE FROM stock WHERE sku = 'S3'; RESET erp_bridge.quiet");
-    // As where the timeline of the server is another one.
-    store.db.exec("INSERT INTO mirror_state (key, value) VALUES ('restored', '2026-01-01T00:00:00.000Z')");
-    restart();
-    await pass();
-    expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "S3" }, { sku: "S4" }]);
-    // Nothing says that the ERP has deleted it.
-    expect(loadMirrorFacts(store)?.kept).toBe(1);
-    expect(await pass()).toEqual({});
-  });
-
   itWhole("are counted as lacking no longer once the ERP has written them again", async () => {
     const bench = await startUp();
     const { bridge, erp, pass, restart } = bench;

@@ -421,19 +421,12 @@ export async function readPage(
   }));
 }
 
-/** Those of these keys that PostgreSQL does not have. `unnoted`: only those without a note, which would be the ERP's deletion. */
-export async function findAbsent(
-  tx: MirrorTx,
-  { shop, table, unnoted }: { shop: string; table: ErpTable; unnoted: boolean },
-  keys: readonly Key[],
-): Promise<Key[]> {
-  const isNoted =
-    "EXISTS (SELECT 1 FROM touched t WHERE t.shop = $1 AND t.tbl = $3 AND t.k0 = x.k0::text AND coalesce(t.k1, '') = coalesce(x.k1::text, ''))";
+/** Those of these keys that PostgreSQL does not have. */
+export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, keys: readonly Key[]): Promise<Key[]> {
   return await tx.query<Key>(
     `SELECT x.k0::text, x.k1::text FROM json_to_recordset($2::json) AS x(${keyColumns(table)})
-     WHERE NOT EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])})
-       AND NOT ($4 AND ${isNoted})`,
-    [shop, JSON.stringify(keys), table, unnoted],
+     WHERE NOT EXISTS (SELECT 1 FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", ["x.k0", "x.k1"])})`,
+    [shop, JSON.stringify(keys)],
   );
 }
 

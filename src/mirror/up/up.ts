@@ -225,9 +225,8 @@ export class Up implements MirrorPart {
     const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
     const walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
     this.#walk = { ...walk, triggers: this.#triggers };
-    // Where PostgreSQL has lost rounds, deletions among them may be older than rows that it has lost. A promoted standby that has all
-    // rounds has lost no row that came from there: its notes are the ERP's, and are read after the walk.
-    if (because === "remote" && whoWentBack(now) === "remote") await forgetNotes(tx, now.shop);
+    // Deletions among them may be older than rows that PostgreSQL has lost.
+    if (because === "remote") await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
     return true;
   }
@@ -295,8 +294,7 @@ async function readStep(
       const { table } = step;
       const keys = listKeys(store, table, step.after, reading.limit);
       const after = keys.at(-1);
-      const which = { shop: reading.shop, table, unnoted: step.kind === "kept" };
-      const found = after === undefined ? [] : await findAbsent(tx, which, keys);
+      const found = after === undefined ? [] : await findAbsent(tx, reading.shop, table, keys);
       const raw = keys.filter(({ stored }) => stored !== undefined);
       const absent = found.map((one) => raw.find(({ k0, k1 }) => k0 === one.k0 && k1 === one.k1) ?? one);
       const rows = step.kind === "kept" ? [] : absent.map((key) => ({ ...key, table, row: null }));
